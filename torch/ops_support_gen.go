@@ -4,9 +4,10 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-// outTensor and outTensors are result i of an operator whose results are a mixture.
+// outTensor is result i of an operator whose results are a mixture.
 func outTensor(c *cgo.Call, i int) Tensor { return Tensor{c.Handle(i)} }
 
+// outTensors is the same for a list.
 func outTensors(c *cgo.Call, i int) []Tensor {
 	handles := c.Handles(i)
 	list := make([]Tensor, len(handles))

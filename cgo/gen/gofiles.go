@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"go/format"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 )
 
@@ -21,22 +24,47 @@ const module = "github.com/libtorch-go/libtorch"
 //go:embed support.tmpl
 var supportText string
 
-// supportFile holds the helpers that the Go forms of a package call.
-func supportFile(pkg string) ([]byte, error) {
+// formPackage is where the helpers are that package torch has for itself.
+const formPackage = "internal/form"
+
+// supportFiles are the helpers that Go forms call: one file in package torch, where they are its own,
+// and one for all other packages, in a package that exports them.
+func supportFiles() (own, shared []byte, err error) {
+	if own, err = supportFile("torch", ""); err == nil {
+		shared, err = supportFile(path.Base(formPackage), "torch.")
+	}
+	return own, shared, err
+}
+
+func supportFile(pkg, qualifier string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(banner("//") + "package " + pkg + "\n")
 	data := struct {
 		Module, Q string
 		Aten      bool
-	}{Module: module, Aten: pkg != "torch"}
-	if data.Aten {
-		data.Q = "torch."
-	}
+	}{module, qualifier, qualifier != ""}
 	if err := template.Must(template.New("support").Parse(supportText)).Execute(&b, data); err != nil {
 		return nil, err
 	}
-	return format.Source(b.Bytes())
+	if !data.Aten {
+		return format.Source(b.Bytes())
+	}
+	text := helperCall().ReplaceAllStringFunc(b.String(), exported)
+	return format.Source([]byte(regexp.MustCompile(`(?m)^// [a-z]\w+ (is|are|adds|applies|reports|refuses)`).ReplaceAllStringFunc(text, func(doc string) string {
+		return "// " + exported(doc[len("// "):])
+	})))
 }
+
+// helperCall matches where a helper is called or declared.
+var helperCall = sync.OnceValue(func() *regexp.Regexp {
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^func (\w+)`).FindAllStringSubmatch(supportText, -1) {
+		names = append(names, m[1])
+	}
+	return regexp.MustCompile(`\b(` + strings.Join(names, "|") + `)[(\[]`)
+})
+
+func exported(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // goForms builds the Go forms of all operators of one place.
 func goForms(door []*Op, place Place, t *Tables) ([]*Func, error) {
@@ -204,9 +232,9 @@ func (body *emitter) file(pkg string) ([]byte, error) {
 	e.WriteString(banner("//"))
 	e.line("package %s\n", pkg)
 	var imports []string
-	for _, path := range []string{"cgo", "internal/bridge", "torch"} {
-		if path != pkg && bytes.Contains(body.Bytes(), []byte(path[strings.LastIndex(path, "/")+1:]+".")) {
-			imports = append(imports, fmt.Sprintf("\"%s/%s\"\n", module, path))
+	for _, dir := range []string{"cgo", "internal/bridge", formPackage, "torch"} {
+		if dir != pkg && regexp.MustCompile(`\b`+path.Base(dir)+`\.[A-Z]`).Match(body.Bytes()) {
+			imports = append(imports, fmt.Sprintf("\"%s/%s\"\n", module, dir))
 		}
 	}
 	switch len(imports) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// emitter writes the Go forms of one package. Both packages have helpers of the same
-// names (support.tmpl, torch/call.go), so that the forms differ in the names of types only.
+// emitter writes the Go forms of one package. Those of package torch call its own helpers
+// (support.tmpl, torch/call.go), the others those of the same names in internal/form.
 type emitter struct {
 	bytes.Buffer
 	aten bool
@@ -16,6 +16,15 @@ type emitter struct {
 func (e *emitter) line(format string, args ...any) {
 	fmt.Fprintf(e, format, args...)
 	e.WriteByte('\n')
+}
+
+// statement writes a line of a function's body, in which helpers have their unqualified names.
+func (e *emitter) statement(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if e.aten {
+		text = helperCall().ReplaceAllStringFunc(text, func(name string) string { return "form." + exported(name) })
+	}
+	e.line("%s", text)
 }
 
 // qualify writes a type of package torch as this package sees it.
@@ -42,19 +51,19 @@ func (e *emitter) function(f *Func, doc []string) {
 		if f.Tensor {
 			typ = e.qualify("TensorOptions")
 		}
-		e.line("var o %s\nif given(len(opts)) {\no = opts[0]\n}", typ)
+		e.statement("var o %s\nif given(len(opts)) {\no = opts[0]\n}", typ)
 	}
 	if n := f.tail(); n > 0 {
-		e.line("atMost(len(%s), %d)", f.last().Name, n)
+		e.statement("atMost(len(%s), %d)", f.last().Name, n)
 	}
 	e.reductionFirst(f)
-	e.line("var c cgo.Call")
+	e.statement("var c cgo.Call")
 	e.begin(f)
 	for i := range f.Slots {
 		e.slot(f, &f.Slots[i])
 	}
 	e.result(f)
-	e.line("}")
+	e.statement("}")
 }
 
 // tail is how many optional arguments the variadic parameter stands for; 0 if it is an
@@ -128,19 +137,19 @@ func (e *emitter) resultList(f *Func) string {
 // begin chooses the operator: a factory with a generator of its own has a second one.
 func (e *emitter) begin(f *Func) {
 	if s := f.Op.Seeded; s != nil {
-		e.line("op := cgo.%s\nif o.Generator != nil {\nop = cgo.%s\n}\nc.Begin(op)", f.Op.Const, s.Const)
+		e.statement("op := cgo.%s\nif o.Generator != nil {\nop = cgo.%s\n}\nc.Begin(op)", f.Op.Const, s.Const)
 		return
 	}
-	e.line("c.Begin(cgo.%s)", f.Op.Const)
+	e.statement("c.Begin(cgo.%s)", f.Op.Const)
 }
 
 // slot writes the statement that packs one argument. Where the seeded twin of an
 // operator has its generator, it is packed too.
 func (e *emitter) slot(f *Func, s *Slot) {
 	if seeded := f.Op.Seeded; seeded != nil && seededBefore(f.Op, seeded, s) {
-		e.line("if o.Generator != nil {\nputGenerator(&c, o.Generator)\n}")
+		e.statement("if o.Generator != nil {\nputGenerator(&c, o.Generator)\n}")
 	}
-	e.line("%s", e.put(s))
+	e.statement("%s", e.put(s))
 }
 
 // seededBefore reports whether the seeded twin has its generator right before s.
@@ -157,11 +166,11 @@ func seededBefore(plain, seeded *Op, s *Slot) bool {
 func (e *emitter) result(f *Func) {
 	done := "done(&c)"
 	if back := f.returnsArgs(); back != nil {
-		e.line("%s\nreturn %s", done, back[0].Name)
+		e.statement("%s\nreturn %s", done, back[0].Name)
 		return
 	}
 	if len(f.Results) == 0 {
-		e.line("%s", done)
+		e.statement("%s", done)
 		return
 	}
 	if one := f.uniform(); one != "" {
@@ -172,10 +181,10 @@ func (e *emitter) result(f *Func) {
 		case f.Tensor || f.factory():
 			call = fmt.Sprintf("o.finish(%s)", call)
 		}
-		e.line("return %s", call)
+		e.statement("return %s", call)
 		return
 	}
-	e.line("%s", done)
+	e.statement("%s", done)
 	var parts []string
 	for i, r := range f.Results {
 		switch r.Type {
@@ -189,7 +198,7 @@ func (e *emitter) result(f *Func) {
 			parts = append(parts, fmt.Sprintf("c.IntResult(%d)", i))
 		}
 	}
-	e.line("return %s", strings.Join(parts, ", "))
+	e.statement("return %s", strings.Join(parts, ", "))
 }
 
 // uniform names the helper for results of one kind, "" for a mixture.

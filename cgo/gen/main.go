@@ -123,6 +123,9 @@ func render(ops []*Op, hand []string, t *Tables) (map[string][]byte, []*Func, er
 	if err := errors.Join(t.lost...); err != nil {
 		return nil, nil, err
 	}
+	if files["torch/ops_support_gen.go"], files[formPackage+"/form_gen.go"], err = supportFiles(); err != nil {
+		return nil, nil, err
+	}
 	if files["internal/optable/forms_gen.go"], err = tableFile(all); err != nil {
 		return nil, nil, err
 	}
@@ -183,12 +186,11 @@ func goFiles(files map[string][]byte, r room, funcs []*Func, t *Tables) (err err
 	if files[r.prefix+"options_gen.go"], err = optionsFile(r.name, funcs); err != nil {
 		return err
 	}
-	files[r.prefix+"support_gen.go"], err = supportFile(r.name)
-	return err
+	return nil
 }
 
 // generated are patterns of the files that only this program writes.
-var generated = []string{"cgo/shim/ops_gen*", "cgo/ops_gen.go", "torch/ops_*_gen.go", "torch/aten/*_gen.go", "torch/linalg/*_gen.go", "torch/fft/*_gen.go", "torch/special/*_gen.go", "internal/optable/*_gen.go"}
+var generated = []string{"cgo/shim/ops_gen*", "cgo/ops_gen.go", "torch/ops_*_gen.go", "torch/aten/*_gen.go", "torch/linalg/*_gen.go", "torch/fft/*_gen.go", "torch/special/*_gen.go", "internal/optable/*_gen.go", formPackage + "/*_gen.go"}
 
 // staleFiles are generated files that this run no longer writes.
 func staleFiles(root string, files map[string][]byte) ([]string, error) {

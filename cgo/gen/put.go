@@ -77,9 +77,9 @@ func (e *emitter) reductionFirst(f *Func) {
 		expr = "optional(" + expr + ")"
 	}
 	if e.aten {
-		e.line("how := bridge.Reduction(%s)", expr)
+		e.statement("how := bridge.Reduction(%s)", expr)
 	} else {
-		e.line("how := %s.code()", expr)
+		e.statement("how := %s.code()", expr)
 	}
 }
 

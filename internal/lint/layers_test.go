@@ -16,6 +16,7 @@ var layers = [][]string{
 		"internal/proc", "internal/pytext", "internal/reliability", "internal/talk"},
 	{"internal/bridge"},
 	{"torch"},
+	{"internal/form"},
 	{"torch/aten", "torch/linalg", "torch/fft", "torch/special", "internal/switches", "internal/option", "internal/versions"},
 	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable"},
 	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data",
@@ -34,7 +35,7 @@ var layers = [][]string{
 }
 
 // doorKeepers may import cgo; everyone else goes through package torch.
-var doorKeepers = []string{"internal/bridge", "torch", "internal/fuzz", "internal/switches", "torch/aten", "torch/linalg",
+var doorKeepers = []string{"internal/bridge", "torch", "internal/form", "internal/fuzz", "internal/switches", "torch/aten", "torch/linalg",
 	"torch/fft", "torch/special", "torch/cuda", "torch/cuda/nvtx", "torch/library", "torch/optim", "torch/data",
 	"torch/profiler"}
 

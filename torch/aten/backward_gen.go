@@ -5,6 +5,7 @@ package aten
 import (
 	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/bridge"
+	"github.com/libtorch-go/libtorch/internal/form"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -14,9 +15,9 @@ import (
 func AdaptiveAvgPool2dBackward(gradOutput, x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAdaptiveAvgPool2dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // AdaptiveAvgPool3dBackward calls aten::_adaptive_avg_pool3d_backward.
@@ -25,9 +26,9 @@ func AdaptiveAvgPool2dBackward(gradOutput, x torch.Tensor) torch.Tensor {
 func AdaptiveAvgPool3dBackward(gradOutput, x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAdaptiveAvgPool3dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // BatchNormImplIndexBackward calls aten::_batch_norm_impl_index_backward.
@@ -37,18 +38,18 @@ func BatchNormImplIndexBackward(implIndex int, input, gradOutput, weight, runnin
 	var c cgo.Call
 	c.Begin(cgo.OpAtenBatchNormImplIndexBackward)
 	c.Int(implIndex)
-	putTensor(&c, input)
-	putTensor(&c, gradOutput)
-	putTensor(&c, weight)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
-	putTensor(&c, saveMean)
-	putTensor(&c, saveVarTransform)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
+	form.PutTensor(&c, saveMean)
+	form.PutTensor(&c, saveVarTransform)
 	c.Bool(train)
 	c.Float(eps)
 	c.Bools(outputMask)
-	putTensor(&c, reservedSpace)
-	return result3(&c)
+	form.PutTensor(&c, reservedSpace)
+	return form.Result3(&c)
 }
 
 // CDistBackward calls aten::_cdist_backward.
@@ -57,12 +58,12 @@ func BatchNormImplIndexBackward(implIndex int, input, gradOutput, weight, runnin
 func CDistBackward(grad, x1, x2 torch.Tensor, p float64, cdist torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCDistBackward)
-	putTensor(&c, grad)
-	putTensor(&c, x1)
-	putTensor(&c, x2)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, x1)
+	form.PutTensor(&c, x2)
 	c.Float(p)
-	putTensor(&c, cdist)
-	return result1(&c)
+	form.PutTensor(&c, cdist)
+	return form.Result1(&c)
 }
 
 // ConvolutionDoubleBackward calls aten::_convolution_double_backward.
@@ -71,12 +72,12 @@ func CDistBackward(grad, x1, x2 torch.Tensor, p float64, cdist torch.Tensor) tor
 func ConvolutionDoubleBackward(ggI, ggW, ggb, gO, weight, x torch.Tensor, stride, padding, dilation []int, transposed bool, outputPadding []int, groups int, outputMask []bool) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConvolutionDoubleBackward)
-	putTensor(&c, ggI)
-	putTensor(&c, ggW)
-	putTensor(&c, ggb)
-	putTensor(&c, gO)
-	putTensor(&c, weight)
-	putTensor(&c, x)
+	form.PutTensor(&c, ggI)
+	form.PutTensor(&c, ggW)
+	form.PutTensor(&c, ggb)
+	form.PutTensor(&c, gO)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, x)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
@@ -84,7 +85,7 @@ func ConvolutionDoubleBackward(ggI, ggW, ggb, gO, weight, x torch.Tensor, stride
 	c.Ints(outputPadding)
 	c.Int(groups)
 	c.Bools(outputMask)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // CTCLossBackward calls aten::_ctc_loss_backward.
@@ -92,21 +93,21 @@ func ConvolutionDoubleBackward(ggI, ggW, ggb, gO, weight, x torch.Tensor, stride
 //	_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
 func CTCLossBackward(grad, logProbs, targets torch.Tensor, inputLengths, targetLengths []int, negLogLikelihood, logAlpha torch.Tensor, blank int, opts ...CTCLossBackwardOptions) torch.Tensor {
 	var o CTCLossBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCTCLossBackward)
-	putTensor(&c, grad)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
 	c.Ints(inputLengths)
 	c.Ints(targetLengths)
-	putTensor(&c, negLogLikelihood)
-	putTensor(&c, logAlpha)
+	form.PutTensor(&c, negLogLikelihood)
+	form.PutTensor(&c, logAlpha)
 	c.Int(blank)
 	c.Bool(o.ZeroInfinity)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CTCLossBackwardTensor calls aten::_ctc_loss_backward.Tensor.
@@ -114,21 +115,21 @@ func CTCLossBackward(grad, logProbs, targets torch.Tensor, inputLengths, targetL
 //	_ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
 func CTCLossBackwardTensor(grad, logProbs, targets, inputLengths, targetLengths, negLogLikelihood, logAlpha torch.Tensor, blank int, opts ...CTCLossBackwardOptions) torch.Tensor {
 	var o CTCLossBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCTCLossBackwardTensor)
-	putTensor(&c, grad)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
-	putTensor(&c, inputLengths)
-	putTensor(&c, targetLengths)
-	putTensor(&c, negLogLikelihood)
-	putTensor(&c, logAlpha)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
+	form.PutTensor(&c, inputLengths)
+	form.PutTensor(&c, targetLengths)
+	form.PutTensor(&c, negLogLikelihood)
+	form.PutTensor(&c, logAlpha)
 	c.Int(blank)
 	c.Bool(o.ZeroInfinity)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CuDNNAttentionBackward calls aten::_cudnn_attention_backward.
@@ -136,28 +137,28 @@ func CTCLossBackwardTensor(grad, logProbs, targets, inputLengths, targetLengths,
 //	_cudnn_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, Tensor philox_seed, Tensor philox_offset, Tensor attn_bias, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, *, float? scale=None) -> (Tensor, Tensor, Tensor)
 func CuDNNAttentionBackward(gradOut, query, key, value, out, logsumexp, philoxSeed, philoxOffset, attnBias, cumSeqQ, cumSeqK torch.Tensor, maxQ, maxK int, dropoutP float64, isCausal bool, opts ...CuDNNAttentionBackwardOptions) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var o CuDNNAttentionBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCuDNNAttentionBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, out)
-	putTensor(&c, logsumexp)
-	putTensor(&c, philoxSeed)
-	putTensor(&c, philoxOffset)
-	putTensor(&c, attnBias)
-	putTensor(&c, cumSeqQ)
-	putTensor(&c, cumSeqK)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, out)
+	form.PutTensor(&c, logsumexp)
+	form.PutTensor(&c, philoxSeed)
+	form.PutTensor(&c, philoxOffset)
+	form.PutTensor(&c, attnBias)
+	form.PutTensor(&c, cumSeqQ)
+	form.PutTensor(&c, cumSeqK)
 	c.Int(maxQ)
 	c.Int(maxK)
 	c.Float(dropoutP)
 	c.Bool(isCausal)
 	c.OptFloat(o.Scale)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // CuDNNRNNBackward calls aten::_cudnn_rnn_backward.
@@ -166,16 +167,16 @@ func CuDNNAttentionBackward(gradOut, query, key, value, out, logsumexp, philoxSe
 func CuDNNRNNBackward(input torch.Tensor, weight []torch.Tensor, weightStride0 int, weightBuf, hx, cx, output, gradOutput, gradHy, gradCy torch.Tensor, mode, hiddenSize, projSize, numLayers int, batchFirst bool, dropout float64, train, bidirectional bool, batchSizes []int, dropoutState, reserve torch.Tensor, outputMask []bool) (torch.Tensor, torch.Tensor, torch.Tensor, []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCuDNNRNNBackward)
-	putTensor(&c, input)
-	putTensors(&c, weight)
+	form.PutTensor(&c, input)
+	form.PutTensors(&c, weight)
 	c.Int(weightStride0)
-	putTensor(&c, weightBuf)
-	putTensor(&c, hx)
-	putTensor(&c, cx)
-	putTensor(&c, output)
-	putTensor(&c, gradOutput)
-	putTensor(&c, gradHy)
-	putTensor(&c, gradCy)
+	form.PutTensor(&c, weightBuf)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, cx)
+	form.PutTensor(&c, output)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, gradHy)
+	form.PutTensor(&c, gradCy)
 	c.Int(mode)
 	c.Int(hiddenSize)
 	c.Int(projSize)
@@ -185,11 +186,11 @@ func CuDNNRNNBackward(input torch.Tensor, weight []torch.Tensor, weightStride0 i
 	c.Bool(train)
 	c.Bool(bidirectional)
 	c.Ints(batchSizes)
-	putTensor(&c, dropoutState)
-	putTensor(&c, reserve)
+	form.PutTensor(&c, dropoutState)
+	form.PutTensor(&c, reserve)
 	c.Bools(outputMask)
-	done(&c)
-	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensors(&c, 3)
+	form.Done(&c)
+	return form.OutTensor(&c, 0), form.OutTensor(&c, 1), form.OutTensor(&c, 2), form.OutTensors(&c, 3)
 }
 
 // EfficientAttentionBackward calls aten::_efficient_attention_backward.
@@ -197,54 +198,54 @@ func CuDNNRNNBackward(input torch.Tensor, weight []torch.Tensor, weightStride0 i
 //	_efficient_attention_backward(Tensor grad_out_, Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor out, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, SymInt max_seqlen_q, SymInt max_seqlen_k, Tensor logsumexp, float dropout_p, Tensor philox_seed, Tensor philox_offset, int custom_mask_type, bool bias_requires_grad, *, float? scale=None, int? num_splits_key=None, int? window_size=None, bool shared_storage_dqdkdv=False) -> (Tensor, Tensor, Tensor, Tensor)
 func EfficientAttentionBackward(gradOut, query, key, value, bias, out, cuSeqlensQ, cuSeqlensK torch.Tensor, maxSeqlenQ, maxSeqlenK int, logsumexp torch.Tensor, dropoutP float64, philoxSeed, philoxOffset torch.Tensor, customMaskType int, biasRequiresGrad bool, opts ...EfficientAttentionBackwardOptions) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var o EfficientAttentionBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEfficientAttentionBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, bias)
-	putTensor(&c, out)
-	putTensor(&c, cuSeqlensQ)
-	putTensor(&c, cuSeqlensK)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, bias)
+	form.PutTensor(&c, out)
+	form.PutTensor(&c, cuSeqlensQ)
+	form.PutTensor(&c, cuSeqlensK)
 	c.Int(maxSeqlenQ)
 	c.Int(maxSeqlenK)
-	putTensor(&c, logsumexp)
+	form.PutTensor(&c, logsumexp)
 	c.Float(dropoutP)
-	putTensor(&c, philoxSeed)
-	putTensor(&c, philoxOffset)
+	form.PutTensor(&c, philoxSeed)
+	form.PutTensor(&c, philoxOffset)
 	c.Int(customMaskType)
 	c.Bool(biasRequiresGrad)
 	c.OptFloat(o.Scale)
 	c.OptInt(o.NumSplitsKey)
 	c.OptInt(o.WindowSize)
 	c.Bool(o.SharedStorageDqdkdv)
-	return result4(&c)
+	return form.Result4(&c)
 }
 
 // EmbeddingBagBackward calls aten::_embedding_bag_backward. Optional: paddingIdx (default -1).
 //
 //	_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
 func EmbeddingBagBackward(grad, indices, offsets, offset2bag, bagSize, maximumIndices torch.Tensor, numWeights int, scaleGradByFreq bool, mode int, sparse bool, perSampleWeights torch.Tensor, paddingIdx ...int) torch.Tensor {
-	atMost(len(paddingIdx), 1)
+	form.AtMost(len(paddingIdx), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEmbeddingBagBackward)
-	putTensor(&c, grad)
-	putTensor(&c, indices)
-	putTensor(&c, offsets)
-	putTensor(&c, offset2bag)
-	putTensor(&c, bagSize)
-	putTensor(&c, maximumIndices)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, indices)
+	form.PutTensor(&c, offsets)
+	form.PutTensor(&c, offset2bag)
+	form.PutTensor(&c, bagSize)
+	form.PutTensor(&c, maximumIndices)
 	c.Int(numWeights)
 	c.Bool(scaleGradByFreq)
 	c.Int(mode)
 	c.Bool(sparse)
-	putTensor(&c, perSampleWeights)
-	c.Int(intAt(paddingIdx, 0, -1))
-	return result1(&c)
+	form.PutTensor(&c, perSampleWeights)
+	c.Int(form.IntAt(paddingIdx, 0, -1))
+	return form.Result1(&c)
 }
 
 // EmbeddingBagDenseBackward calls aten::_embedding_bag_dense_backward. Optional: paddingIdx
@@ -252,20 +253,20 @@ func EmbeddingBagBackward(grad, indices, offsets, offset2bag, bagSize, maximumIn
 //
 //	_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
 func EmbeddingBagDenseBackward(grad, indices, offset2bag, bagSize, maximumIndices torch.Tensor, numWeights int, scaleGradByFreq bool, mode int, perSampleWeights torch.Tensor, paddingIdx ...int) torch.Tensor {
-	atMost(len(paddingIdx), 1)
+	form.AtMost(len(paddingIdx), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEmbeddingBagDenseBackward)
-	putTensor(&c, grad)
-	putTensor(&c, indices)
-	putTensor(&c, offset2bag)
-	putTensor(&c, bagSize)
-	putTensor(&c, maximumIndices)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, indices)
+	form.PutTensor(&c, offset2bag)
+	form.PutTensor(&c, bagSize)
+	form.PutTensor(&c, maximumIndices)
 	c.Int(numWeights)
 	c.Bool(scaleGradByFreq)
 	c.Int(mode)
-	putTensor(&c, perSampleWeights)
-	c.Int(intAt(paddingIdx, 0, -1))
-	return result1(&c)
+	form.PutTensor(&c, perSampleWeights)
+	c.Int(form.IntAt(paddingIdx, 0, -1))
+	return form.Result1(&c)
 }
 
 // EmbeddingBagPerSampleWeightsBackward calls aten::_embedding_bag_per_sample_weights_backward.
@@ -273,17 +274,17 @@ func EmbeddingBagDenseBackward(grad, indices, offset2bag, bagSize, maximumIndice
 //
 //	_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor
 func EmbeddingBagPerSampleWeightsBackward(grad, weight, indices, offsets, offset2bag torch.Tensor, mode int, paddingIdx ...int) torch.Tensor {
-	atMost(len(paddingIdx), 1)
+	form.AtMost(len(paddingIdx), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEmbeddingBagPerSampleWeightsBackward)
-	putTensor(&c, grad)
-	putTensor(&c, weight)
-	putTensor(&c, indices)
-	putTensor(&c, offsets)
-	putTensor(&c, offset2bag)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, indices)
+	form.PutTensor(&c, offsets)
+	form.PutTensor(&c, offset2bag)
 	c.Int(mode)
-	c.Int(intAt(paddingIdx, 0, -1))
-	return result1(&c)
+	c.Int(form.IntAt(paddingIdx, 0, -1))
+	return form.Result1(&c)
 }
 
 // EmbeddingBagSparseBackward calls aten::_embedding_bag_sparse_backward. Optional: paddingIdx
@@ -291,20 +292,20 @@ func EmbeddingBagPerSampleWeightsBackward(grad, weight, indices, offsets, offset
 //
 //	_embedding_bag_sparse_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
 func EmbeddingBagSparseBackward(grad, indices, offsets, offset2bag, bagSize torch.Tensor, numWeights int, scaleGradByFreq bool, mode int, perSampleWeights torch.Tensor, paddingIdx ...int) torch.Tensor {
-	atMost(len(paddingIdx), 1)
+	form.AtMost(len(paddingIdx), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEmbeddingBagSparseBackward)
-	putTensor(&c, grad)
-	putTensor(&c, indices)
-	putTensor(&c, offsets)
-	putTensor(&c, offset2bag)
-	putTensor(&c, bagSize)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, indices)
+	form.PutTensor(&c, offsets)
+	form.PutTensor(&c, offset2bag)
+	form.PutTensor(&c, bagSize)
 	c.Int(numWeights)
 	c.Bool(scaleGradByFreq)
 	c.Int(mode)
-	putTensor(&c, perSampleWeights)
-	c.Int(intAt(paddingIdx, 0, -1))
-	return result1(&c)
+	form.PutTensor(&c, perSampleWeights)
+	c.Int(form.IntAt(paddingIdx, 0, -1))
+	return form.Result1(&c)
 }
 
 // FakeQuantizeLearnablePerChannelAffineBackward calls
@@ -313,20 +314,20 @@ func EmbeddingBagSparseBackward(grad, indices, offsets, offset2bag, bagSize torc
 //	_fake_quantize_learnable_per_channel_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0) -> (Tensor, Tensor, Tensor)
 func FakeQuantizeLearnablePerChannelAffineBackward(grad, x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int, opts ...FakeQuantizeLearnablePerChannelAffineBackwardOptions) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var o FakeQuantizeLearnablePerChannelAffineBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizeLearnablePerChannelAffineBackward)
-	putTensor(&c, grad)
-	putTensor(&c, x)
-	putTensor(&c, scale)
-	putTensor(&c, zeroPoint)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, scale)
+	form.PutTensor(&c, zeroPoint)
 	c.Int(axis)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	c.Float(orFloat(o.GradFactor, 1.0))
-	return result3(&c)
+	c.Float(form.OrFloat(o.GradFactor, 1.0))
+	return form.Result3(&c)
 }
 
 // FakeQuantizeLearnablePerTensorAffineBackward calls
@@ -335,19 +336,19 @@ func FakeQuantizeLearnablePerChannelAffineBackward(grad, x, scale, zeroPoint tor
 //	_fake_quantize_learnable_per_tensor_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0) -> (Tensor, Tensor, Tensor)
 func FakeQuantizeLearnablePerTensorAffineBackward(grad, x, scale, zeroPoint torch.Tensor, quantMin, quantMax int, opts ...FakeQuantizeLearnablePerTensorAffineBackwardOptions) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var o FakeQuantizeLearnablePerTensorAffineBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizeLearnablePerTensorAffineBackward)
-	putTensor(&c, grad)
-	putTensor(&c, x)
-	putTensor(&c, scale)
-	putTensor(&c, zeroPoint)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, scale)
+	form.PutTensor(&c, zeroPoint)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	c.Float(orFloat(o.GradFactor, 1.0))
-	return result3(&c)
+	c.Float(form.OrFloat(o.GradFactor, 1.0))
+	return form.Result3(&c)
 }
 
 // FlashAttentionBackward calls aten::_flash_attention_backward.
@@ -355,29 +356,29 @@ func FakeQuantizeLearnablePerTensorAffineBackward(grad, x, scale, zeroPoint torc
 //	_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, Tensor rng_state, Tensor unused, *, float? scale=None, SymInt? window_size_left=None, SymInt? window_size_right=None) -> (Tensor, Tensor, Tensor)
 func FlashAttentionBackward(gradOut, query, key, value, out, logsumexp, cumSeqQ, cumSeqK torch.Tensor, maxQ, maxK int, dropoutP float64, isCausal bool, rngState, unused torch.Tensor, opts ...FlashAttentionBackwardOptions) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var o FlashAttentionBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFlashAttentionBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, out)
-	putTensor(&c, logsumexp)
-	putTensor(&c, cumSeqQ)
-	putTensor(&c, cumSeqK)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, out)
+	form.PutTensor(&c, logsumexp)
+	form.PutTensor(&c, cumSeqQ)
+	form.PutTensor(&c, cumSeqK)
 	c.Int(maxQ)
 	c.Int(maxK)
 	c.Float(dropoutP)
 	c.Bool(isCausal)
-	putTensor(&c, rngState)
-	putTensor(&c, unused)
+	form.PutTensor(&c, rngState)
+	form.PutTensor(&c, unused)
 	c.OptFloat(o.Scale)
 	c.OptInt(o.WindowSizeLeft)
 	c.OptInt(o.WindowSizeRight)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // GatherSparseBackward calls aten::_gather_sparse_backward.
@@ -386,11 +387,11 @@ func FlashAttentionBackward(gradOut, query, key, value, out, logsumexp, cumSeqQ,
 func GatherSparseBackward(x torch.Tensor, dim int, index, grad torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenGatherSparseBackward)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
-	putTensor(&c, index)
-	putTensor(&c, grad)
-	return result1(&c)
+	form.PutTensor(&c, index)
+	form.PutTensor(&c, grad)
+	return form.Result1(&c)
 }
 
 // GridSampler2dCPUFallbackBackward calls aten::_grid_sampler_2d_cpu_fallback_backward.
@@ -399,13 +400,13 @@ func GatherSparseBackward(x torch.Tensor, dim int, index, grad torch.Tensor) tor
 func GridSampler2dCPUFallbackBackward(gradOutput, input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenGridSampler2dCPUFallbackBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, input)
-	putTensor(&c, grid)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, grid)
 	c.Int(interpolationMode)
 	c.Int(paddingMode)
 	c.Bool(alignCorners)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // LogSoftmaxBackwardData calls aten::_log_softmax_backward_data.
@@ -414,25 +415,25 @@ func GridSampler2dCPUFallbackBackward(gradOutput, input, grid torch.Tensor, inte
 func LogSoftmaxBackwardData(gradOutput, output torch.Tensor, dim int, inputDType torch.DType) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLogSoftmaxBackwardData)
-	putTensor(&c, gradOutput)
-	putTensor(&c, output)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, output)
 	c.Int(dim)
-	c.Code(code(inputDType))
-	return result1(&c)
+	c.Code(form.Code(inputDType))
+	return form.Result1(&c)
 }
 
 // MaskedSoftmaxBackward calls aten::_masked_softmax_backward. Optional: dim.
 //
 //	_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor
 func MaskedSoftmaxBackward(gradOutput, output, mask torch.Tensor, dim ...int) torch.Tensor {
-	atMost(len(dim), 1)
+	form.AtMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMaskedSoftmaxBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, output)
-	putTensor(&c, mask)
-	c.OptInt(pointer(dim))
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, output)
+	form.PutTensor(&c, mask)
+	c.OptInt(form.Pointer(dim))
+	return form.Result1(&c)
 }
 
 // NestedSelectBackward calls aten::_nested_select_backward.
@@ -441,11 +442,11 @@ func MaskedSoftmaxBackward(gradOutput, output, mask torch.Tensor, dim ...int) to
 func NestedSelectBackward(gradOutput, x torch.Tensor, dim, index int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedSelectBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Int(dim)
 	c.Int(index)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // NestedSumBackward calls aten::_nested_sum_backward.
@@ -453,16 +454,16 @@ func NestedSelectBackward(gradOutput, x torch.Tensor, dim, index int) torch.Tens
 //	_nested_sum_backward(Tensor grad, Tensor self, int[1]? dim, bool keepdim=False) -> Tensor
 func NestedSumBackward(grad, x torch.Tensor, dim []int, opts ...NestedSumBackwardOptions) torch.Tensor {
 	var o NestedSumBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedSumBackward)
-	putTensor(&c, grad)
-	putTensor(&c, x)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, x)
 	c.OptInts(dim)
 	c.Bool(o.KeepDim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PackPaddedSequenceBackward calls aten::_pack_padded_sequence_backward.
@@ -471,11 +472,11 @@ func NestedSumBackward(grad, x torch.Tensor, dim []int, opts ...NestedSumBackwar
 func PackPaddedSequenceBackward(grad torch.Tensor, inputSize []int, batchSizes torch.Tensor, batchFirst bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPackPaddedSequenceBackward)
-	putTensor(&c, grad)
+	form.PutTensor(&c, grad)
 	c.Ints(inputSize)
-	putTensor(&c, batchSizes)
+	form.PutTensor(&c, batchSizes)
 	c.Bool(batchFirst)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PDistBackward calls aten::_pdist_backward.
@@ -484,11 +485,11 @@ func PackPaddedSequenceBackward(grad torch.Tensor, inputSize []int, batchSizes t
 func PDistBackward(grad, x torch.Tensor, p float64, pdist torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPDistBackward)
-	putTensor(&c, grad)
-	putTensor(&c, x)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, x)
 	c.Float(p)
-	putTensor(&c, pdist)
-	return result1(&c)
+	form.PutTensor(&c, pdist)
+	return form.Result1(&c)
 }
 
 // PReLUKernelBackward calls aten::_prelu_kernel_backward.
@@ -497,10 +498,10 @@ func PDistBackward(grad, x torch.Tensor, p float64, pdist torch.Tensor) torch.Te
 func PReLUKernelBackward(gradOutput, x, weight torch.Tensor) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPReLUKernelBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	return result2(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	return form.Result2(&c)
 }
 
 // ScaledDotProductCuDNNAttentionBackward calls
@@ -509,28 +510,28 @@ func PReLUKernelBackward(gradOutput, x, weight torch.Tensor) (torch.Tensor, torc
 //	_scaled_dot_product_cudnn_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, Tensor philox_seed, Tensor philox_offset, Tensor attn_bias, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, *, float? scale=None) -> (Tensor, Tensor, Tensor)
 func ScaledDotProductCuDNNAttentionBackward(gradOut, query, key, value, out, logsumexp, philoxSeed, philoxOffset, attnBias, cumSeqQ, cumSeqK torch.Tensor, maxQ, maxK int, dropoutP float64, isCausal bool, opts ...ScaledDotProductCuDNNAttentionBackwardOptions) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var o ScaledDotProductCuDNNAttentionBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductCuDNNAttentionBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, out)
-	putTensor(&c, logsumexp)
-	putTensor(&c, philoxSeed)
-	putTensor(&c, philoxOffset)
-	putTensor(&c, attnBias)
-	putTensor(&c, cumSeqQ)
-	putTensor(&c, cumSeqK)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, out)
+	form.PutTensor(&c, logsumexp)
+	form.PutTensor(&c, philoxSeed)
+	form.PutTensor(&c, philoxOffset)
+	form.PutTensor(&c, attnBias)
+	form.PutTensor(&c, cumSeqQ)
+	form.PutTensor(&c, cumSeqK)
 	c.Int(maxQ)
 	c.Int(maxK)
 	c.Float(dropoutP)
 	c.Bool(isCausal)
 	c.OptFloat(o.Scale)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // ScaledDotProductEfficientAttentionBackward calls
@@ -539,25 +540,25 @@ func ScaledDotProductCuDNNAttentionBackward(gradOut, query, key, value, out, log
 //	_scaled_dot_product_efficient_attention_backward(Tensor grad_out_, Tensor query, Tensor key, Tensor value, Tensor attn_bias, Tensor out, Tensor logsumexp, Tensor philox_seed, Tensor philox_offset, float dropout_p, bool[4] grad_input_mask, bool is_causal=False, *, float? scale=None) -> (Tensor, Tensor, Tensor, Tensor)
 func ScaledDotProductEfficientAttentionBackward(gradOut, query, key, value, attnBias, out, logsumexp, philoxSeed, philoxOffset torch.Tensor, dropoutP float64, gradInputMask []bool, opts ...ScaledDotProductEfficientAttentionBackwardOptions) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var o ScaledDotProductEfficientAttentionBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductEfficientAttentionBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, attnBias)
-	putTensor(&c, out)
-	putTensor(&c, logsumexp)
-	putTensor(&c, philoxSeed)
-	putTensor(&c, philoxOffset)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, attnBias)
+	form.PutTensor(&c, out)
+	form.PutTensor(&c, logsumexp)
+	form.PutTensor(&c, philoxSeed)
+	form.PutTensor(&c, philoxOffset)
 	c.Float(dropoutP)
 	c.Bools(gradInputMask)
 	c.Bool(o.IsCausal)
 	c.OptFloat(o.Scale)
-	return result4(&c)
+	return form.Result4(&c)
 }
 
 // ScaledDotProductFlashAttentionBackward calls
@@ -566,27 +567,27 @@ func ScaledDotProductEfficientAttentionBackward(gradOut, query, key, value, attn
 //	_scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, Tensor philox_seed, Tensor philox_offset, *, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)
 func ScaledDotProductFlashAttentionBackward(gradOut, query, key, value, out, logsumexp, cumSeqQ, cumSeqK torch.Tensor, maxQ, maxK int, dropoutP float64, isCausal bool, philoxSeed, philoxOffset torch.Tensor, opts ...ScaledDotProductFlashAttentionBackwardOptions) (gradQuery, gradKey, gradValue torch.Tensor) {
 	var o ScaledDotProductFlashAttentionBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductFlashAttentionBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, out)
-	putTensor(&c, logsumexp)
-	putTensor(&c, cumSeqQ)
-	putTensor(&c, cumSeqK)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, out)
+	form.PutTensor(&c, logsumexp)
+	form.PutTensor(&c, cumSeqQ)
+	form.PutTensor(&c, cumSeqK)
 	c.Int(maxQ)
 	c.Int(maxK)
 	c.Float(dropoutP)
 	c.Bool(isCausal)
-	putTensor(&c, philoxSeed)
-	putTensor(&c, philoxOffset)
+	form.PutTensor(&c, philoxSeed)
+	form.PutTensor(&c, philoxOffset)
 	c.OptFloat(o.Scale)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // ScaledDotProductFlashAttentionForCPUBackward calls
@@ -595,22 +596,22 @@ func ScaledDotProductFlashAttentionBackward(gradOut, query, key, value, out, log
 //	_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)
 func ScaledDotProductFlashAttentionForCPUBackward(gradOut, query, key, value, out, logsumexp torch.Tensor, dropoutP float64, isCausal bool, opts ...ScaledDotProductFlashAttentionForCPUBackwardOptions) (gradQuery, gradKey, gradValue torch.Tensor) {
 	var o ScaledDotProductFlashAttentionForCPUBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductFlashAttentionForCPUBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, out)
-	putTensor(&c, logsumexp)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, out)
+	form.PutTensor(&c, logsumexp)
 	c.Float(dropoutP)
 	c.Bool(isCausal)
-	putTensor(&c, o.AttnMask)
+	form.PutTensor(&c, o.AttnMask)
 	c.OptFloat(o.Scale)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // ScaledDotProductFusedAttentionOverrideableBackward calls
@@ -619,29 +620,29 @@ func ScaledDotProductFlashAttentionForCPUBackward(gradOut, query, key, value, ou
 //	_scaled_dot_product_fused_attention_overrideable_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor attn_bias, bool[4] grad_input_mask, Tensor out, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, Tensor philox_seed, Tensor philox_offset, *, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value, Tensor grad_attn_bias)
 func ScaledDotProductFusedAttentionOverrideableBackward(gradOut, query, key, value, attnBias torch.Tensor, gradInputMask []bool, out, logsumexp, cumSeqQ, cumSeqK torch.Tensor, maxQ, maxK int, dropoutP float64, isCausal bool, philoxSeed, philoxOffset torch.Tensor, opts ...ScaledDotProductFusedAttentionOverrideableBackwardOptions) (gradQuery, gradKey, gradValue, gradAttnBias torch.Tensor) {
 	var o ScaledDotProductFusedAttentionOverrideableBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductFusedAttentionOverrideableBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, attnBias)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, attnBias)
 	c.Bools(gradInputMask)
-	putTensor(&c, out)
-	putTensor(&c, logsumexp)
-	putTensor(&c, cumSeqQ)
-	putTensor(&c, cumSeqK)
+	form.PutTensor(&c, out)
+	form.PutTensor(&c, logsumexp)
+	form.PutTensor(&c, cumSeqQ)
+	form.PutTensor(&c, cumSeqK)
 	c.Int(maxQ)
 	c.Int(maxK)
 	c.Float(dropoutP)
 	c.Bool(isCausal)
-	putTensor(&c, philoxSeed)
-	putTensor(&c, philoxOffset)
+	form.PutTensor(&c, philoxSeed)
+	form.PutTensor(&c, philoxOffset)
 	c.OptFloat(o.Scale)
-	return result4(&c)
+	return form.Result4(&c)
 }
 
 // SegmentReduceBackward calls aten::_segment_reduce_backward.
@@ -649,20 +650,20 @@ func ScaledDotProductFusedAttentionOverrideableBackward(gradOut, query, key, val
 //	_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor
 func SegmentReduceBackward(grad, output, data torch.Tensor, reduce string, opts ...SegmentReduceBackwardOptions) torch.Tensor {
 	var o SegmentReduceBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSegmentReduceBackward)
-	putTensor(&c, grad)
-	putTensor(&c, output)
-	putTensor(&c, data)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, output)
+	form.PutTensor(&c, data)
 	c.Str(reduce)
-	putTensor(&c, o.Lengths)
-	putTensor(&c, o.Offsets)
+	form.PutTensor(&c, o.Lengths)
+	form.PutTensor(&c, o.Offsets)
 	c.Int(o.Axis)
-	putOptScalar(&c, o.Initial)
-	return result1(&c)
+	form.PutOptScalar(&c, o.Initial)
+	return form.Result1(&c)
 }
 
 // SlowConv2dBackwardOutputMask calls aten::_slow_conv2d_backward.output_mask.
@@ -671,14 +672,14 @@ func SegmentReduceBackward(grad, output, data torch.Tensor, reduce string, opts 
 func SlowConv2dBackwardOutputMask(gradOutput, x, weight torch.Tensor, kernelSize, stride, padding []int, outputMask []bool) (gradInput, gradWeight, gradBias torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSlowConv2dBackwardOutputMask)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(kernelSize)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Bools(outputMask)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // SoftmaxBackwardData calls aten::_softmax_backward_data.
@@ -687,11 +688,11 @@ func SlowConv2dBackwardOutputMask(gradOutput, x, weight torch.Tensor, kernelSize
 func SoftmaxBackwardData(gradOutput, output torch.Tensor, dim int, inputDType torch.DType) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSoftmaxBackwardData)
-	putTensor(&c, gradOutput)
-	putTensor(&c, output)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, output)
 	c.Int(dim)
-	c.Code(code(inputDType))
-	return result1(&c)
+	c.Code(form.Code(inputDType))
+	return form.Result1(&c)
 }
 
 // SparseLogSoftmaxBackwardData calls aten::_sparse_log_softmax_backward_data.
@@ -700,11 +701,11 @@ func SoftmaxBackwardData(gradOutput, output torch.Tensor, dim int, inputDType to
 func SparseLogSoftmaxBackwardData(gradOutput, output torch.Tensor, dim int, x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseLogSoftmaxBackwardData)
-	putTensor(&c, gradOutput)
-	putTensor(&c, output)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, output)
 	c.Int(dim)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // SparseMMReduceImplBackward calls aten::_sparse_mm_reduce_impl_backward.
@@ -713,13 +714,13 @@ func SparseLogSoftmaxBackwardData(gradOutput, output torch.Tensor, dim int, x to
 func SparseMMReduceImplBackward(x, gradOut, weight torch.Tensor, reduce string, argOut torch.Tensor, outputMask []bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseMMReduceImplBackward)
-	putTensor(&c, x)
-	putTensor(&c, gradOut)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, weight)
 	c.Str(reduce)
-	putTensor(&c, argOut)
+	form.PutTensor(&c, argOut)
 	c.Bools(outputMask)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // SparseSoftmaxBackwardData calls aten::_sparse_softmax_backward_data.
@@ -728,11 +729,11 @@ func SparseMMReduceImplBackward(x, gradOut, weight torch.Tensor, reduce string, 
 func SparseSoftmaxBackwardData(gradOutput, output torch.Tensor, dim int, x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSoftmaxBackwardData)
-	putTensor(&c, gradOutput)
-	putTensor(&c, output)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, output)
 	c.Int(dim)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // SparseSumBackward calls aten::_sparse_sum_backward.
@@ -741,10 +742,10 @@ func SparseSoftmaxBackwardData(gradOutput, output torch.Tensor, dim int, x torch
 func SparseSumBackward(grad, x torch.Tensor, dim ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSumBackward)
-	putTensor(&c, grad)
-	putTensor(&c, x)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, x)
 	c.Ints(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // THNNDifferentiableGRUCellBackward calls aten::_thnn_differentiable_gru_cell_backward.
@@ -753,13 +754,13 @@ func SparseSumBackward(grad, x torch.Tensor, dim ...int) torch.Tensor {
 func THNNDifferentiableGRUCellBackward(gradHy, inputGates, hiddenGates, hx, inputBias, hiddenBias torch.Tensor) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTHNNDifferentiableGRUCellBackward)
-	putTensor(&c, gradHy)
-	putTensor(&c, inputGates)
-	putTensor(&c, hiddenGates)
-	putTensor(&c, hx)
-	putTensor(&c, inputBias)
-	putTensor(&c, hiddenBias)
-	return result5(&c)
+	form.PutTensor(&c, gradHy)
+	form.PutTensor(&c, inputGates)
+	form.PutTensor(&c, hiddenGates)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, inputBias)
+	form.PutTensor(&c, hiddenBias)
+	return form.Result5(&c)
 }
 
 // THNNDifferentiableLSTMCellBackward calls aten::_thnn_differentiable_lstm_cell_backward.
@@ -768,15 +769,15 @@ func THNNDifferentiableGRUCellBackward(gradHy, inputGates, hiddenGates, hx, inpu
 func THNNDifferentiableLSTMCellBackward(gradHy, gradCy, inputGates, hiddenGates, inputBias, hiddenBias, cx, cy torch.Tensor) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTHNNDifferentiableLSTMCellBackward)
-	putTensor(&c, gradHy)
-	putTensor(&c, gradCy)
-	putTensor(&c, inputGates)
-	putTensor(&c, hiddenGates)
-	putTensor(&c, inputBias)
-	putTensor(&c, hiddenBias)
-	putTensor(&c, cx)
-	putTensor(&c, cy)
-	return result5(&c)
+	form.PutTensor(&c, gradHy)
+	form.PutTensor(&c, gradCy)
+	form.PutTensor(&c, inputGates)
+	form.PutTensor(&c, hiddenGates)
+	form.PutTensor(&c, inputBias)
+	form.PutTensor(&c, hiddenBias)
+	form.PutTensor(&c, cx)
+	form.PutTensor(&c, cy)
+	return form.Result5(&c)
 }
 
 // THNNFusedGRUCellBackward calls aten::_thnn_fused_gru_cell_backward.
@@ -785,10 +786,10 @@ func THNNDifferentiableLSTMCellBackward(gradHy, gradCy, inputGates, hiddenGates,
 func THNNFusedGRUCellBackward(gradHy, workspace torch.Tensor, hasBias bool) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTHNNFusedGRUCellBackward)
-	putTensor(&c, gradHy)
-	putTensor(&c, workspace)
+	form.PutTensor(&c, gradHy)
+	form.PutTensor(&c, workspace)
 	c.Bool(hasBias)
-	return result5(&c)
+	return form.Result5(&c)
 }
 
 // THNNFusedLSTMCellBackward calls aten::_thnn_fused_lstm_cell_backward.
@@ -797,13 +798,13 @@ func THNNFusedGRUCellBackward(gradHy, workspace torch.Tensor, hasBias bool) (tor
 func THNNFusedLSTMCellBackward(gradHy, gradCy, cx, cy, workspace torch.Tensor, hasBias bool) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTHNNFusedLSTMCellBackward)
-	putTensor(&c, gradHy)
-	putTensor(&c, gradCy)
-	putTensor(&c, cx)
-	putTensor(&c, cy)
-	putTensor(&c, workspace)
+	form.PutTensor(&c, gradHy)
+	form.PutTensor(&c, gradCy)
+	form.PutTensor(&c, cx)
+	form.PutTensor(&c, cy)
+	form.PutTensor(&c, workspace)
 	c.Bool(hasBias)
-	return result5(&c)
+	return form.Result5(&c)
 }
 
 // THNNFusedLSTMCellBackwardImpl calls aten::_thnn_fused_lstm_cell_backward_impl.
@@ -812,13 +813,13 @@ func THNNFusedLSTMCellBackward(gradHy, gradCy, cx, cy, workspace torch.Tensor, h
 func THNNFusedLSTMCellBackwardImpl(gradHy, gradCy, cx, cy, workspace torch.Tensor, hasBias bool) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTHNNFusedLSTMCellBackwardImpl)
-	putTensor(&c, gradHy)
-	putTensor(&c, gradCy)
-	putTensor(&c, cx)
-	putTensor(&c, cy)
-	putTensor(&c, workspace)
+	form.PutTensor(&c, gradHy)
+	form.PutTensor(&c, gradCy)
+	form.PutTensor(&c, cx)
+	form.PutTensor(&c, cy)
+	form.PutTensor(&c, workspace)
 	c.Bool(hasBias)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // UpsampleBicubic2dAABackward calls aten::_upsample_bicubic2d_aa_backward.
@@ -826,18 +827,18 @@ func THNNFusedLSTMCellBackwardImpl(gradHy, gradCy, cx, cy, workspace torch.Tenso
 //	_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleBicubic2dAABackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, opts ...UpsampleBicubic2dAABackwardOptions) torch.Tensor {
 	var o UpsampleBicubic2dAABackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleBicubic2dAABackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.Bool(alignCorners)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleBilinear2dAABackward calls aten::_upsample_bilinear2d_aa_backward.
@@ -845,18 +846,18 @@ func UpsampleBicubic2dAABackward(gradOutput torch.Tensor, outputSize, inputSize 
 //	_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleBilinear2dAABackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, opts ...UpsampleBilinear2dAABackwardOptions) torch.Tensor {
 	var o UpsampleBilinear2dAABackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleBilinear2dAABackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.Bool(alignCorners)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearestExact1dBackward calls aten::_upsample_nearest_exact1d_backward.
@@ -864,16 +865,16 @@ func UpsampleBilinear2dAABackward(gradOutput torch.Tensor, outputSize, inputSize
 //	_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor
 func UpsampleNearestExact1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, opts ...UpsampleNearestExact1dBackwardOptions) torch.Tensor {
 	var o UpsampleNearestExact1dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact1dBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.OptFloat(o.Scales)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearestExact2dBackward calls aten::_upsample_nearest_exact2d_backward.
@@ -881,17 +882,17 @@ func UpsampleNearestExact1dBackward(gradOutput torch.Tensor, outputSize, inputSi
 //	_upsample_nearest_exact2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleNearestExact2dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, opts ...UpsampleNearestExact2dBackwardOptions) torch.Tensor {
 	var o UpsampleNearestExact2dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact2dBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearestExact3dBackward calls aten::_upsample_nearest_exact3d_backward.
@@ -899,18 +900,18 @@ func UpsampleNearestExact2dBackward(gradOutput torch.Tensor, outputSize, inputSi
 //	_upsample_nearest_exact3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleNearestExact3dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, opts ...UpsampleNearestExact3dBackwardOptions) torch.Tensor {
 	var o UpsampleNearestExact3dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact3dBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.OptFloat(o.ScalesD)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // WeightNormDifferentiableBackward calls aten::_weight_norm_differentiable_backward.
@@ -919,12 +920,12 @@ func UpsampleNearestExact3dBackward(gradOutput torch.Tensor, outputSize, inputSi
 func WeightNormDifferentiableBackward(gradW, savedV, savedG, savedNorms torch.Tensor, dim int) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenWeightNormDifferentiableBackward)
-	putTensor(&c, gradW)
-	putTensor(&c, savedV)
-	putTensor(&c, savedG)
-	putTensor(&c, savedNorms)
+	form.PutTensor(&c, gradW)
+	form.PutTensor(&c, savedV)
+	form.PutTensor(&c, savedG)
+	form.PutTensor(&c, savedNorms)
 	c.Int(dim)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // WeightNormInterfaceBackward calls aten::_weight_norm_interface_backward.
@@ -933,12 +934,12 @@ func WeightNormDifferentiableBackward(gradW, savedV, savedG, savedNorms torch.Te
 func WeightNormInterfaceBackward(gradW, savedV, savedG, savedNorms torch.Tensor, dim int) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenWeightNormInterfaceBackward)
-	putTensor(&c, gradW)
-	putTensor(&c, savedV)
-	putTensor(&c, savedG)
-	putTensor(&c, savedNorms)
+	form.PutTensor(&c, gradW)
+	form.PutTensor(&c, savedV)
+	form.PutTensor(&c, savedG)
+	form.PutTensor(&c, savedNorms)
 	c.Int(dim)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // AdaptiveMaxPool2dBackward calls aten::adaptive_max_pool2d_backward.
@@ -947,10 +948,10 @@ func WeightNormInterfaceBackward(gradW, savedV, savedG, savedNorms torch.Tensor,
 func AdaptiveMaxPool2dBackward(gradOutput, x, indices torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAdaptiveMaxPool2dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, indices)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, indices)
+	return form.Result1(&c)
 }
 
 // AdaptiveMaxPool3dBackward calls aten::adaptive_max_pool3d_backward.
@@ -959,10 +960,10 @@ func AdaptiveMaxPool2dBackward(gradOutput, x, indices torch.Tensor) torch.Tensor
 func AdaptiveMaxPool3dBackward(gradOutput, x, indices torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAdaptiveMaxPool3dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, indices)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, indices)
+	return form.Result1(&c)
 }
 
 // AffineGridGeneratorBackward calls aten::affine_grid_generator_backward.
@@ -971,10 +972,10 @@ func AdaptiveMaxPool3dBackward(gradOutput, x, indices torch.Tensor) torch.Tensor
 func AffineGridGeneratorBackward(grad torch.Tensor, size []int, alignCorners bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAffineGridGeneratorBackward)
-	putTensor(&c, grad)
+	form.PutTensor(&c, grad)
 	c.Ints(size)
 	c.Bool(alignCorners)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AvgPool2dBackward calls aten::avg_pool2d_backward.
@@ -983,15 +984,15 @@ func AffineGridGeneratorBackward(grad torch.Tensor, size []int, alignCorners boo
 func AvgPool2dBackward(gradOutput, x torch.Tensor, kernelSize, stride, padding []int, ceilMode, countIncludePad bool, divisorOverride *int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAvgPool2dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Bool(ceilMode)
 	c.Bool(countIncludePad)
 	c.OptInt(divisorOverride)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AvgPool3dBackward calls aten::avg_pool3d_backward.
@@ -1000,15 +1001,15 @@ func AvgPool2dBackward(gradOutput, x torch.Tensor, kernelSize, stride, padding [
 func AvgPool3dBackward(gradOutput, x torch.Tensor, kernelSize, stride, padding []int, ceilMode, countIncludePad bool, divisorOverride *int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAvgPool3dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Bool(ceilMode)
 	c.Bool(countIncludePad)
 	c.OptInt(divisorOverride)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // BatchNormBackward calls aten::batch_norm_backward.
@@ -1017,18 +1018,18 @@ func AvgPool3dBackward(gradOutput, x torch.Tensor, kernelSize, stride, padding [
 func BatchNormBackward(gradOut, input, weight, runningMean, runningVar, saveMean, saveVar torch.Tensor, update bool, eps float64, outputMask []bool, reserve torch.Tensor) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpBatchNormBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
-	putTensor(&c, saveMean)
-	putTensor(&c, saveVar)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
+	form.PutTensor(&c, saveMean)
+	form.PutTensor(&c, saveVar)
 	c.Bool(update)
 	c.Float(eps)
 	c.Bools(outputMask)
-	putTensor(&c, reserve)
-	return result3(&c)
+	form.PutTensor(&c, reserve)
+	return form.Result3(&c)
 }
 
 // BatchNormBackwardElemt calls aten::batch_norm_backward_elemt.
@@ -1037,15 +1038,15 @@ func BatchNormBackward(gradOut, input, weight, runningMean, runningVar, saveMean
 func BatchNormBackwardElemt(gradOut, input, mean, invstd, weight, sumDy, sumDyXmu, count torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBatchNormBackwardElemt)
-	putTensor(&c, gradOut)
-	putTensor(&c, input)
-	putTensor(&c, mean)
-	putTensor(&c, invstd)
-	putTensor(&c, weight)
-	putTensor(&c, sumDy)
-	putTensor(&c, sumDyXmu)
-	putTensor(&c, count)
-	return result1(&c)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, mean)
+	form.PutTensor(&c, invstd)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, sumDy)
+	form.PutTensor(&c, sumDyXmu)
+	form.PutTensor(&c, count)
+	return form.Result1(&c)
 }
 
 // BatchNormBackwardReduce calls aten::batch_norm_backward_reduce.
@@ -1054,15 +1055,15 @@ func BatchNormBackwardElemt(gradOut, input, mean, invstd, weight, sumDy, sumDyXm
 func BatchNormBackwardReduce(gradOut, input, mean, invstd, weight torch.Tensor, inputG, weightG, biasG bool) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpBatchNormBackwardReduce)
-	putTensor(&c, gradOut)
-	putTensor(&c, input)
-	putTensor(&c, mean)
-	putTensor(&c, invstd)
-	putTensor(&c, weight)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, mean)
+	form.PutTensor(&c, invstd)
+	form.PutTensor(&c, weight)
 	c.Bool(inputG)
 	c.Bool(weightG)
 	c.Bool(biasG)
-	return result4(&c)
+	return form.Result4(&c)
 }
 
 // BinaryCrossEntropyBackward calls aten::binary_cross_entropy_backward.
@@ -1070,18 +1071,18 @@ func BatchNormBackwardReduce(gradOut, input, mean, invstd, weight torch.Tensor, 
 //	binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
 func BinaryCrossEntropyBackward(gradOutput, x, target torch.Tensor, opts ...BinaryCrossEntropyBackwardOptions) torch.Tensor {
 	var o BinaryCrossEntropyBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpBinaryCrossEntropyBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutTensor(&c, o.Weight)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ConvTBCBackward calls aten::conv_tbc_backward.
@@ -1090,12 +1091,12 @@ func BinaryCrossEntropyBackward(gradOutput, x, target torch.Tensor, opts ...Bina
 func ConvTBCBackward(x, input, weight, bias torch.Tensor, pad int) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpConvTBCBackward)
-	putTensor(&c, x)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Int(pad)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // ConvolutionBackward calls aten::convolution_backward.
@@ -1104,9 +1105,9 @@ func ConvTBCBackward(x, input, weight, bias torch.Tensor, pad int) (torch.Tensor
 func ConvolutionBackward(gradOutput, input, weight torch.Tensor, biasSizes, stride, padding, dilation []int, transposed bool, outputPadding []int, groups int, outputMask []bool) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpConvolutionBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, input)
-	putTensor(&c, weight)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
 	c.OptInts(biasSizes)
 	c.Ints(stride)
 	c.Ints(padding)
@@ -1115,7 +1116,7 @@ func ConvolutionBackward(gradOutput, input, weight torch.Tensor, biasSizes, stri
 	c.Ints(outputPadding)
 	c.Int(groups)
 	c.Bools(outputMask)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // ConvolutionBackwardOverrideable calls aten::convolution_backward_overrideable.
@@ -1124,9 +1125,9 @@ func ConvolutionBackward(gradOutput, input, weight torch.Tensor, biasSizes, stri
 func ConvolutionBackwardOverrideable(gradOutput, input, weight torch.Tensor, stride, padding, dilation []int, transposed bool, outputPadding []int, groups int, outputMask []bool) (gradInput, gradWeight, gradBias torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpConvolutionBackwardOverrideable)
-	putTensor(&c, gradOutput)
-	putTensor(&c, input)
-	putTensor(&c, weight)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
@@ -1134,7 +1135,7 @@ func ConvolutionBackwardOverrideable(gradOutput, input, weight torch.Tensor, str
 	c.Ints(outputPadding)
 	c.Int(groups)
 	c.Bools(outputMask)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // CuDNNAffineGridGeneratorBackward calls aten::cudnn_affine_grid_generator_backward.
@@ -1143,12 +1144,12 @@ func ConvolutionBackwardOverrideable(gradOutput, input, weight torch.Tensor, str
 func CuDNNAffineGridGeneratorBackward(grad torch.Tensor, n, channels, height, width int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCuDNNAffineGridGeneratorBackward)
-	putTensor(&c, grad)
+	form.PutTensor(&c, grad)
 	c.Int(n)
 	c.Int(channels)
 	c.Int(height)
 	c.Int(width)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CuDNNBatchNormBackward calls aten::cudnn_batch_norm_backward.
@@ -1157,16 +1158,16 @@ func CuDNNAffineGridGeneratorBackward(grad torch.Tensor, n, channels, height, wi
 func CuDNNBatchNormBackward(input, gradOutput, weight, runningMean, runningVar, saveMean, saveVar torch.Tensor, epsilon float64, reserveSpace torch.Tensor) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpCuDNNBatchNormBackward)
-	putTensor(&c, input)
-	putTensor(&c, gradOutput)
-	putTensor(&c, weight)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
-	putTensor(&c, saveMean)
-	putTensor(&c, saveVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
+	form.PutTensor(&c, saveMean)
+	form.PutTensor(&c, saveVar)
 	c.Float(epsilon)
-	putTensor(&c, reserveSpace)
-	return result3(&c)
+	form.PutTensor(&c, reserveSpace)
+	return form.Result3(&c)
 }
 
 // CuDNNGridSamplerBackward calls aten::cudnn_grid_sampler_backward.
@@ -1175,10 +1176,10 @@ func CuDNNBatchNormBackward(input, gradOutput, weight, runningMean, runningVar, 
 func CuDNNGridSamplerBackward(x, grid, gradOutput torch.Tensor) (gradSelf, gradGrid torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpCuDNNGridSamplerBackward)
-	putTensor(&c, x)
-	putTensor(&c, grid)
-	putTensor(&c, gradOutput)
-	return result2(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, grid)
+	form.PutTensor(&c, gradOutput)
+	return form.Result2(&c)
 }
 
 // CumMaxMinBackward calls aten::cummaxmin_backward.
@@ -1187,11 +1188,11 @@ func CuDNNGridSamplerBackward(x, grid, gradOutput torch.Tensor) (gradSelf, gradG
 func CumMaxMinBackward(grad, input, indices torch.Tensor, dim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCumMaxMinBackward)
-	putTensor(&c, grad)
-	putTensor(&c, input)
-	putTensor(&c, indices)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, indices)
 	c.Int(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CumProdBackward calls aten::cumprod_backward.
@@ -1200,11 +1201,11 @@ func CumMaxMinBackward(grad, input, indices torch.Tensor, dim int) torch.Tensor 
 func CumProdBackward(grad, input torch.Tensor, dim int, output torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCumProdBackward)
-	putTensor(&c, grad)
-	putTensor(&c, input)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, input)
 	c.Int(dim)
-	putTensor(&c, output)
-	return result1(&c)
+	form.PutTensor(&c, output)
+	return form.Result1(&c)
 }
 
 // DiagonalBackward calls aten::diagonal_backward.
@@ -1213,12 +1214,12 @@ func CumProdBackward(grad, input torch.Tensor, dim int, output torch.Tensor) tor
 func DiagonalBackward(gradOutput torch.Tensor, inputSizes []int, offset, dim1, dim2 int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDiagonalBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(inputSizes)
 	c.Int(offset)
 	c.Int(dim1)
 	c.Int(dim2)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ELUBackward calls aten::elu_backward.
@@ -1227,13 +1228,13 @@ func DiagonalBackward(gradOutput torch.Tensor, inputSizes []int, offset, dim1, d
 func ELUBackward(gradOutput torch.Tensor, alpha, scale, inputScale torch.Scalar, isResult bool, selfOrResult torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpELUBackward)
-	putTensor(&c, gradOutput)
-	putScalar(&c, alpha)
-	putScalar(&c, scale)
-	putScalar(&c, inputScale)
+	form.PutTensor(&c, gradOutput)
+	form.PutScalar(&c, alpha)
+	form.PutScalar(&c, scale)
+	form.PutScalar(&c, inputScale)
 	c.Bool(isResult)
-	putTensor(&c, selfOrResult)
-	return result1(&c)
+	form.PutTensor(&c, selfOrResult)
+	return form.Result1(&c)
 }
 
 // EmbeddingBackward calls aten::embedding_backward.
@@ -1242,13 +1243,13 @@ func ELUBackward(gradOutput torch.Tensor, alpha, scale, inputScale torch.Scalar,
 func EmbeddingBackward(grad, indices torch.Tensor, numWeights, paddingIdx int, scaleGradByFreq, sparse bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpEmbeddingBackward)
-	putTensor(&c, grad)
-	putTensor(&c, indices)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, indices)
 	c.Int(numWeights)
 	c.Int(paddingIdx)
 	c.Bool(scaleGradByFreq)
 	c.Bool(sparse)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // EmbeddingDenseBackward calls aten::embedding_dense_backward.
@@ -1257,12 +1258,12 @@ func EmbeddingBackward(grad, indices torch.Tensor, numWeights, paddingIdx int, s
 func EmbeddingDenseBackward(gradOutput, indices torch.Tensor, numWeights, paddingIdx int, scaleGradByFreq bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpEmbeddingDenseBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, indices)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, indices)
 	c.Int(numWeights)
 	c.Int(paddingIdx)
 	c.Bool(scaleGradByFreq)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // EmbeddingSparseBackward calls aten::embedding_sparse_backward.
@@ -1271,12 +1272,12 @@ func EmbeddingDenseBackward(gradOutput, indices torch.Tensor, numWeights, paddin
 func EmbeddingSparseBackward(grad, indices torch.Tensor, numWeights, paddingIdx int, scaleGradByFreq bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpEmbeddingSparseBackward)
-	putTensor(&c, grad)
-	putTensor(&c, indices)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, indices)
 	c.Int(numWeights)
 	c.Int(paddingIdx)
 	c.Bool(scaleGradByFreq)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // FakeQuantizePerChannelAffineCacheMaskBackward calls
@@ -1286,9 +1287,9 @@ func EmbeddingSparseBackward(grad, indices torch.Tensor, numWeights, paddingIdx 
 func FakeQuantizePerChannelAffineCacheMaskBackward(grad, mask torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFakeQuantizePerChannelAffineCacheMaskBackward)
-	putTensor(&c, grad)
-	putTensor(&c, mask)
-	return result1(&c)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, mask)
+	return form.Result1(&c)
 }
 
 // FakeQuantizePerTensorAffineCacheMaskBackward calls
@@ -1298,9 +1299,9 @@ func FakeQuantizePerChannelAffineCacheMaskBackward(grad, mask torch.Tensor) torc
 func FakeQuantizePerTensorAffineCacheMaskBackward(grad, mask torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFakeQuantizePerTensorAffineCacheMaskBackward)
-	putTensor(&c, grad)
-	putTensor(&c, mask)
-	return result1(&c)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, mask)
+	return form.Result1(&c)
 }
 
 // FractionalMaxPool2dBackward calls aten::fractional_max_pool2d_backward.
@@ -1309,12 +1310,12 @@ func FakeQuantizePerTensorAffineCacheMaskBackward(grad, mask torch.Tensor) torch
 func FractionalMaxPool2dBackward(gradOutput, x torch.Tensor, kernelSize, outputSize []int, indices torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFractionalMaxPool2dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(outputSize)
-	putTensor(&c, indices)
-	return result1(&c)
+	form.PutTensor(&c, indices)
+	return form.Result1(&c)
 }
 
 // FractionalMaxPool3dBackward calls aten::fractional_max_pool3d_backward.
@@ -1323,12 +1324,12 @@ func FractionalMaxPool2dBackward(gradOutput, x torch.Tensor, kernelSize, outputS
 func FractionalMaxPool3dBackward(gradOutput, x torch.Tensor, kernelSize, outputSize []int, indices torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFractionalMaxPool3dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(outputSize)
-	putTensor(&c, indices)
-	return result1(&c)
+	form.PutTensor(&c, indices)
+	return form.Result1(&c)
 }
 
 // GatherBackward calls aten::gather_backward.
@@ -1337,12 +1338,12 @@ func FractionalMaxPool3dBackward(gradOutput, x torch.Tensor, kernelSize, outputS
 func GatherBackward(grad, x torch.Tensor, dim int, index torch.Tensor, sparseGrad bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGatherBackward)
-	putTensor(&c, grad)
-	putTensor(&c, x)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, x)
 	c.Int(dim)
-	putTensor(&c, index)
+	form.PutTensor(&c, index)
 	c.Bool(sparseGrad)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // GELUBackward calls aten::gelu_backward.
@@ -1350,15 +1351,15 @@ func GatherBackward(grad, x torch.Tensor, dim int, index torch.Tensor, sparseGra
 //	gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor
 func GELUBackward(gradOutput, x torch.Tensor, opts ...GELUBackwardOptions) torch.Tensor {
 	var o GELUBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpGELUBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	c.Str(orStr(o.Approximate, "none"))
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	c.Str(form.OrStr(o.Approximate, "none"))
+	return form.Result1(&c)
 }
 
 // GLUBackward calls aten::glu_backward.
@@ -1367,10 +1368,10 @@ func GELUBackward(gradOutput, x torch.Tensor, opts ...GELUBackwardOptions) torch
 func GLUBackward(gradOutput, x torch.Tensor, dim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGLUBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Int(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // GLUBackwardJVP calls aten::glu_backward_jvp.
@@ -1379,13 +1380,13 @@ func GLUBackward(gradOutput, x torch.Tensor, dim int) torch.Tensor {
 func GLUBackwardJVP(gradX, gradGLU, x, dgradGLU, dx torch.Tensor, dim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGLUBackwardJVP)
-	putTensor(&c, gradX)
-	putTensor(&c, gradGLU)
-	putTensor(&c, x)
-	putTensor(&c, dgradGLU)
-	putTensor(&c, dx)
+	form.PutTensor(&c, gradX)
+	form.PutTensor(&c, gradGLU)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, dgradGLU)
+	form.PutTensor(&c, dx)
 	c.Int(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // GridSampler2dBackward calls aten::grid_sampler_2d_backward.
@@ -1394,14 +1395,14 @@ func GLUBackwardJVP(gradX, gradGLU, x, dgradGLU, dx torch.Tensor, dim int) torch
 func GridSampler2dBackward(gradOutput, input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool, outputMask []bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpGridSampler2dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, input)
-	putTensor(&c, grid)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, grid)
 	c.Int(interpolationMode)
 	c.Int(paddingMode)
 	c.Bool(alignCorners)
 	c.Bools(outputMask)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // GridSampler3dBackward calls aten::grid_sampler_3d_backward.
@@ -1410,14 +1411,14 @@ func GridSampler2dBackward(gradOutput, input, grid torch.Tensor, interpolationMo
 func GridSampler3dBackward(gradOutput, input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool, outputMask []bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpGridSampler3dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, input)
-	putTensor(&c, grid)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, grid)
 	c.Int(interpolationMode)
 	c.Int(paddingMode)
 	c.Bool(alignCorners)
 	c.Bools(outputMask)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // HardshrinkBackward calls aten::hardshrink_backward.
@@ -1426,10 +1427,10 @@ func GridSampler3dBackward(gradOutput, input, grid torch.Tensor, interpolationMo
 func HardshrinkBackward(gradOut, x torch.Tensor, lambda torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHardshrinkBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, x)
-	putScalar(&c, lambda)
-	return result1(&c)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, lambda)
+	return form.Result1(&c)
 }
 
 // HardsigmoidBackward calls aten::hardsigmoid_backward.
@@ -1438,9 +1439,9 @@ func HardshrinkBackward(gradOut, x torch.Tensor, lambda torch.Scalar) torch.Tens
 func HardsigmoidBackward(gradOutput, x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHardsigmoidBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // HardswishBackward calls aten::hardswish_backward.
@@ -1449,9 +1450,9 @@ func HardsigmoidBackward(gradOutput, x torch.Tensor) torch.Tensor {
 func HardswishBackward(gradOutput, x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHardswishBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // HardtanhBackward calls aten::hardtanh_backward.
@@ -1460,11 +1461,11 @@ func HardswishBackward(gradOutput, x torch.Tensor) torch.Tensor {
 func HardtanhBackward(gradOutput, x torch.Tensor, minVal, maxVal torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHardtanhBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putScalar(&c, minVal)
-	putScalar(&c, maxVal)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, minVal)
+	form.PutScalar(&c, maxVal)
+	return form.Result1(&c)
 }
 
 // HuberLossBackward calls aten::huber_loss_backward.
@@ -1474,12 +1475,12 @@ func HuberLossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reduc
 	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpHuberLossBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
 	c.Float(delta)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // IndexSelectBackward calls aten::index_select_backward.
@@ -1488,11 +1489,11 @@ func HuberLossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reduc
 func IndexSelectBackward(grad torch.Tensor, selfSizes []int, dim int, index torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpIndexSelectBackward)
-	putTensor(&c, grad)
+	form.PutTensor(&c, grad)
 	c.Ints(selfSizes)
 	c.Int(dim)
-	putTensor(&c, index)
-	return result1(&c)
+	form.PutTensor(&c, index)
+	return form.Result1(&c)
 }
 
 // InfinitelyDifferentiableGELUBackward calls aten::infinitely_differentiable_gelu_backward.
@@ -1501,9 +1502,9 @@ func IndexSelectBackward(grad torch.Tensor, selfSizes []int, dim int, index torc
 func InfinitelyDifferentiableGELUBackward(grad, x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpInfinitelyDifferentiableGELUBackward)
-	putTensor(&c, grad)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // LeakyReLUBackward calls aten::leaky_relu_backward.
@@ -1512,11 +1513,11 @@ func InfinitelyDifferentiableGELUBackward(grad, x torch.Tensor) torch.Tensor {
 func LeakyReLUBackward(gradOutput, x torch.Tensor, negativeSlope torch.Scalar, selfIsResult bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLeakyReLUBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putScalar(&c, negativeSlope)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, negativeSlope)
 	c.Bool(selfIsResult)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // LinearBackward calls aten::linear_backward.
@@ -1525,11 +1526,11 @@ func LeakyReLUBackward(gradOutput, x torch.Tensor, negativeSlope torch.Scalar, s
 func LinearBackward(x, gradOutput, weight torch.Tensor, outputMask []bool) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpLinearBackward)
-	putTensor(&c, x)
-	putTensor(&c, gradOutput)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, weight)
 	c.Bools(outputMask)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // LogSigmoidBackward calls aten::log_sigmoid_backward.
@@ -1538,10 +1539,10 @@ func LinearBackward(x, gradOutput, weight torch.Tensor, outputMask []bool) (torc
 func LogSigmoidBackward(gradOutput, x, buffer torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLogSigmoidBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, buffer)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, buffer)
+	return form.Result1(&c)
 }
 
 // LogitBackward calls aten::logit_backward.
@@ -1549,15 +1550,15 @@ func LogSigmoidBackward(gradOutput, x, buffer torch.Tensor) torch.Tensor {
 //	logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor
 func LogitBackward(gradOutput, x torch.Tensor, opts ...LogitBackwardOptions) torch.Tensor {
 	var o LogitBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLogitBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.OptFloat(o.Eps)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MaskedScatterBackward calls aten::masked_scatter_backward.
@@ -1566,10 +1567,10 @@ func LogitBackward(gradOutput, x torch.Tensor, opts ...LogitBackwardOptions) tor
 func MaskedScatterBackward(gradOutput, mask torch.Tensor, sizes ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMaskedScatterBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, mask)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, mask)
 	c.Ints(sizes)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MaskedSelectBackward calls aten::masked_select_backward.
@@ -1578,10 +1579,10 @@ func MaskedScatterBackward(gradOutput, mask torch.Tensor, sizes ...int) torch.Te
 func MaskedSelectBackward(grad, input, mask torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMaskedSelectBackward)
-	putTensor(&c, grad)
-	putTensor(&c, input)
-	putTensor(&c, mask)
-	return result1(&c)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, mask)
+	return form.Result1(&c)
 }
 
 // MatMulBackward calls aten::matmul_backward.
@@ -1590,11 +1591,11 @@ func MaskedSelectBackward(grad, input, mask torch.Tensor) torch.Tensor {
 func MatMulBackward(grad, x, other torch.Tensor, mask []bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMatMulBackward)
-	putTensor(&c, grad)
-	putTensor(&c, x)
-	putTensor(&c, other)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
 	c.Bools(mask)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // MatrixExpBackward calls aten::matrix_exp_backward.
@@ -1603,9 +1604,9 @@ func MatMulBackward(grad, x, other torch.Tensor, mask []bool) (torch.Tensor, tor
 func MatrixExpBackward(x, grad torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMatrixExpBackward)
-	putTensor(&c, x)
-	putTensor(&c, grad)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, grad)
+	return form.Result1(&c)
 }
 
 // MaxPool2dBackward calls aten::max_pool2d_backward.
@@ -1613,19 +1614,19 @@ func MatrixExpBackward(x, grad torch.Tensor) torch.Tensor {
 //	max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor
 func MaxPool2dBackward(gradOutput, x torch.Tensor, kernelSize []int, opts ...MaxPool2dBackwardOptions) torch.Tensor {
 	var o MaxPool2dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMaxPool2dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1))
 	c.Bool(o.CeilMode)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MaxPool2dWithIndicesBackward calls aten::max_pool2d_with_indices_backward.
@@ -1634,15 +1635,15 @@ func MaxPool2dBackward(gradOutput, x torch.Tensor, kernelSize []int, opts ...Max
 func MaxPool2dWithIndicesBackward(gradOutput, x torch.Tensor, kernelSize, stride, padding, dilation []int, ceilMode bool, indices torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMaxPool2dWithIndicesBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
 	c.Bool(ceilMode)
-	putTensor(&c, indices)
-	return result1(&c)
+	form.PutTensor(&c, indices)
+	return form.Result1(&c)
 }
 
 // MaxPool3dWithIndicesBackward calls aten::max_pool3d_with_indices_backward.
@@ -1651,15 +1652,15 @@ func MaxPool2dWithIndicesBackward(gradOutput, x torch.Tensor, kernelSize, stride
 func MaxPool3dWithIndicesBackward(gradOutput, x torch.Tensor, kernelSize, stride, padding, dilation []int, ceilMode bool, indices torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMaxPool3dWithIndicesBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
 	c.Bool(ceilMode)
-	putTensor(&c, indices)
-	return result1(&c)
+	form.PutTensor(&c, indices)
+	return form.Result1(&c)
 }
 
 // MIOpenBatchNormBackward calls aten::miopen_batch_norm_backward.
@@ -1668,15 +1669,15 @@ func MaxPool3dWithIndicesBackward(gradOutput, x torch.Tensor, kernelSize, stride
 func MIOpenBatchNormBackward(input, gradOutput, weight, runningMean, runningVar, saveMean, saveVar torch.Tensor, epsilon float64) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMIOpenBatchNormBackward)
-	putTensor(&c, input)
-	putTensor(&c, gradOutput)
-	putTensor(&c, weight)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
-	putTensor(&c, saveMean)
-	putTensor(&c, saveVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
+	form.PutTensor(&c, saveMean)
+	form.PutTensor(&c, saveVar)
 	c.Float(epsilon)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // MIOpenRNNBackward calls aten::miopen_rnn_backward.
@@ -1685,16 +1686,16 @@ func MIOpenBatchNormBackward(input, gradOutput, weight, runningMean, runningVar,
 func MIOpenRNNBackward(input torch.Tensor, weight []torch.Tensor, weightStride0 int, weightBuf, hx, cx, output, gradOutput, gradHy, gradCy torch.Tensor, mode, hiddenSize, numLayers int, batchFirst bool, dropout float64, train, bidirectional bool, batchSizes []int, dropoutState, reserve torch.Tensor, outputMask []bool) (torch.Tensor, torch.Tensor, torch.Tensor, []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMIOpenRNNBackward)
-	putTensor(&c, input)
-	putTensors(&c, weight)
+	form.PutTensor(&c, input)
+	form.PutTensors(&c, weight)
 	c.Int(weightStride0)
-	putTensor(&c, weightBuf)
-	putTensor(&c, hx)
-	putTensor(&c, cx)
-	putTensor(&c, output)
-	putTensor(&c, gradOutput)
-	putTensor(&c, gradHy)
-	putTensor(&c, gradCy)
+	form.PutTensor(&c, weightBuf)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, cx)
+	form.PutTensor(&c, output)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, gradHy)
+	form.PutTensor(&c, gradCy)
 	c.Int(mode)
 	c.Int(hiddenSize)
 	c.Int(numLayers)
@@ -1703,11 +1704,11 @@ func MIOpenRNNBackward(input torch.Tensor, weight []torch.Tensor, weightStride0 
 	c.Bool(train)
 	c.Bool(bidirectional)
 	c.Ints(batchSizes)
-	putTensor(&c, dropoutState)
-	putTensor(&c, reserve)
+	form.PutTensor(&c, dropoutState)
+	form.PutTensor(&c, reserve)
 	c.Bools(outputMask)
-	done(&c)
-	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensors(&c, 3)
+	form.Done(&c)
+	return form.OutTensor(&c, 0), form.OutTensor(&c, 1), form.OutTensor(&c, 2), form.OutTensors(&c, 3)
 }
 
 // MishBackward calls aten::mish_backward.
@@ -1716,9 +1717,9 @@ func MIOpenRNNBackward(input torch.Tensor, weight []torch.Tensor, weightStride0 
 func MishBackward(gradOutput, x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMishBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // MKLDNNAdaptiveAvgPool2dBackward calls aten::mkldnn_adaptive_avg_pool2d_backward.
@@ -1727,9 +1728,9 @@ func MishBackward(gradOutput, x torch.Tensor) torch.Tensor {
 func MKLDNNAdaptiveAvgPool2dBackward(gradOutput, x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNAdaptiveAvgPool2dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // MKLDNNLinearBackward calls aten::mkldnn_linear_backward.
@@ -1738,11 +1739,11 @@ func MKLDNNAdaptiveAvgPool2dBackward(gradOutput, x torch.Tensor) torch.Tensor {
 func MKLDNNLinearBackward(x, gradOutput, weight torch.Tensor, outputMask []bool) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNLinearBackward)
-	putTensor(&c, x)
-	putTensor(&c, gradOutput)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, weight)
 	c.Bools(outputMask)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // MKLDNNLinearBackwardInput calls aten::mkldnn_linear_backward_input.
@@ -1752,9 +1753,9 @@ func MKLDNNLinearBackwardInput(inputSize []int, gradOutput, weight torch.Tensor)
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNLinearBackwardInput)
 	c.Ints(inputSize)
-	putTensor(&c, gradOutput)
-	putTensor(&c, weight)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, weight)
+	return form.Result1(&c)
 }
 
 // MKLDNNLinearBackwardWeights calls aten::mkldnn_linear_backward_weights.
@@ -1763,11 +1764,11 @@ func MKLDNNLinearBackwardInput(inputSize []int, gradOutput, weight torch.Tensor)
 func MKLDNNLinearBackwardWeights(gradOutput, input, weight torch.Tensor, biasDefined bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNLinearBackwardWeights)
-	putTensor(&c, gradOutput)
-	putTensor(&c, input)
-	putTensor(&c, weight)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
 	c.Bool(biasDefined)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // MKLDNNMaxPool2dBackward calls aten::mkldnn_max_pool2d_backward.
@@ -1775,20 +1776,20 @@ func MKLDNNLinearBackwardWeights(gradOutput, input, weight torch.Tensor, biasDef
 //	mkldnn_max_pool2d_backward(Tensor grad_output, Tensor output, Tensor input, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor
 func MKLDNNMaxPool2dBackward(gradOutput, output, input torch.Tensor, kernelSize []int, opts ...MKLDNNMaxPool2dBackwardOptions) torch.Tensor {
 	var o MKLDNNMaxPool2dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNMaxPool2dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, output)
-	putTensor(&c, input)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, output)
+	form.PutTensor(&c, input)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1))
 	c.Bool(o.CeilMode)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MKLDNNMaxPool3dBackward calls aten::mkldnn_max_pool3d_backward.
@@ -1796,20 +1797,20 @@ func MKLDNNMaxPool2dBackward(gradOutput, output, input torch.Tensor, kernelSize 
 //	mkldnn_max_pool3d_backward(Tensor grad_output, Tensor output, Tensor input, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor
 func MKLDNNMaxPool3dBackward(gradOutput, output, input torch.Tensor, kernelSize []int, opts ...MKLDNNMaxPool3dBackwardOptions) torch.Tensor {
 	var o MKLDNNMaxPool3dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNMaxPool3dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, output)
-	putTensor(&c, input)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, output)
+	form.PutTensor(&c, input)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1, 1))
 	c.Bool(o.CeilMode)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MKLDNNRNNLayerBackward calls aten::mkldnn_rnn_layer_backward.
@@ -1818,19 +1819,19 @@ func MKLDNNMaxPool3dBackward(gradOutput, output, input torch.Tensor, kernelSize 
 func MKLDNNRNNLayerBackward(input, weight1, weight2, weight3, weight4, hx, cxTmp, output, hy, cy, gradOutput, gradHy, gradCy torch.Tensor, reverse bool, mode, hiddenSize, numLayers int, hasBiases, train, bidirectional bool, batchSizes []int, batchFirst bool, workspace torch.Tensor) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNRNNLayerBackward)
-	putTensor(&c, input)
-	putTensor(&c, weight1)
-	putTensor(&c, weight2)
-	putTensor(&c, weight3)
-	putTensor(&c, weight4)
-	putTensor(&c, hx)
-	putTensor(&c, cxTmp)
-	putTensor(&c, output)
-	putTensor(&c, hy)
-	putTensor(&c, cy)
-	putTensor(&c, gradOutput)
-	putTensor(&c, gradHy)
-	putTensor(&c, gradCy)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight1)
+	form.PutTensor(&c, weight2)
+	form.PutTensor(&c, weight3)
+	form.PutTensor(&c, weight4)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, cxTmp)
+	form.PutTensor(&c, output)
+	form.PutTensor(&c, hy)
+	form.PutTensor(&c, cy)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, gradHy)
+	form.PutTensor(&c, gradCy)
 	c.Bool(reverse)
 	c.Int(mode)
 	c.Int(hiddenSize)
@@ -1840,9 +1841,9 @@ func MKLDNNRNNLayerBackward(input, weight1, weight2, weight3, weight4, hx, cxTmp
 	c.Bool(bidirectional)
 	c.Ints(batchSizes)
 	c.Bool(batchFirst)
-	putTensor(&c, workspace)
-	done(&c)
-	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensor(&c, 3), outTensor(&c, 4), outTensor(&c, 5), outTensor(&c, 6)
+	form.PutTensor(&c, workspace)
+	form.Done(&c)
+	return form.OutTensor(&c, 0), form.OutTensor(&c, 1), form.OutTensor(&c, 2), form.OutTensor(&c, 3), form.OutTensor(&c, 4), form.OutTensor(&c, 5), form.OutTensor(&c, 6)
 }
 
 // MPSConvolutionBackward calls aten::mps_convolution_backward.
@@ -1851,15 +1852,15 @@ func MKLDNNRNNLayerBackward(input, weight1, weight2, weight3, weight4, hx, cxTmp
 func MPSConvolutionBackward(x, gradOutput, weight torch.Tensor, padding, stride, dilation []int, groups int, outputMask []bool) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMPSConvolutionBackward)
-	putTensor(&c, x)
-	putTensor(&c, gradOutput)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, weight)
 	c.Ints(padding)
 	c.Ints(stride)
 	c.Ints(dilation)
 	c.Int(groups)
 	c.Bools(outputMask)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // MPSConvolutionTransposeBackward calls aten::mps_convolution_transpose_backward.
@@ -1868,16 +1869,16 @@ func MPSConvolutionBackward(x, gradOutput, weight torch.Tensor, padding, stride,
 func MPSConvolutionTransposeBackward(x, gradOutput, weight torch.Tensor, padding, outputPadding, stride, dilation []int, groups int, outputMask []bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMPSConvolutionTransposeBackward)
-	putTensor(&c, x)
-	putTensor(&c, gradOutput)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, weight)
 	c.Ints(padding)
 	c.Ints(outputPadding)
 	c.Ints(stride)
 	c.Ints(dilation)
 	c.Int(groups)
 	c.Bools(outputMask)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // MSELossBackward calls aten::mse_loss_backward.
@@ -1887,11 +1888,11 @@ func MSELossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reducti
 	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMSELossBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MultiMarginLossBackward calls aten::multi_margin_loss_backward.
@@ -1899,20 +1900,20 @@ func MSELossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reducti
 //	multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=Mean) -> Tensor
 func MultiMarginLossBackward(gradOutput, x, target torch.Tensor, p, margin torch.Scalar, opts ...MultiMarginLossBackwardOptions) torch.Tensor {
 	var o MultiMarginLossBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMultiMarginLossBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putScalar(&c, p)
-	putScalar(&c, margin)
-	putTensor(&c, o.Weight)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutScalar(&c, p)
+	form.PutScalar(&c, margin)
+	form.PutTensor(&c, o.Weight)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MultilabelMarginLossBackward calls aten::multilabel_margin_loss_backward.
@@ -1922,12 +1923,12 @@ func MultilabelMarginLossBackward(gradOutput, x, target torch.Tensor, reduction 
 	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMultilabelMarginLossBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
-	putTensor(&c, isTarget)
-	return result1(&c)
+	form.PutTensor(&c, isTarget)
+	return form.Result1(&c)
 }
 
 // NativeBatchNormBackward calls aten::native_batch_norm_backward.
@@ -1936,17 +1937,17 @@ func MultilabelMarginLossBackward(gradOutput, x, target torch.Tensor, reduction 
 func NativeBatchNormBackward(gradOut, input, weight, runningMean, runningVar, saveMean, saveInvstd torch.Tensor, train bool, eps float64, outputMask []bool) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeBatchNormBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
-	putTensor(&c, saveMean)
-	putTensor(&c, saveInvstd)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
+	form.PutTensor(&c, saveMean)
+	form.PutTensor(&c, saveInvstd)
 	c.Bool(train)
 	c.Float(eps)
 	c.Bools(outputMask)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // NativeDropoutBackward calls aten::native_dropout_backward.
@@ -1955,10 +1956,10 @@ func NativeBatchNormBackward(gradOut, input, weight, runningMean, runningVar, sa
 func NativeDropoutBackward(gradOutput, mask torch.Tensor, scale float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeDropoutBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, mask)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, mask)
 	c.Float(scale)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // NativeGroupNormBackward calls aten::native_group_norm_backward.
@@ -1967,17 +1968,17 @@ func NativeDropoutBackward(gradOutput, mask torch.Tensor, scale float64) torch.T
 func NativeGroupNormBackward(gradOut, input, mean, rstd, weight torch.Tensor, n, channels, hxw, group int, outputMask []bool) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeGroupNormBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, input)
-	putTensor(&c, mean)
-	putTensor(&c, rstd)
-	putTensor(&c, weight)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, mean)
+	form.PutTensor(&c, rstd)
+	form.PutTensor(&c, weight)
 	c.Int(n)
 	c.Int(channels)
 	c.Int(hxw)
 	c.Int(group)
 	c.Bools(outputMask)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // NativeLayerNormBackward calls aten::native_layer_norm_backward.
@@ -1986,15 +1987,15 @@ func NativeGroupNormBackward(gradOut, input, mean, rstd, weight torch.Tensor, n,
 func NativeLayerNormBackward(gradOut, input torch.Tensor, normalizedShape []int, mean, rstd, weight, bias torch.Tensor, outputMask []bool) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeLayerNormBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, input)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, input)
 	c.Ints(normalizedShape)
-	putTensor(&c, mean)
-	putTensor(&c, rstd)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, mean)
+	form.PutTensor(&c, rstd)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Bools(outputMask)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // NLLLoss2dBackward calls aten::nll_loss2d_backward.
@@ -2004,14 +2005,14 @@ func NLLLoss2dBackward(gradOutput, x, target, weight torch.Tensor, reduction tor
 	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLoss2dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, weight)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutTensor(&c, weight)
 	c.Code(how)
 	c.Int(ignoreIndex)
-	putTensor(&c, totalWeight)
-	return result1(&c)
+	form.PutTensor(&c, totalWeight)
+	return form.Result1(&c)
 }
 
 // NLLLossBackward calls aten::nll_loss_backward.
@@ -2021,14 +2022,14 @@ func NLLLossBackward(gradOutput, x, target, weight torch.Tensor, reduction torch
 	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLossBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, weight)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutTensor(&c, weight)
 	c.Code(how)
 	c.Int(ignoreIndex)
-	putTensor(&c, totalWeight)
-	return result1(&c)
+	form.PutTensor(&c, totalWeight)
+	return form.Result1(&c)
 }
 
 // ReflectionPad1dBackward calls aten::reflection_pad1d_backward.
@@ -2037,10 +2038,10 @@ func NLLLossBackward(gradOutput, x, target, weight torch.Tensor, reduction torch
 func ReflectionPad1dBackward(gradOutput, x torch.Tensor, padding ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReflectionPad1dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReflectionPad2dBackward calls aten::reflection_pad2d_backward.
@@ -2049,10 +2050,10 @@ func ReflectionPad1dBackward(gradOutput, x torch.Tensor, padding ...int) torch.T
 func ReflectionPad2dBackward(gradOutput, x torch.Tensor, padding ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReflectionPad2dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReflectionPad3dBackward calls aten::reflection_pad3d_backward.
@@ -2061,10 +2062,10 @@ func ReflectionPad2dBackward(gradOutput, x torch.Tensor, padding ...int) torch.T
 func ReflectionPad3dBackward(gradOutput, x torch.Tensor, padding ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReflectionPad3dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReplicationPad1dBackward calls aten::replication_pad1d_backward.
@@ -2073,10 +2074,10 @@ func ReflectionPad3dBackward(gradOutput, x torch.Tensor, padding ...int) torch.T
 func ReplicationPad1dBackward(gradOutput, x torch.Tensor, padding ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReplicationPad1dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReplicationPad2dBackward calls aten::replication_pad2d_backward.
@@ -2085,10 +2086,10 @@ func ReplicationPad1dBackward(gradOutput, x torch.Tensor, padding ...int) torch.
 func ReplicationPad2dBackward(gradOutput, x torch.Tensor, padding ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReplicationPad2dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReplicationPad3dBackward calls aten::replication_pad3d_backward.
@@ -2097,10 +2098,10 @@ func ReplicationPad2dBackward(gradOutput, x torch.Tensor, padding ...int) torch.
 func ReplicationPad3dBackward(gradOutput, x torch.Tensor, padding ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReplicationPad3dBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // RReLUWithNoiseBackward calls aten::rrelu_with_noise_backward.
@@ -2109,14 +2110,14 @@ func ReplicationPad3dBackward(gradOutput, x torch.Tensor, padding ...int) torch.
 func RReLUWithNoiseBackward(gradOutput, x, noise torch.Tensor, lower, upper torch.Scalar, training, selfIsResult bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpRReLUWithNoiseBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, noise)
-	putScalar(&c, lower)
-	putScalar(&c, upper)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, noise)
+	form.PutScalar(&c, lower)
+	form.PutScalar(&c, upper)
 	c.Bool(training)
 	c.Bool(selfIsResult)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SelectBackward calls aten::select_backward.
@@ -2125,11 +2126,11 @@ func RReLUWithNoiseBackward(gradOutput, x, noise torch.Tensor, lower, upper torc
 func SelectBackward(gradOutput torch.Tensor, inputSizes []int, dim, index int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSelectBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(inputSizes)
 	c.Int(dim)
 	c.Int(index)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SigmoidBackward calls aten::sigmoid_backward.
@@ -2138,9 +2139,9 @@ func SelectBackward(gradOutput torch.Tensor, inputSizes []int, dim, index int) t
 func SigmoidBackward(gradOutput, output torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSigmoidBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, output)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, output)
+	return form.Result1(&c)
 }
 
 // SiLUBackward calls aten::silu_backward.
@@ -2149,9 +2150,9 @@ func SigmoidBackward(gradOutput, output torch.Tensor) torch.Tensor {
 func SiLUBackward(gradOutput, x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSiLUBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // SliceBackward calls aten::slice_backward.
@@ -2160,13 +2161,13 @@ func SiLUBackward(gradOutput, x torch.Tensor) torch.Tensor {
 func SliceBackward(gradOutput torch.Tensor, inputSizes []int, dim, start, end, step int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSliceBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(inputSizes)
 	c.Int(dim)
 	c.Int(start)
 	c.Int(end)
 	c.Int(step)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SmoothL1LossBackward calls aten::smooth_l1_loss_backward.
@@ -2176,12 +2177,12 @@ func SmoothL1LossBackward(gradOutput, x, target torch.Tensor, reduction torch.Re
 	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpSmoothL1LossBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
 	c.Float(beta)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SoftMarginLossBackward calls aten::soft_margin_loss_backward.
@@ -2191,11 +2192,11 @@ func SoftMarginLossBackward(gradOutput, x, target torch.Tensor, reduction torch.
 	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpSoftMarginLossBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SoftplusBackward calls aten::softplus_backward.
@@ -2204,11 +2205,11 @@ func SoftMarginLossBackward(gradOutput, x, target torch.Tensor, reduction torch.
 func SoftplusBackward(gradOutput, x torch.Tensor, beta, threshold torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSoftplusBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putScalar(&c, beta)
-	putScalar(&c, threshold)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, beta)
+	form.PutScalar(&c, threshold)
+	return form.Result1(&c)
 }
 
 // SoftshrinkBackward calls aten::softshrink_backward.
@@ -2217,10 +2218,10 @@ func SoftplusBackward(gradOutput, x torch.Tensor, beta, threshold torch.Scalar) 
 func SoftshrinkBackward(gradOutput, x torch.Tensor, lambda torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSoftshrinkBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putScalar(&c, lambda)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, lambda)
+	return form.Result1(&c)
 }
 
 // TanhBackward calls aten::tanh_backward.
@@ -2229,9 +2230,9 @@ func SoftshrinkBackward(gradOutput, x torch.Tensor, lambda torch.Scalar) torch.T
 func TanhBackward(gradOutput, output torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpTanhBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, output)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, output)
+	return form.Result1(&c)
 }
 
 // ThresholdBackward calls aten::threshold_backward.
@@ -2240,10 +2241,10 @@ func TanhBackward(gradOutput, output torch.Tensor) torch.Tensor {
 func ThresholdBackward(gradOutput, x torch.Tensor, threshold torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpThresholdBackward)
-	putTensor(&c, gradOutput)
-	putTensor(&c, x)
-	putScalar(&c, threshold)
-	return result1(&c)
+	form.PutTensor(&c, gradOutput)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, threshold)
+	return form.Result1(&c)
 }
 
 // ToDenseBackward calls aten::to_dense_backward.
@@ -2251,15 +2252,15 @@ func ThresholdBackward(gradOutput, x torch.Tensor, threshold torch.Scalar) torch
 //	to_dense_backward(Tensor grad, Tensor input, bool? masked_grad=None) -> Tensor
 func ToDenseBackward(grad, input torch.Tensor, opts ...ToDenseBackwardOptions) torch.Tensor {
 	var o ToDenseBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpToDenseBackward)
-	putTensor(&c, grad)
-	putTensor(&c, input)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, input)
 	c.OptBool(o.MaskedGrad)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ToMKLDNNBackward calls aten::to_mkldnn_backward.
@@ -2268,9 +2269,9 @@ func ToDenseBackward(grad, input torch.Tensor, opts ...ToDenseBackwardOptions) t
 func ToMKLDNNBackward(grad, input torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpToMKLDNNBackward)
-	putTensor(&c, grad)
-	putTensor(&c, input)
-	return result1(&c)
+	form.PutTensor(&c, grad)
+	form.PutTensor(&c, input)
+	return form.Result1(&c)
 }
 
 // TraceBackward calls aten::trace_backward.
@@ -2279,9 +2280,9 @@ func ToMKLDNNBackward(grad, input torch.Tensor) torch.Tensor {
 func TraceBackward(grad torch.Tensor, sizes ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpTraceBackward)
-	putTensor(&c, grad)
+	form.PutTensor(&c, grad)
 	c.Ints(sizes)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UnfoldBackward calls aten::unfold_backward.
@@ -2290,12 +2291,12 @@ func TraceBackward(grad torch.Tensor, sizes ...int) torch.Tensor {
 func UnfoldBackward(gradIn torch.Tensor, inputSizes []int, dim, size, step int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUnfoldBackward)
-	putTensor(&c, gradIn)
+	form.PutTensor(&c, gradIn)
 	c.Ints(inputSizes)
 	c.Int(dim)
 	c.Int(size)
 	c.Int(step)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleBicubic2dBackward calls aten::upsample_bicubic2d_backward.
@@ -2303,18 +2304,18 @@ func UnfoldBackward(gradIn torch.Tensor, inputSizes []int, dim, size, step int) 
 //	upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleBicubic2dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, opts ...UpsampleBicubic2dBackwardOptions) torch.Tensor {
 	var o UpsampleBicubic2dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleBicubic2dBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.Bool(alignCorners)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleBilinear2dBackward calls aten::upsample_bilinear2d_backward.
@@ -2322,18 +2323,18 @@ func UpsampleBicubic2dBackward(gradOutput torch.Tensor, outputSize, inputSize []
 //	upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleBilinear2dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, opts ...UpsampleBilinear2dBackwardOptions) torch.Tensor {
 	var o UpsampleBilinear2dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleBilinear2dBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.Bool(alignCorners)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleLinear1dBackward calls aten::upsample_linear1d_backward.
@@ -2341,17 +2342,17 @@ func UpsampleBilinear2dBackward(gradOutput torch.Tensor, outputSize, inputSize [
 //	upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None) -> Tensor
 func UpsampleLinear1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, opts ...UpsampleLinear1dBackwardOptions) torch.Tensor {
 	var o UpsampleLinear1dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleLinear1dBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.Bool(alignCorners)
 	c.OptFloat(o.Scales)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearest1dBackward calls aten::upsample_nearest1d_backward.
@@ -2359,16 +2360,16 @@ func UpsampleLinear1dBackward(gradOutput torch.Tensor, outputSize, inputSize []i
 //	upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor
 func UpsampleNearest1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, opts ...UpsampleNearest1dBackwardOptions) torch.Tensor {
 	var o UpsampleNearest1dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleNearest1dBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.OptFloat(o.Scales)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearest2dBackward calls aten::upsample_nearest2d_backward.
@@ -2376,17 +2377,17 @@ func UpsampleNearest1dBackward(gradOutput torch.Tensor, outputSize, inputSize []
 //	upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleNearest2dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, opts ...UpsampleNearest2dBackwardOptions) torch.Tensor {
 	var o UpsampleNearest2dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleNearest2dBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearest3dBackward calls aten::upsample_nearest3d_backward.
@@ -2394,18 +2395,18 @@ func UpsampleNearest2dBackward(gradOutput torch.Tensor, outputSize, inputSize []
 //	upsample_nearest3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleNearest3dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, opts ...UpsampleNearest3dBackwardOptions) torch.Tensor {
 	var o UpsampleNearest3dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleNearest3dBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.OptFloat(o.ScalesD)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleTrilinear3dBackward calls aten::upsample_trilinear3d_backward.
@@ -2413,19 +2414,19 @@ func UpsampleNearest3dBackward(gradOutput torch.Tensor, outputSize, inputSize []
 //	upsample_trilinear3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleTrilinear3dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, opts ...UpsampleTrilinear3dBackwardOptions) torch.Tensor {
 	var o UpsampleTrilinear3dBackwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleTrilinear3dBackward)
-	putTensor(&c, gradOutput)
+	form.PutTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.Bool(alignCorners)
 	c.OptFloat(o.ScalesD)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ValueSelectingReductionBackward calls aten::value_selecting_reduction_backward.
@@ -2434,10 +2435,10 @@ func UpsampleTrilinear3dBackward(gradOutput torch.Tensor, outputSize, inputSize 
 func ValueSelectingReductionBackward(grad torch.Tensor, dim int, indices torch.Tensor, sizes []int, keepDim bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpValueSelectingReductionBackward)
-	putTensor(&c, grad)
+	form.PutTensor(&c, grad)
 	c.Int(dim)
-	putTensor(&c, indices)
+	form.PutTensor(&c, indices)
 	c.Ints(sizes)
 	c.Bool(keepDim)
-	return result1(&c)
+	return form.Result1(&c)
 }

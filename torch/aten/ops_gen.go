@@ -5,6 +5,7 @@ package aten
 import (
 	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/bridge"
+	"github.com/libtorch-go/libtorch/internal/form"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -14,9 +15,9 @@ import (
 func AndScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAndScalar)
-	putTensor(&c, x)
-	putScalar(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, other)
+	return form.Result1(&c)
 }
 
 // And calls aten::__and__.Tensor.
@@ -25,9 +26,9 @@ func AndScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func And(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAndTensor)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // IAndScalarInPlace calls aten::__iand__.Scalar. It overwrites x and returns it.
@@ -36,9 +37,9 @@ func And(x, other torch.Tensor) torch.Tensor {
 func IAndScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIAndInPlaceScalar)
-	putChanged(&c, x)
-	putScalar(&c, other)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutScalar(&c, other)
+	form.Done(&c)
 	return x
 }
 
@@ -48,9 +49,9 @@ func IAndScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func IAndInPlace(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIAndInPlaceTensor)
-	putChanged(&c, x)
-	putTensor(&c, other)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutTensor(&c, other)
+	form.Done(&c)
 	return x
 }
 
@@ -60,9 +61,9 @@ func IAndInPlace(x, other torch.Tensor) torch.Tensor {
 func ILShiftScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenILShiftInPlaceScalar)
-	putChanged(&c, x)
-	putScalar(&c, other)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutScalar(&c, other)
+	form.Done(&c)
 	return x
 }
 
@@ -72,9 +73,9 @@ func ILShiftScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func ILShiftInPlace(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenILShiftInPlaceTensor)
-	putChanged(&c, x)
-	putTensor(&c, other)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutTensor(&c, other)
+	form.Done(&c)
 	return x
 }
 
@@ -84,9 +85,9 @@ func ILShiftInPlace(x, other torch.Tensor) torch.Tensor {
 func IOrScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIOrInPlaceScalar)
-	putChanged(&c, x)
-	putScalar(&c, other)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutScalar(&c, other)
+	form.Done(&c)
 	return x
 }
 
@@ -96,9 +97,9 @@ func IOrScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func IOrInPlace(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIOrInPlaceTensor)
-	putChanged(&c, x)
-	putTensor(&c, other)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutTensor(&c, other)
+	form.Done(&c)
 	return x
 }
 
@@ -108,9 +109,9 @@ func IOrInPlace(x, other torch.Tensor) torch.Tensor {
 func IRShiftScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIRShiftInPlaceScalar)
-	putChanged(&c, x)
-	putScalar(&c, other)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutScalar(&c, other)
+	form.Done(&c)
 	return x
 }
 
@@ -120,9 +121,9 @@ func IRShiftScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func IRShiftInPlace(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIRShiftInPlaceTensor)
-	putChanged(&c, x)
-	putTensor(&c, other)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutTensor(&c, other)
+	form.Done(&c)
 	return x
 }
 
@@ -132,9 +133,9 @@ func IRShiftInPlace(x, other torch.Tensor) torch.Tensor {
 func IXorScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIXorInPlaceScalar)
-	putChanged(&c, x)
-	putScalar(&c, other)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutScalar(&c, other)
+	form.Done(&c)
 	return x
 }
 
@@ -144,9 +145,9 @@ func IXorScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func IXorInPlace(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIXorInPlaceTensor)
-	putChanged(&c, x)
-	putTensor(&c, other)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutTensor(&c, other)
+	form.Done(&c)
 	return x
 }
 
@@ -156,9 +157,9 @@ func IXorInPlace(x, other torch.Tensor) torch.Tensor {
 func LShiftScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLShiftScalar)
-	putTensor(&c, x)
-	putScalar(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, other)
+	return form.Result1(&c)
 }
 
 // LShift calls aten::__lshift__.Tensor.
@@ -167,9 +168,9 @@ func LShiftScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func LShift(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLShiftTensor)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // OrScalar calls aten::__or__.Scalar.
@@ -178,9 +179,9 @@ func LShift(x, other torch.Tensor) torch.Tensor {
 func OrScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenOrScalar)
-	putTensor(&c, x)
-	putScalar(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, other)
+	return form.Result1(&c)
 }
 
 // Or calls aten::__or__.Tensor.
@@ -189,9 +190,9 @@ func OrScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func Or(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenOrTensor)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // RShiftScalar calls aten::__rshift__.Scalar.
@@ -200,9 +201,9 @@ func Or(x, other torch.Tensor) torch.Tensor {
 func RShiftScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenRShiftScalar)
-	putTensor(&c, x)
-	putScalar(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, other)
+	return form.Result1(&c)
 }
 
 // RShift calls aten::__rshift__.Tensor.
@@ -211,9 +212,9 @@ func RShiftScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func RShift(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenRShiftTensor)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // XorScalar calls aten::__xor__.Scalar.
@@ -222,9 +223,9 @@ func RShift(x, other torch.Tensor) torch.Tensor {
 func XorScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenXorScalar)
-	putTensor(&c, x)
-	putScalar(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, other)
+	return form.Result1(&c)
 }
 
 // Xor calls aten::__xor__.Tensor.
@@ -233,9 +234,9 @@ func XorScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func Xor(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenXorTensor)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // PrivateAdaptiveAvgPool2d calls aten::_adaptive_avg_pool2d.
@@ -244,9 +245,9 @@ func Xor(x, other torch.Tensor) torch.Tensor {
 func PrivateAdaptiveAvgPool2d(x torch.Tensor, outputSize ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAdaptiveAvgPool2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PrivateAdaptiveAvgPool3d calls aten::_adaptive_avg_pool3d.
@@ -255,9 +256,9 @@ func PrivateAdaptiveAvgPool2d(x torch.Tensor, outputSize ...int) torch.Tensor {
 func PrivateAdaptiveAvgPool3d(x torch.Tensor, outputSize ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAdaptiveAvgPool3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AddBatchDim calls aten::_add_batch_dim.
@@ -266,10 +267,10 @@ func PrivateAdaptiveAvgPool3d(x torch.Tensor, outputSize ...int) torch.Tensor {
 func AddBatchDim(x torch.Tensor, batchDim, level int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAddBatchDim)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(batchDim)
 	c.Int(level)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AddReLUScalar calls aten::_add_relu.Scalar.
@@ -277,15 +278,15 @@ func AddBatchDim(x torch.Tensor, batchDim, level int) torch.Tensor {
 //	_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 func AddReLUScalar(x torch.Tensor, other torch.Scalar, opts ...AddReLUOptions) torch.Tensor {
 	var o AddReLUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAddReLUScalar)
-	putTensor(&c, x)
-	putScalar(&c, other)
-	putScalar(&c, or(o.Alpha, 1))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, other)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	return form.Result1(&c)
 }
 
 // AddReLU calls aten::_add_relu.Tensor.
@@ -293,15 +294,15 @@ func AddReLUScalar(x torch.Tensor, other torch.Scalar, opts ...AddReLUOptions) t
 //	_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 func AddReLU(x, other torch.Tensor, opts ...AddReLUOptions) torch.Tensor {
 	var o AddReLUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAddReLUTensor)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	putScalar(&c, or(o.Alpha, 1))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	return form.Result1(&c)
 }
 
 // AddReLUScalarInPlace is AddReLUScalar in place: it overwrites x and returns it.
@@ -309,15 +310,15 @@ func AddReLU(x, other torch.Tensor, opts ...AddReLUOptions) torch.Tensor {
 //	_add_relu_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 func AddReLUScalarInPlace(x torch.Tensor, other torch.Scalar, opts ...AddReLUOptions) torch.Tensor {
 	var o AddReLUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAddReLUInPlaceScalar)
-	putChanged(&c, x)
-	putScalar(&c, other)
-	putScalar(&c, or(o.Alpha, 1))
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutScalar(&c, other)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	form.Done(&c)
 	return x
 }
 
@@ -326,15 +327,15 @@ func AddReLUScalarInPlace(x torch.Tensor, other torch.Scalar, opts ...AddReLUOpt
 //	_add_relu_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 func AddReLUInPlace(x, other torch.Tensor, opts ...AddReLUOptions) torch.Tensor {
 	var o AddReLUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAddReLUInPlaceTensor)
-	putChanged(&c, x)
-	putTensor(&c, other)
-	putScalar(&c, or(o.Alpha, 1))
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutTensor(&c, other)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	form.Done(&c)
 	return x
 }
 
@@ -343,18 +344,18 @@ func AddReLUInPlace(x, other torch.Tensor, opts ...AddReLUOptions) torch.Tensor 
 //	_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor
 func AddMMActivation(x, mat1, mat2 torch.Tensor, opts ...AddMMActivationOptions) torch.Tensor {
 	var o AddMMActivationOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAddMMActivation)
-	putTensor(&c, x)
-	putTensor(&c, mat1)
-	putTensor(&c, mat2)
-	putScalar(&c, or(o.Beta, 1))
-	putScalar(&c, or(o.Alpha, 1))
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat1)
+	form.PutTensor(&c, mat2)
+	form.PutScalar(&c, form.Or(o.Beta, 1))
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
 	c.Bool(o.UseGELU)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AMinMax calls aten::_aminmax.
@@ -363,8 +364,8 @@ func AddMMActivation(x, mat1, mat2 torch.Tensor, opts ...AddMMActivationOptions)
 func AMinMax(x torch.Tensor) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAMinMax)
-	putTensor(&c, x)
-	return result2(&c)
+	form.PutTensor(&c, x)
+	return form.Result2(&c)
 }
 
 // AMinMaxDim calls aten::_aminmax.dim.
@@ -372,15 +373,15 @@ func AMinMax(x torch.Tensor) (torch.Tensor, torch.Tensor) {
 //	_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)
 func AMinMaxDim(x torch.Tensor, dim int, opts ...AMinMaxDimOptions) (torch.Tensor, torch.Tensor) {
 	var o AMinMaxDimOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAMinMaxDim)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
 	c.Bool(o.KeepDim)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // AssertAsync calls aten::_assert_async.
@@ -389,8 +390,8 @@ func AMinMaxDim(x torch.Tensor, dim int, opts ...AMinMaxDimOptions) (torch.Tenso
 func AssertAsync(x torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAssertAsync)
-	putTensor(&c, x)
-	done(&c)
+	form.PutTensor(&c, x)
+	form.Done(&c)
 }
 
 // AssertAsyncMsg calls aten::_assert_async.msg.
@@ -399,9 +400,9 @@ func AssertAsync(x torch.Tensor) {
 func AssertAsyncMsg(x torch.Tensor, assertMsg string) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAssertAsyncMsg)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Str(assertMsg)
-	done(&c)
+	form.Done(&c)
 }
 
 // AssertScalar calls aten::_assert_scalar.
@@ -410,9 +411,9 @@ func AssertAsyncMsg(x torch.Tensor, assertMsg string) {
 func AssertScalar(x torch.Scalar, assertMsg string) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAssertScalar)
-	putScalar(&c, x)
+	form.PutScalar(&c, x)
 	c.Str(assertMsg)
-	done(&c)
+	form.Done(&c)
 }
 
 // AssertTensorMetadata calls aten::_assert_tensor_metadata.
@@ -420,18 +421,18 @@ func AssertScalar(x torch.Scalar, assertMsg string) {
 //	_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()
 func AssertTensorMetadata(a torch.Tensor, opts ...AssertTensorMetadataOptions) {
 	var o AssertTensorMetadataOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAssertTensorMetadata)
-	putTensor(&c, a)
+	form.PutTensor(&c, a)
 	c.OptInts(o.Size)
 	c.OptInts(o.Stride)
-	c.Code(code(o.DType))
-	c.Code(code(o.Device))
-	c.Code(code(o.Layout))
-	done(&c)
+	c.Code(form.Code(o.DType))
+	c.Code(form.Code(o.Device))
+	c.Code(form.Code(o.Layout))
+	form.Done(&c)
 }
 
 // AutocastToFullPrecision calls aten::_autocast_to_full_precision.
@@ -440,10 +441,10 @@ func AssertTensorMetadata(a torch.Tensor, opts ...AssertTensorMetadataOptions) {
 func AutocastToFullPrecision(x torch.Tensor, cudaEnabled, cpuEnabled bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAutocastToFullPrecision)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(cudaEnabled)
 	c.Bool(cpuEnabled)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AutocastToReducedPrecision calls aten::_autocast_to_reduced_precision.
@@ -452,12 +453,12 @@ func AutocastToFullPrecision(x torch.Tensor, cudaEnabled, cpuEnabled bool) torch
 func AutocastToReducedPrecision(x torch.Tensor, cudaEnabled, cpuEnabled bool, cudaDType, cpuDType torch.DType) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAutocastToReducedPrecision)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(cudaEnabled)
 	c.Bool(cpuEnabled)
-	c.Code(code(cudaDType))
-	c.Code(code(cpuDType))
-	return result1(&c)
+	c.Code(form.Code(cudaDType))
+	c.Code(form.Code(cpuDType))
+	return form.Result1(&c)
 }
 
 // BatchNormImplIndex calls aten::_batch_norm_impl_index.
@@ -466,17 +467,17 @@ func AutocastToReducedPrecision(x torch.Tensor, cudaEnabled, cpuEnabled bool, cu
 func BatchNormImplIndex(input, weight, bias, runningMean, runningVar torch.Tensor, training bool, momentum, eps float64, cudnnEnabled bool) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, int) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenBatchNormImplIndex)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
 	c.Bool(training)
 	c.Float(momentum)
 	c.Float(eps)
 	c.Bool(cudnnEnabled)
-	done(&c)
-	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensor(&c, 3), c.IntResult(4)
+	form.Done(&c)
+	return form.OutTensor(&c, 0), form.OutTensor(&c, 1), form.OutTensor(&c, 2), form.OutTensor(&c, 3), c.IntResult(4)
 }
 
 // BatchNormNoUpdate calls aten::_batch_norm_no_update.
@@ -485,14 +486,14 @@ func BatchNormImplIndex(input, weight, bias, runningMean, runningVar torch.Tenso
 func BatchNormNoUpdate(input, weight, bias, runningMean, runningVar torch.Tensor, momentum, eps float64) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenBatchNormNoUpdate)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
 	c.Float(momentum)
 	c.Float(eps)
-	return result4(&c)
+	return form.Result4(&c)
 }
 
 // BatchNormWithUpdate calls aten::_batch_norm_with_update.
@@ -501,14 +502,14 @@ func BatchNormNoUpdate(input, weight, bias, runningMean, runningVar torch.Tensor
 func BatchNormWithUpdate(input, weight, bias, runningMean, runningVar torch.Tensor, momentum, eps float64) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenBatchNormWithUpdate)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putChanged(&c, runningMean)
-	putChanged(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	form.PutChanged(&c, runningMean)
+	form.PutChanged(&c, runningVar)
 	c.Float(momentum)
 	c.Float(eps)
-	return result4(&c)
+	return form.Result4(&c)
 }
 
 // CastByte calls aten::_cast_Byte.
@@ -516,14 +517,14 @@ func BatchNormWithUpdate(input, weight, bias, runningMean, runningVar torch.Tens
 //	_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor
 func CastByte(x torch.Tensor, opts ...CastByteOptions) torch.Tensor {
 	var o CastByteOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCastByte)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.NonBlocking)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CastChar calls aten::_cast_Char.
@@ -531,14 +532,14 @@ func CastByte(x torch.Tensor, opts ...CastByteOptions) torch.Tensor {
 //	_cast_Char(Tensor self, bool non_blocking=False) -> Tensor
 func CastChar(x torch.Tensor, opts ...CastCharOptions) torch.Tensor {
 	var o CastCharOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCastChar)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.NonBlocking)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CastDouble calls aten::_cast_Double.
@@ -546,14 +547,14 @@ func CastChar(x torch.Tensor, opts ...CastCharOptions) torch.Tensor {
 //	_cast_Double(Tensor self, bool non_blocking=False) -> Tensor
 func CastDouble(x torch.Tensor, opts ...CastDoubleOptions) torch.Tensor {
 	var o CastDoubleOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCastDouble)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.NonBlocking)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CastFloat calls aten::_cast_Float.
@@ -561,14 +562,14 @@ func CastDouble(x torch.Tensor, opts ...CastDoubleOptions) torch.Tensor {
 //	_cast_Float(Tensor self, bool non_blocking=False) -> Tensor
 func CastFloat(x torch.Tensor, opts ...CastFloatOptions) torch.Tensor {
 	var o CastFloatOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCastFloat)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.NonBlocking)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CastHalf calls aten::_cast_Half.
@@ -576,14 +577,14 @@ func CastFloat(x torch.Tensor, opts ...CastFloatOptions) torch.Tensor {
 //	_cast_Half(Tensor self, bool non_blocking=False) -> Tensor
 func CastHalf(x torch.Tensor, opts ...CastHalfOptions) torch.Tensor {
 	var o CastHalfOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCastHalf)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.NonBlocking)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CastInt calls aten::_cast_Int.
@@ -591,14 +592,14 @@ func CastHalf(x torch.Tensor, opts ...CastHalfOptions) torch.Tensor {
 //	_cast_Int(Tensor self, bool non_blocking=False) -> Tensor
 func CastInt(x torch.Tensor, opts ...CastIntOptions) torch.Tensor {
 	var o CastIntOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCastInt)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.NonBlocking)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CastLong calls aten::_cast_Long.
@@ -606,14 +607,14 @@ func CastInt(x torch.Tensor, opts ...CastIntOptions) torch.Tensor {
 //	_cast_Long(Tensor self, bool non_blocking=False) -> Tensor
 func CastLong(x torch.Tensor, opts ...CastLongOptions) torch.Tensor {
 	var o CastLongOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCastLong)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.NonBlocking)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CastShort calls aten::_cast_Short.
@@ -621,14 +622,14 @@ func CastLong(x torch.Tensor, opts ...CastLongOptions) torch.Tensor {
 //	_cast_Short(Tensor self, bool non_blocking=False) -> Tensor
 func CastShort(x torch.Tensor, opts ...CastShortOptions) torch.Tensor {
 	var o CastShortOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCastShort)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.NonBlocking)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CDistForward calls aten::_cdist_forward.
@@ -637,11 +638,11 @@ func CastShort(x torch.Tensor, opts ...CastShortOptions) torch.Tensor {
 func CDistForward(x1, x2 torch.Tensor, p float64, computeMode *int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCDistForward)
-	putTensor(&c, x1)
-	putTensor(&c, x2)
+	form.PutTensor(&c, x1)
+	form.PutTensor(&c, x2)
 	c.Float(p)
 	c.OptInt(computeMode)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CholeskySolveHelper calls aten::_cholesky_solve_helper.
@@ -650,10 +651,10 @@ func CDistForward(x1, x2 torch.Tensor, p float64, computeMode *int) torch.Tensor
 func CholeskySolveHelper(x, a torch.Tensor, upper bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCholeskySolveHelper)
-	putTensor(&c, x)
-	putTensor(&c, a)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, a)
 	c.Bool(upper)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ChooseQParamsPerTensor calls aten::_choose_qparams_per_tensor.
@@ -661,14 +662,14 @@ func CholeskySolveHelper(x, a torch.Tensor, upper bool) torch.Tensor {
 //	_choose_qparams_per_tensor(Tensor self, bool reduce_range=False) -> (float, int)
 func ChooseQParamsPerTensor(x torch.Tensor, opts ...ChooseQParamsPerTensorOptions) (float64, int) {
 	var o ChooseQParamsPerTensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenChooseQParamsPerTensor)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.ReduceRange)
-	done(&c)
+	form.Done(&c)
 	return c.FloatResult(0), c.IntResult(1)
 }
 
@@ -678,10 +679,10 @@ func ChooseQParamsPerTensor(x torch.Tensor, opts ...ChooseQParamsPerTensorOption
 func ChunkCat(tensors []torch.Tensor, dim, numChunks int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenChunkCat)
-	putTensors(&c, tensors)
+	form.PutTensors(&c, tensors)
 	c.Int(dim)
 	c.Int(numChunks)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // Coalesce calls aten::_coalesce.
@@ -690,8 +691,8 @@ func ChunkCat(tensors []torch.Tensor, dim, numChunks int) torch.Tensor {
 func Coalesce(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCoalesce)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // CoalescedInPlace calls aten::_coalesced_. It overwrites x and returns it.
@@ -700,9 +701,9 @@ func Coalesce(x torch.Tensor) torch.Tensor {
 func CoalescedInPlace(x torch.Tensor, coalesced bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCoalescedInPlace)
-	putChanged(&c, x)
+	form.PutChanged(&c, x)
 	c.Bool(coalesced)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -712,9 +713,9 @@ func CoalescedInPlace(x torch.Tensor, coalesced bool) torch.Tensor {
 func ComputeLinearCombination(input, coefficients torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenComputeLinearCombination)
-	putTensor(&c, input)
-	putTensor(&c, coefficients)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, coefficients)
+	return form.Result1(&c)
 }
 
 // Conj calls aten::_conj.
@@ -723,8 +724,8 @@ func ComputeLinearCombination(input, coefficients torch.Tensor) torch.Tensor {
 func Conj(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConj)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ConjCopy calls aten::_conj_copy.
@@ -733,8 +734,8 @@ func Conj(x torch.Tensor) torch.Tensor {
 func ConjCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConjCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ConjPhysical calls aten::_conj_physical.
@@ -743,8 +744,8 @@ func ConjCopy(x torch.Tensor) torch.Tensor {
 func ConjPhysical(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConjPhysical)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ConvDepthwise2d calls aten::_conv_depthwise2d.
@@ -753,14 +754,14 @@ func ConjPhysical(x torch.Tensor) torch.Tensor {
 func ConvDepthwise2d(x, weight torch.Tensor, kernelSize []int, bias torch.Tensor, stride, padding, dilation []int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConvDepthwise2d)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(kernelSize)
-	putTensor(&c, bias)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ConvertIndicesFromCOOToCSR calls aten::_convert_indices_from_coo_to_csr.
@@ -768,15 +769,15 @@ func ConvDepthwise2d(x, weight torch.Tensor, kernelSize []int, bias torch.Tensor
 //	_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor
 func ConvertIndicesFromCOOToCSR(x torch.Tensor, size int, opts ...ConvertIndicesFromCOOToCSROptions) torch.Tensor {
 	var o ConvertIndicesFromCOOToCSROptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConvertIndicesFromCOOToCSR)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(size)
 	c.Bool(o.OutInt32)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ConvertIndicesFromCSRToCOO calls aten::_convert_indices_from_csr_to_coo.
@@ -784,16 +785,16 @@ func ConvertIndicesFromCOOToCSR(x torch.Tensor, size int, opts ...ConvertIndices
 //	_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, bool transpose=False) -> Tensor
 func ConvertIndicesFromCSRToCOO(crowIndices, colIndices torch.Tensor, opts ...ConvertIndicesFromCSRToCOOOptions) torch.Tensor {
 	var o ConvertIndicesFromCSRToCOOOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConvertIndicesFromCSRToCOO)
-	putTensor(&c, crowIndices)
-	putTensor(&c, colIndices)
+	form.PutTensor(&c, crowIndices)
+	form.PutTensor(&c, colIndices)
 	c.Bool(o.OutInt32)
 	c.Bool(o.Transpose)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ConvertWeightToInt4Pack calls aten::_convert_weight_to_int4pack.
@@ -802,9 +803,9 @@ func ConvertIndicesFromCSRToCOO(crowIndices, colIndices torch.Tensor, opts ...Co
 func ConvertWeightToInt4Pack(x torch.Tensor, innerKTiles int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConvertWeightToInt4Pack)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(innerKTiles)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ConvertWeightToInt4PackForCPU calls aten::_convert_weight_to_int4pack_for_cpu.
@@ -813,9 +814,9 @@ func ConvertWeightToInt4Pack(x torch.Tensor, innerKTiles int) torch.Tensor {
 func ConvertWeightToInt4PackForCPU(x torch.Tensor, innerKTiles int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConvertWeightToInt4PackForCPU)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(innerKTiles)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PrivateConvolution calls aten::_convolution.
@@ -824,9 +825,9 @@ func ConvertWeightToInt4PackForCPU(x torch.Tensor, innerKTiles int) torch.Tensor
 func PrivateConvolution(input, weight, bias torch.Tensor, stride, padding, dilation []int, transposed bool, outputPadding []int, groups int, benchmark, deterministic, cudnnEnabled, allowTf32 bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConvolution)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
@@ -837,7 +838,7 @@ func PrivateConvolution(input, weight, bias torch.Tensor, stride, padding, dilat
 	c.Bool(deterministic)
 	c.Bool(cudnnEnabled)
 	c.Bool(allowTf32)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ConvolutionDeprecated calls aten::_convolution.deprecated.
@@ -846,9 +847,9 @@ func PrivateConvolution(input, weight, bias torch.Tensor, stride, padding, dilat
 func ConvolutionDeprecated(input, weight, bias torch.Tensor, stride, padding, dilation []int, transposed bool, outputPadding []int, groups int, benchmark, deterministic, cudnnEnabled bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConvolutionDeprecated)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
@@ -858,7 +859,7 @@ func ConvolutionDeprecated(input, weight, bias torch.Tensor, stride, padding, di
 	c.Bool(benchmark)
 	c.Bool(deterministic)
 	c.Bool(cudnnEnabled)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ConvolutionMode calls aten::_convolution_mode.
@@ -867,14 +868,14 @@ func ConvolutionDeprecated(input, weight, bias torch.Tensor, stride, padding, di
 func ConvolutionMode(input, weight, bias torch.Tensor, stride []int, padding string, dilation []int, groups int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConvolutionMode)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Str(padding)
 	c.Ints(dilation)
 	c.Int(groups)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CopyFrom calls aten::_copy_from.
@@ -882,15 +883,15 @@ func ConvolutionMode(input, weight, bias torch.Tensor, stride []int, padding str
 //	_copy_from(Tensor self, Tensor dst, bool non_blocking=False) -> Tensor
 func CopyFrom(x, dst torch.Tensor, opts ...CopyFromOptions) torch.Tensor {
 	var o CopyFromOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCopyFrom)
-	putTensor(&c, x)
-	putTensor(&c, dst)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, dst)
 	c.Bool(o.NonBlocking)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CopyFromAndResize calls aten::_copy_from_and_resize.
@@ -899,9 +900,9 @@ func CopyFrom(x, dst torch.Tensor, opts ...CopyFromOptions) torch.Tensor {
 func CopyFromAndResize(x, dst torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCopyFromAndResize)
-	putTensor(&c, x)
-	putTensor(&c, dst)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, dst)
+	return form.Result1(&c)
 }
 
 // CSLtCompress calls aten::_cslt_compress.
@@ -910,8 +911,8 @@ func CopyFromAndResize(x, dst torch.Tensor) torch.Tensor {
 func CSLtCompress(input torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCSLtCompress)
-	putTensor(&c, input)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	return form.Result1(&c)
 }
 
 // CSLtSparseMM calls aten::_cslt_sparse_mm.
@@ -919,21 +920,21 @@ func CSLtCompress(input torch.Tensor) torch.Tensor {
 //	_cslt_sparse_mm(Tensor compressed_A, Tensor dense_B, Tensor? bias=None, Tensor? alpha=None, ScalarType? out_dtype=None, bool transpose_result=False, int alg_id=0, int split_k=1, int split_k_mode=-1) -> Tensor
 func CSLtSparseMM(compressedA, denseB torch.Tensor, opts ...CSLtSparseMMOptions) torch.Tensor {
 	var o CSLtSparseMMOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCSLtSparseMM)
-	putTensor(&c, compressedA)
-	putTensor(&c, denseB)
-	putTensor(&c, o.Bias)
-	putTensor(&c, o.Alpha)
-	c.Code(code(o.OutDType))
+	form.PutTensor(&c, compressedA)
+	form.PutTensor(&c, denseB)
+	form.PutTensor(&c, o.Bias)
+	form.PutTensor(&c, o.Alpha)
+	c.Code(form.Code(o.OutDType))
 	c.Bool(o.TransposeResult)
 	c.Int(o.AlgID)
-	c.Int(orInt(o.SplitK, 1))
-	c.Int(orInt(o.SplitKMode, -1))
-	return result1(&c)
+	c.Int(form.OrInt(o.SplitK, 1))
+	c.Int(form.OrInt(o.SplitKMode, -1))
+	return form.Result1(&c)
 }
 
 // CSLtSparseMMSearch calls aten::_cslt_sparse_mm_search.
@@ -941,18 +942,18 @@ func CSLtSparseMM(compressedA, denseB torch.Tensor, opts ...CSLtSparseMMOptions)
 //	_cslt_sparse_mm_search(Tensor compressed_A, Tensor dense_B, Tensor? bias=None, Tensor? alpha=None, ScalarType? out_dtype=None, bool transpose_result=False) -> int
 func CSLtSparseMMSearch(compressedA, denseB torch.Tensor, opts ...CSLtSparseMMSearchOptions) int {
 	var o CSLtSparseMMSearchOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCSLtSparseMMSearch)
-	putTensor(&c, compressedA)
-	putTensor(&c, denseB)
-	putTensor(&c, o.Bias)
-	putTensor(&c, o.Alpha)
-	c.Code(code(o.OutDType))
+	form.PutTensor(&c, compressedA)
+	form.PutTensor(&c, denseB)
+	form.PutTensor(&c, o.Bias)
+	form.PutTensor(&c, o.Alpha)
+	c.Code(form.Code(o.OutDType))
 	c.Bool(o.TransposeResult)
-	return resultInt(&c)
+	return form.ResultInt(&c)
 }
 
 // PrivateCTCLoss calls aten::_ctc_loss.
@@ -960,18 +961,18 @@ func CSLtSparseMMSearch(compressedA, denseB torch.Tensor, opts ...CSLtSparseMMSe
 //	_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)
 func PrivateCTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, opts ...PrivateCTCLossOptions) (torch.Tensor, torch.Tensor) {
 	var o PrivateCTCLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCTCLoss)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
 	c.Ints(inputLengths)
 	c.Ints(targetLengths)
 	c.Int(o.Blank)
 	c.Bool(o.ZeroInfinity)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // PrivateCTCLossTensor calls aten::_ctc_loss.Tensor.
@@ -979,18 +980,18 @@ func PrivateCTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths 
 //	_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)
 func PrivateCTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, opts ...PrivateCTCLossOptions) (torch.Tensor, torch.Tensor) {
 	var o PrivateCTCLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCTCLossTensor)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
-	putTensor(&c, inputLengths)
-	putTensor(&c, targetLengths)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
+	form.PutTensor(&c, inputLengths)
+	form.PutTensor(&c, targetLengths)
 	c.Int(o.Blank)
 	c.Bool(o.ZeroInfinity)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // CuDNNAttentionForward calls aten::_cudnn_attention_forward.
@@ -998,17 +999,17 @@ func PrivateCTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.T
 //	_cudnn_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, Tensor? cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k, bool compute_log_sumexp, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor philox_seed, Tensor philox_offset, Tensor debug_attn_mask)
 func CuDNNAttentionForward(query, key, value, attnBias, cumSeqQ, cumSeqK torch.Tensor, maxQ, maxK int, computeLogSumexp bool, opts ...CuDNNAttentionForwardOptions) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, int, int, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var o CuDNNAttentionForwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCuDNNAttentionForward)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, attnBias)
-	putTensor(&c, cumSeqQ)
-	putTensor(&c, cumSeqK)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, attnBias)
+	form.PutTensor(&c, cumSeqQ)
+	form.PutTensor(&c, cumSeqK)
 	c.Int(maxQ)
 	c.Int(maxK)
 	c.Bool(computeLogSumexp)
@@ -1016,8 +1017,8 @@ func CuDNNAttentionForward(query, key, value, attnBias, cumSeqQ, cumSeqK torch.T
 	c.Bool(o.IsCausal)
 	c.Bool(o.ReturnDebugMask)
 	c.OptFloat(o.Scale)
-	done(&c)
-	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensor(&c, 3), c.IntResult(4), c.IntResult(5), outTensor(&c, 6), outTensor(&c, 7), outTensor(&c, 8)
+	form.Done(&c)
+	return form.OutTensor(&c, 0), form.OutTensor(&c, 1), form.OutTensor(&c, 2), form.OutTensor(&c, 3), c.IntResult(4), c.IntResult(5), form.OutTensor(&c, 6), form.OutTensor(&c, 7), form.OutTensor(&c, 8)
 }
 
 // CuDNNCTCLoss calls aten::_cudnn_ctc_loss.
@@ -1026,14 +1027,14 @@ func CuDNNAttentionForward(query, key, value, attnBias, cumSeqQ, cumSeqK torch.T
 func CuDNNCTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, blank int, deterministic, zeroInfinity bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCuDNNCTCLoss)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
 	c.Ints(inputLengths)
 	c.Ints(targetLengths)
 	c.Int(blank)
 	c.Bool(deterministic)
 	c.Bool(zeroInfinity)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // CuDNNCTCLossTensor calls aten::_cudnn_ctc_loss.Tensor.
@@ -1042,14 +1043,14 @@ func CuDNNCTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []
 func CuDNNCTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, blank int, deterministic, zeroInfinity bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCuDNNCTCLossTensor)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
-	putTensor(&c, inputLengths)
-	putTensor(&c, targetLengths)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
+	form.PutTensor(&c, inputLengths)
+	form.PutTensor(&c, targetLengths)
 	c.Int(blank)
 	c.Bool(deterministic)
 	c.Bool(zeroInfinity)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // CuDNNInitDropoutState calls aten::_cudnn_init_dropout_state.
@@ -1057,7 +1058,7 @@ func CuDNNCTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Ten
 //	_cudnn_init_dropout_state(float dropout, bool train, int dropout_seed, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func CuDNNInitDropoutState(dropout float64, train bool, dropoutSeed int, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
@@ -1065,8 +1066,8 @@ func CuDNNInitDropoutState(dropout float64, train bool, dropoutSeed int, opts ..
 	c.Float(dropout)
 	c.Bool(train)
 	c.Int(dropoutSeed)
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // CuDNNRNN calls aten::_cudnn_rnn.
@@ -1075,12 +1076,12 @@ func CuDNNInitDropoutState(dropout float64, train bool, dropoutSeed int, opts ..
 func CuDNNRNN(input torch.Tensor, weight []torch.Tensor, weightStride0 int, weightBuf, hx, cx torch.Tensor, mode, hiddenSize, projSize, numLayers int, batchFirst bool, dropout float64, train, bidirectional bool, batchSizes []int, dropoutState torch.Tensor) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCuDNNRNN)
-	putTensor(&c, input)
-	putTensors(&c, weight)
+	form.PutTensor(&c, input)
+	form.PutTensors(&c, weight)
 	c.Int(weightStride0)
-	putTensor(&c, weightBuf)
-	putTensor(&c, hx)
-	putTensor(&c, cx)
+	form.PutTensor(&c, weightBuf)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, cx)
 	c.Int(mode)
 	c.Int(hiddenSize)
 	c.Int(projSize)
@@ -1090,8 +1091,8 @@ func CuDNNRNN(input torch.Tensor, weight []torch.Tensor, weightStride0 int, weig
 	c.Bool(train)
 	c.Bool(bidirectional)
 	c.Ints(batchSizes)
-	putTensor(&c, dropoutState)
-	return result5(&c)
+	form.PutTensor(&c, dropoutState)
+	return form.Result5(&c)
 }
 
 // CuDNNRNNFlattenWeight calls aten::_cudnn_rnn_flatten_weight.
@@ -1100,7 +1101,7 @@ func CuDNNRNN(input torch.Tensor, weight []torch.Tensor, weightStride0 int, weig
 func CuDNNRNNFlattenWeight(weightArr []torch.Tensor, weightStride0, inputSize, mode, hiddenSize, projSize, numLayers int, batchFirst, bidirectional bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCuDNNRNNFlattenWeight)
-	putTensors(&c, weightArr)
+	form.PutTensors(&c, weightArr)
 	c.Int(weightStride0)
 	c.Int(inputSize)
 	c.Int(mode)
@@ -1109,7 +1110,7 @@ func CuDNNRNNFlattenWeight(weightArr []torch.Tensor, weightStride0, inputSize, m
 	c.Int(numLayers)
 	c.Bool(batchFirst)
 	c.Bool(bidirectional)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CuFFTClearPlanCache calls aten::_cufft_clear_plan_cache.
@@ -1119,7 +1120,7 @@ func CuFFTClearPlanCache(deviceIndex int) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCuFFTClearPlanCache)
 	c.Int(deviceIndex)
-	done(&c)
+	form.Done(&c)
 }
 
 // CuFFTGetPlanCacheMaxSize calls aten::_cufft_get_plan_cache_max_size.
@@ -1129,7 +1130,7 @@ func CuFFTGetPlanCacheMaxSize(deviceIndex int) int {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCuFFTGetPlanCacheMaxSize)
 	c.Int(deviceIndex)
-	return resultInt(&c)
+	return form.ResultInt(&c)
 }
 
 // CuFFTGetPlanCacheSize calls aten::_cufft_get_plan_cache_size.
@@ -1139,7 +1140,7 @@ func CuFFTGetPlanCacheSize(deviceIndex int) int {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCuFFTGetPlanCacheSize)
 	c.Int(deviceIndex)
-	return resultInt(&c)
+	return form.ResultInt(&c)
 }
 
 // CuFFTSetPlanCacheMaxSize calls aten::_cufft_set_plan_cache_max_size.
@@ -1150,7 +1151,7 @@ func CuFFTSetPlanCacheMaxSize(deviceIndex, maxSize int) {
 	c.Begin(cgo.OpAtenCuFFTSetPlanCacheMaxSize)
 	c.Int(deviceIndex)
 	c.Int(maxSize)
-	done(&c)
+	form.Done(&c)
 }
 
 // CumMaxHelper calls aten::_cummax_helper.
@@ -1159,11 +1160,11 @@ func CuFFTSetPlanCacheMaxSize(deviceIndex, maxSize int) {
 func CumMaxHelper(x, values, indices torch.Tensor, dim int) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCumMaxHelper)
-	putTensor(&c, x)
-	putChanged(&c, values)
-	putChanged(&c, indices)
+	form.PutTensor(&c, x)
+	form.PutChanged(&c, values)
+	form.PutChanged(&c, indices)
 	c.Int(dim)
-	done(&c)
+	form.Done(&c)
 }
 
 // CumMinHelper calls aten::_cummin_helper.
@@ -1172,11 +1173,11 @@ func CumMaxHelper(x, values, indices torch.Tensor, dim int) {
 func CumMinHelper(x, values, indices torch.Tensor, dim int) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCumMinHelper)
-	putTensor(&c, x)
-	putChanged(&c, values)
-	putChanged(&c, indices)
+	form.PutTensor(&c, x)
+	form.PutChanged(&c, values)
+	form.PutChanged(&c, indices)
 	c.Int(dim)
-	done(&c)
+	form.Done(&c)
 }
 
 // DebugHasInternalOverlap calls aten::_debug_has_internal_overlap.
@@ -1185,8 +1186,8 @@ func CumMinHelper(x, values, indices torch.Tensor, dim int) {
 func DebugHasInternalOverlap(x torch.Tensor) int {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenDebugHasInternalOverlap)
-	putTensor(&c, x)
-	return resultInt(&c)
+	form.PutTensor(&c, x)
+	return form.ResultInt(&c)
 }
 
 // DimI calls aten::_dimI.
@@ -1195,8 +1196,8 @@ func DebugHasInternalOverlap(x torch.Tensor) int {
 func DimI(x torch.Tensor) int {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenDimI)
-	putTensor(&c, x)
-	return resultInt(&c)
+	form.PutTensor(&c, x)
+	return form.ResultInt(&c)
 }
 
 // DimV calls aten::_dimV.
@@ -1205,8 +1206,8 @@ func DimI(x torch.Tensor) int {
 func DimV(x torch.Tensor) int {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenDimV)
-	putTensor(&c, x)
-	return resultInt(&c)
+	form.PutTensor(&c, x)
+	return form.ResultInt(&c)
 }
 
 // DimArange calls aten::_dim_arange.
@@ -1215,9 +1216,9 @@ func DimV(x torch.Tensor) int {
 func DimArange(like torch.Tensor, dim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenDimArange)
-	putTensor(&c, like)
+	form.PutTensor(&c, like)
 	c.Int(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // DirichletGrad calls aten::_dirichlet_grad.
@@ -1226,10 +1227,10 @@ func DimArange(like torch.Tensor, dim int) torch.Tensor {
 func DirichletGrad(x, alpha, total torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenDirichletGrad)
-	putTensor(&c, x)
-	putTensor(&c, alpha)
-	putTensor(&c, total)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, alpha)
+	form.PutTensor(&c, total)
+	return form.Result1(&c)
 }
 
 // DynQuantMatMul4bit calls aten::_dyn_quant_matmul_4bit.
@@ -1238,12 +1239,12 @@ func DirichletGrad(x, alpha, total torch.Tensor) torch.Tensor {
 func DynQuantMatMul4bit(inp, packedWeights torch.Tensor, blockSize, inFeatures, outFeatures int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenDynQuantMatMul4bit)
-	putTensor(&c, inp)
-	putTensor(&c, packedWeights)
+	form.PutTensor(&c, inp)
+	form.PutTensor(&c, packedWeights)
 	c.Int(blockSize)
 	c.Int(inFeatures)
 	c.Int(outFeatures)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // DynQuantPack4bitWeight calls aten::_dyn_quant_pack_4bit_weight.
@@ -1252,13 +1253,13 @@ func DynQuantMatMul4bit(inp, packedWeights torch.Tensor, blockSize, inFeatures, 
 func DynQuantPack4bitWeight(weights, scalesZeros, bias torch.Tensor, blockSize, inFeatures, outFeatures int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenDynQuantPack4bitWeight)
-	putTensor(&c, weights)
-	putTensor(&c, scalesZeros)
-	putTensor(&c, bias)
+	form.PutTensor(&c, weights)
+	form.PutTensor(&c, scalesZeros)
+	form.PutTensor(&c, bias)
 	c.Int(blockSize)
 	c.Int(inFeatures)
 	c.Int(outFeatures)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // EfficientAttentionForward calls aten::_efficient_attention_forward.
@@ -1266,27 +1267,27 @@ func DynQuantPack4bitWeight(weights, scalesZeros, bias torch.Tensor, blockSize, 
 //	_efficient_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k, float dropout_p, int custom_mask_type, bool compute_log_sumexp=False, *, float? scale=None, Tensor? seqlen_k=None, int? window_size=None) -> (Tensor output, Tensor logsumexp, Tensor philox_seed, Tensor philox_offset, SymInt max_seqlen_batch_q, SymInt max_seqlen_batch_k)
 func EfficientAttentionForward(query, key, value, bias, cuSeqlensQ, cuSeqlensK torch.Tensor, maxSeqlenQ, maxSeqlenK *int, dropoutP float64, customMaskType int, opts ...EfficientAttentionForwardOptions) (output, logsumexp, philoxSeed, philoxOffset torch.Tensor, maxSeqlenBatchQ, maxSeqlenBatchK int) {
 	var o EfficientAttentionForwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEfficientAttentionForward)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, bias)
-	putTensor(&c, cuSeqlensQ)
-	putTensor(&c, cuSeqlensK)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, bias)
+	form.PutTensor(&c, cuSeqlensQ)
+	form.PutTensor(&c, cuSeqlensK)
 	c.OptInt(maxSeqlenQ)
 	c.OptInt(maxSeqlenK)
 	c.Float(dropoutP)
 	c.Int(customMaskType)
 	c.Bool(o.ComputeLogSumexp)
 	c.OptFloat(o.Scale)
-	putTensor(&c, o.SeqlenK)
+	form.PutTensor(&c, o.SeqlenK)
 	c.OptInt(o.WindowSize)
-	done(&c)
-	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensor(&c, 3), c.IntResult(4), c.IntResult(5)
+	form.Done(&c)
+	return form.OutTensor(&c, 0), form.OutTensor(&c, 1), form.OutTensor(&c, 2), form.OutTensor(&c, 3), c.IntResult(4), c.IntResult(5)
 }
 
 // EfficientZeroTensor calls aten::_efficientzerotensor.
@@ -1294,14 +1295,14 @@ func EfficientAttentionForward(query, key, value, bias, cuSeqlensQ, cuSeqlensK t
 //	_efficientzerotensor(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func EfficientZeroTensor(size []int, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEfficientZeroTensor)
 	c.Ints(size)
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // PrivateEmbeddingBag calls aten::_embedding_bag.
@@ -1309,21 +1310,21 @@ func EfficientZeroTensor(size []int, opts ...torch.TensorOptions) torch.Tensor {
 //	_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)
 func PrivateEmbeddingBag(weight, indices, offsets torch.Tensor, opts ...PrivateEmbeddingBagOptions) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var o PrivateEmbeddingBagOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEmbeddingBag)
-	putTensor(&c, weight)
-	putTensor(&c, indices)
-	putTensor(&c, offsets)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, indices)
+	form.PutTensor(&c, offsets)
 	c.Bool(o.ScaleGradByFreq)
 	c.Int(o.Mode)
 	c.Bool(o.Sparse)
-	putTensor(&c, o.PerSampleWeights)
+	form.PutTensor(&c, o.PerSampleWeights)
 	c.Bool(o.IncludeLastOffset)
-	c.Int(orInt(o.PaddingIdx, -1))
-	return result4(&c)
+	c.Int(form.OrInt(o.PaddingIdx, -1))
+	return form.Result4(&c)
 }
 
 // EmbeddingBagForwardOnly calls aten::_embedding_bag_forward_only.
@@ -1331,21 +1332,21 @@ func PrivateEmbeddingBag(weight, indices, offsets torch.Tensor, opts ...PrivateE
 //	_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)
 func EmbeddingBagForwardOnly(weight, indices, offsets torch.Tensor, opts ...EmbeddingBagForwardOnlyOptions) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var o EmbeddingBagForwardOnlyOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEmbeddingBagForwardOnly)
-	putTensor(&c, weight)
-	putTensor(&c, indices)
-	putTensor(&c, offsets)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, indices)
+	form.PutTensor(&c, offsets)
 	c.Bool(o.ScaleGradByFreq)
 	c.Int(o.Mode)
 	c.Bool(o.Sparse)
-	putTensor(&c, o.PerSampleWeights)
+	form.PutTensor(&c, o.PerSampleWeights)
 	c.Bool(o.IncludeLastOffset)
-	c.Int(orInt(o.PaddingIdx, -1))
-	return result4(&c)
+	c.Int(form.OrInt(o.PaddingIdx, -1))
+	return form.Result4(&c)
 }
 
 // EmptyAffineQuantized calls aten::_empty_affine_quantized.
@@ -1353,17 +1354,17 @@ func EmbeddingBagForwardOnly(weight, indices, offsets torch.Tensor, opts ...Embe
 //	_empty_affine_quantized(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, float scale=1, int zero_point=0, MemoryFormat? memory_format=contiguous_format) -> Tensor
 func EmptyAffineQuantized(size []int, scale float64, zeroPoint int, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEmptyAffineQuantized)
 	c.Ints(size)
-	putOptions(&c, &o, -1)
+	form.PutOptions(&c, &o, -1)
 	c.Float(scale)
 	c.Int(zeroPoint)
-	c.Code(orCode(code(o.MemoryFormat), 0))
-	return finish(o, result1(&c))
+	c.Code(form.OrCode(form.Code(o.MemoryFormat), 0))
+	return form.Finish(o, form.Result1(&c))
 }
 
 // EmptyPerChannelAffineQuantized calls aten::_empty_per_channel_affine_quantized.
@@ -1371,18 +1372,18 @@ func EmptyAffineQuantized(size []int, scale float64, zeroPoint int, opts ...torc
 //	_empty_per_channel_affine_quantized(SymInt[] size, *, Tensor scales, Tensor zero_points, int axis, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=contiguous_format) -> Tensor
 func EmptyPerChannelAffineQuantized(size []int, scales, zeroPoints torch.Tensor, axis int, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEmptyPerChannelAffineQuantized)
 	c.Ints(size)
-	putTensor(&c, scales)
-	putTensor(&c, zeroPoints)
+	form.PutTensor(&c, scales)
+	form.PutTensor(&c, zeroPoints)
 	c.Int(axis)
-	putOptions(&c, &o, -1)
-	c.Code(orCode(code(o.MemoryFormat), 0))
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	c.Code(form.OrCode(form.Code(o.MemoryFormat), 0))
+	return form.Finish(o, form.Result1(&c))
 }
 
 // EuclideanDist calls aten::_euclidean_dist.
@@ -1391,9 +1392,9 @@ func EmptyPerChannelAffineQuantized(size []int, scales, zeroPoints torch.Tensor,
 func EuclideanDist(x1, x2 torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEuclideanDist)
-	putTensor(&c, x1)
-	putTensor(&c, x2)
-	return result1(&c)
+	form.PutTensor(&c, x1)
+	form.PutTensor(&c, x2)
+	return form.Result1(&c)
 }
 
 // FakeQuantizeLearnablePerChannelAffine calls aten::_fake_quantize_learnable_per_channel_affine.
@@ -1401,19 +1402,19 @@ func EuclideanDist(x1, x2 torch.Tensor) torch.Tensor {
 //	_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0) -> Tensor
 func FakeQuantizeLearnablePerChannelAffine(x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int, opts ...FakeQuantizeLearnablePerChannelAffineOptions) torch.Tensor {
 	var o FakeQuantizeLearnablePerChannelAffineOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizeLearnablePerChannelAffine)
-	putTensor(&c, x)
-	putTensor(&c, scale)
-	putTensor(&c, zeroPoint)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, scale)
+	form.PutTensor(&c, zeroPoint)
 	c.Int(axis)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	c.Float(orFloat(o.GradFactor, 1.0))
-	return result1(&c)
+	c.Float(form.OrFloat(o.GradFactor, 1.0))
+	return form.Result1(&c)
 }
 
 // FakeQuantizeLearnablePerTensorAffine calls aten::_fake_quantize_learnable_per_tensor_affine.
@@ -1421,18 +1422,18 @@ func FakeQuantizeLearnablePerChannelAffine(x, scale, zeroPoint torch.Tensor, axi
 //	_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0) -> Tensor
 func FakeQuantizeLearnablePerTensorAffine(x, scale, zeroPoint torch.Tensor, quantMin, quantMax int, opts ...FakeQuantizeLearnablePerTensorAffineOptions) torch.Tensor {
 	var o FakeQuantizeLearnablePerTensorAffineOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizeLearnablePerTensorAffine)
-	putTensor(&c, x)
-	putTensor(&c, scale)
-	putTensor(&c, zeroPoint)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, scale)
+	form.PutTensor(&c, zeroPoint)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	c.Float(orFloat(o.GradFactor, 1.0))
-	return result1(&c)
+	c.Float(form.OrFloat(o.GradFactor, 1.0))
+	return form.Result1(&c)
 }
 
 // FakeQuantizePerTensorAffineCacheMaskTensorQParams calls
@@ -1442,13 +1443,13 @@ func FakeQuantizeLearnablePerTensorAffine(x, scale, zeroPoint torch.Tensor, quan
 func FakeQuantizePerTensorAffineCacheMaskTensorQParams(x, scale, zeroPoint, fakeQuantEnabled torch.Tensor, quantMin, quantMax int) (output, mask torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams)
-	putTensor(&c, x)
-	putTensor(&c, scale)
-	putTensor(&c, zeroPoint)
-	putTensor(&c, fakeQuantEnabled)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, scale)
+	form.PutTensor(&c, zeroPoint)
+	form.PutTensor(&c, fakeQuantEnabled)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // FFTC2C calls aten::_fft_c2c.
@@ -1457,11 +1458,11 @@ func FakeQuantizePerTensorAffineCacheMaskTensorQParams(x, scale, zeroPoint, fake
 func FFTC2C(x torch.Tensor, dim []int, normalization int, forward bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFFTC2C)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(dim)
 	c.Int(normalization)
 	c.Bool(forward)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // FFTC2R calls aten::_fft_c2r.
@@ -1470,11 +1471,11 @@ func FFTC2C(x torch.Tensor, dim []int, normalization int, forward bool) torch.Te
 func FFTC2R(x torch.Tensor, dim []int, normalization, lastDimSize int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFFTC2R)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(dim)
 	c.Int(normalization)
 	c.Int(lastDimSize)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // FFTR2C calls aten::_fft_r2c.
@@ -1483,11 +1484,11 @@ func FFTC2R(x torch.Tensor, dim []int, normalization, lastDimSize int) torch.Ten
 func FFTR2C(x torch.Tensor, dim []int, normalization int, onesided bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFFTR2C)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(dim)
 	c.Int(normalization)
 	c.Bool(onesided)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // FillMemEffDropoutMaskInPlace calls aten::_fill_mem_eff_dropout_mask_. It overwrites x and
@@ -1497,11 +1498,11 @@ func FFTR2C(x torch.Tensor, dim []int, normalization int, onesided bool) torch.T
 func FillMemEffDropoutMaskInPlace(x torch.Tensor, dropoutP float64, seed, offset int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFillMemEffDropoutMaskInPlace)
-	putChanged(&c, x)
+	form.PutChanged(&c, x)
 	c.Float(dropoutP)
 	c.Int(seed)
 	c.Int(offset)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -1510,16 +1511,16 @@ func FillMemEffDropoutMaskInPlace(x torch.Tensor, dropoutP float64, seed, offset
 //	_flash_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, bool return_debug_mask, *, float? scale=None, SymInt? window_size_left=None, SymInt? window_size_right=None, Tensor? seqused_k=None, Tensor? alibi_slopes=None) -> (Tensor output, Tensor softmax_logsumexp, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)
 func FlashAttentionForward(query, key, value, cumSeqQ, cumSeqK torch.Tensor, maxQ, maxK int, dropoutP float64, isCausal, returnDebugMask bool, opts ...FlashAttentionForwardOptions) (output, softmaxLogSumExp, rngState, unused, debugAttnMask torch.Tensor) {
 	var o FlashAttentionForwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFlashAttentionForward)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, cumSeqQ)
-	putTensor(&c, cumSeqK)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, cumSeqQ)
+	form.PutTensor(&c, cumSeqK)
 	c.Int(maxQ)
 	c.Int(maxK)
 	c.Float(dropoutP)
@@ -1528,9 +1529,9 @@ func FlashAttentionForward(query, key, value, cumSeqQ, cumSeqK torch.Tensor, max
 	c.OptFloat(o.Scale)
 	c.OptInt(o.WindowSizeLeft)
 	c.OptInt(o.WindowSizeRight)
-	putTensor(&c, o.SequsedK)
-	putTensor(&c, o.AlibiSlopes)
-	return result5(&c)
+	form.PutTensor(&c, o.SequsedK)
+	form.PutTensor(&c, o.AlibiSlopes)
+	return form.Result5(&c)
 }
 
 // FlashAttentionForwardQuantized calls aten::_flash_attention_forward.quantized.
@@ -1538,30 +1539,30 @@ func FlashAttentionForward(query, key, value, cumSeqQ, cumSeqK torch.Tensor, max
 //	_flash_attention_forward.quantized(Tensor query, Tensor key, Tensor value, Tensor? cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, bool return_debug_mask, Tensor? q_descale, Tensor? k_descale, Tensor? v_descale, *, float? scale=None, SymInt? window_size_left=None, SymInt? window_size_right=None, Tensor? seqused_k=None, Tensor? alibi_slopes=None) -> (Tensor output, Tensor softmax_logsumexp, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)
 func FlashAttentionForwardQuantized(query, key, value, cumSeqQ, cumSeqK torch.Tensor, maxQ, maxK int, dropoutP float64, isCausal, returnDebugMask bool, qDescale, kDescale, vDescale torch.Tensor, opts ...FlashAttentionForwardOptions) (output, softmaxLogSumExp, rngState, unused, debugAttnMask torch.Tensor) {
 	var o FlashAttentionForwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFlashAttentionForwardQuantized)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, cumSeqQ)
-	putTensor(&c, cumSeqK)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, cumSeqQ)
+	form.PutTensor(&c, cumSeqK)
 	c.Int(maxQ)
 	c.Int(maxK)
 	c.Float(dropoutP)
 	c.Bool(isCausal)
 	c.Bool(returnDebugMask)
-	putTensor(&c, qDescale)
-	putTensor(&c, kDescale)
-	putTensor(&c, vDescale)
+	form.PutTensor(&c, qDescale)
+	form.PutTensor(&c, kDescale)
+	form.PutTensor(&c, vDescale)
 	c.OptFloat(o.Scale)
 	c.OptInt(o.WindowSizeLeft)
 	c.OptInt(o.WindowSizeRight)
-	putTensor(&c, o.SequsedK)
-	putTensor(&c, o.AlibiSlopes)
-	return result5(&c)
+	form.PutTensor(&c, o.SequsedK)
+	form.PutTensor(&c, o.AlibiSlopes)
+	return form.Result5(&c)
 }
 
 // FunctionalAssertAsyncMsg calls aten::_functional_assert_async.msg.
@@ -1570,10 +1571,10 @@ func FlashAttentionForwardQuantized(query, key, value, cumSeqQ, cumSeqK torch.Te
 func FunctionalAssertAsyncMsg(x torch.Tensor, assertMsg string, depToken torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFunctionalAssertAsyncMsg)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Str(assertMsg)
-	putTensor(&c, depToken)
-	return result1(&c)
+	form.PutTensor(&c, depToken)
+	return form.Result1(&c)
 }
 
 // FunctionalAssertScalar calls aten::_functional_assert_scalar.
@@ -1582,10 +1583,10 @@ func FunctionalAssertAsyncMsg(x torch.Tensor, assertMsg string, depToken torch.T
 func FunctionalAssertScalar(x torch.Scalar, assertMsg string, depToken torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFunctionalAssertScalar)
-	putScalar(&c, x)
+	form.PutScalar(&c, x)
 	c.Str(assertMsg)
-	putTensor(&c, depToken)
-	return result1(&c)
+	form.PutTensor(&c, depToken)
+	return form.Result1(&c)
 }
 
 // FunctionalSymConstrainRange calls aten::_functional_sym_constrain_range.
@@ -1594,11 +1595,11 @@ func FunctionalAssertScalar(x torch.Scalar, assertMsg string, depToken torch.Ten
 func FunctionalSymConstrainRange(size torch.Scalar, minimum, maximum *int, depToken torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFunctionalSymConstrainRange)
-	putScalar(&c, size)
+	form.PutScalar(&c, size)
 	c.OptInt(minimum)
 	c.OptInt(maximum)
-	putTensor(&c, depToken)
-	return result1(&c)
+	form.PutTensor(&c, depToken)
+	return form.Result1(&c)
 }
 
 // FunctionalSymConstrainRangeForSize calls aten::_functional_sym_constrain_range_for_size.
@@ -1607,11 +1608,11 @@ func FunctionalSymConstrainRange(size torch.Scalar, minimum, maximum *int, depTo
 func FunctionalSymConstrainRangeForSize(size torch.Scalar, minimum, maximum *int, depToken torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFunctionalSymConstrainRangeForSize)
-	putScalar(&c, size)
+	form.PutScalar(&c, size)
 	c.OptInt(minimum)
 	c.OptInt(maximum)
-	putTensor(&c, depToken)
-	return result1(&c)
+	form.PutTensor(&c, depToken)
+	return form.Result1(&c)
 }
 
 // FwPrimal calls aten::_fw_primal.
@@ -1620,9 +1621,9 @@ func FunctionalSymConstrainRangeForSize(size torch.Scalar, minimum, maximum *int
 func FwPrimal(x torch.Tensor, level int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFwPrimal)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(level)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // FwPrimalCopy calls aten::_fw_primal_copy.
@@ -1631,9 +1632,9 @@ func FwPrimal(x torch.Tensor, level int) torch.Tensor {
 func FwPrimalCopy(x torch.Tensor, level int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFwPrimalCopy)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(level)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // GridSampler2dCPUFallback calls aten::_grid_sampler_2d_cpu_fallback.
@@ -1642,12 +1643,12 @@ func FwPrimalCopy(x torch.Tensor, level int) torch.Tensor {
 func GridSampler2dCPUFallback(input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenGridSampler2dCPUFallback)
-	putTensor(&c, input)
-	putTensor(&c, grid)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, grid)
 	c.Int(interpolationMode)
 	c.Int(paddingMode)
 	c.Bool(alignCorners)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // GroupedMM calls aten::_grouped_mm.
@@ -1655,17 +1656,17 @@ func GridSampler2dCPUFallback(input, grid torch.Tensor, interpolationMode, paddi
 //	_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor
 func GroupedMM(x, mat2 torch.Tensor, opts ...GroupedMMOptions) torch.Tensor {
 	var o GroupedMMOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenGroupedMM)
-	putTensor(&c, x)
-	putTensor(&c, mat2)
-	putTensor(&c, o.Offs)
-	putTensor(&c, o.Bias)
-	c.Code(code(o.OutDType))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat2)
+	form.PutTensor(&c, o.Offs)
+	form.PutTensor(&c, o.Bias)
+	c.Code(form.Code(o.OutDType))
+	return form.Result1(&c)
 }
 
 // HasCompatibleShallowCopyType calls aten::_has_compatible_shallow_copy_type.
@@ -1674,9 +1675,9 @@ func GroupedMM(x, mat2 torch.Tensor, opts ...GroupedMMOptions) torch.Tensor {
 func HasCompatibleShallowCopyType(x, from torch.Tensor) bool {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenHasCompatibleShallowCopyType)
-	putTensor(&c, x)
-	putTensor(&c, from)
-	return resultBool(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, from)
+	return form.ResultBool(&c)
 }
 
 // HasSameStorageNumel calls aten::_has_same_storage_numel.
@@ -1685,9 +1686,9 @@ func HasCompatibleShallowCopyType(x, from torch.Tensor) bool {
 func HasSameStorageNumel(x, other torch.Tensor) bool {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenHasSameStorageNumel)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return resultBool(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.ResultBool(&c)
 }
 
 // HistogramDDBinEdges calls aten::_histogramdd_bin_edges.
@@ -1695,17 +1696,17 @@ func HasSameStorageNumel(x, other torch.Tensor) bool {
 //	_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]
 func HistogramDDBinEdges(x torch.Tensor, bins []int, opts ...HistogramDDBinEdgesOptions) []torch.Tensor {
 	var o HistogramDDBinEdgesOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenHistogramDDBinEdges)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(bins)
 	c.OptFloats(o.Range)
-	putTensor(&c, o.Weight)
+	form.PutTensor(&c, o.Weight)
 	c.Bool(o.Density)
-	return resultList(&c)
+	return form.ResultList(&c)
 }
 
 // HistogramDDFromBinCts calls aten::_histogramdd_from_bin_cts.
@@ -1713,17 +1714,17 @@ func HistogramDDBinEdges(x torch.Tensor, bins []int, opts ...HistogramDDBinEdges
 //	_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor
 func HistogramDDFromBinCts(x torch.Tensor, bins []int, opts ...HistogramDDFromBinCtsOptions) torch.Tensor {
 	var o HistogramDDFromBinCtsOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenHistogramDDFromBinCts)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(bins)
 	c.OptFloats(o.Range)
-	putTensor(&c, o.Weight)
+	form.PutTensor(&c, o.Weight)
 	c.Bool(o.Density)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // HistogramDDFromBinTensors calls aten::_histogramdd_from_bin_tensors.
@@ -1731,16 +1732,16 @@ func HistogramDDFromBinCts(x torch.Tensor, bins []int, opts ...HistogramDDFromBi
 //	_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
 func HistogramDDFromBinTensors(x torch.Tensor, bins []torch.Tensor, opts ...HistogramDDFromBinTensorsOptions) torch.Tensor {
 	var o HistogramDDFromBinTensorsOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenHistogramDDFromBinTensors)
-	putTensor(&c, x)
-	putTensors(&c, bins)
-	putTensor(&c, o.Weight)
+	form.PutTensor(&c, x)
+	form.PutTensors(&c, bins)
+	form.PutTensor(&c, o.Weight)
 	c.Bool(o.Density)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // IndexPutImplInPlace calls aten::_index_put_impl_. It overwrites x and returns it.
@@ -1748,17 +1749,17 @@ func HistogramDDFromBinTensors(x torch.Tensor, bins []torch.Tensor, opts ...Hist
 //	_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)
 func IndexPutImplInPlace(x torch.Tensor, indices []torch.Tensor, values torch.Tensor, opts ...IndexPutImplOptions) torch.Tensor {
 	var o IndexPutImplOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIndexPutImplInPlace)
-	putChanged(&c, x)
-	putTensors(&c, indices)
-	putTensor(&c, values)
+	form.PutChanged(&c, x)
+	form.PutTensors(&c, indices)
+	form.PutTensor(&c, values)
 	c.Bool(o.Accumulate)
 	c.Bool(o.Unsafe)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -1768,8 +1769,8 @@ func IndexPutImplInPlace(x torch.Tensor, indices []torch.Tensor, values torch.Te
 func Indices(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIndices)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // UncoalescedIndicesCopy calls aten::_indices_copy.
@@ -1778,8 +1779,8 @@ func Indices(x torch.Tensor) torch.Tensor {
 func UncoalescedIndicesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIndicesCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // IntMM calls aten::_int_mm.
@@ -1788,9 +1789,9 @@ func UncoalescedIndicesCopy(x torch.Tensor) torch.Tensor {
 func IntMM(x, mat2 torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIntMM)
-	putTensor(&c, x)
-	putTensor(&c, mat2)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat2)
+	return form.Result1(&c)
 }
 
 // IsAllTrue calls aten::_is_all_true.
@@ -1799,8 +1800,8 @@ func IntMM(x, mat2 torch.Tensor) torch.Tensor {
 func IsAllTrue(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIsAllTrue)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // IsAnyTrue calls aten::_is_any_true.
@@ -1809,8 +1810,8 @@ func IsAllTrue(x torch.Tensor) torch.Tensor {
 func IsAnyTrue(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIsAnyTrue)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // IsZeroTensor calls aten::_is_zerotensor.
@@ -1819,8 +1820,8 @@ func IsAnyTrue(x torch.Tensor) torch.Tensor {
 func IsZeroTensor(x torch.Tensor) bool {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIsZeroTensor)
-	putTensor(&c, x)
-	return resultBool(&c)
+	form.PutTensor(&c, x)
+	return form.ResultBool(&c)
 }
 
 // JaggedToPaddedDenseForward calls aten::_jagged_to_padded_dense_forward.
@@ -1828,16 +1829,16 @@ func IsZeroTensor(x torch.Tensor) bool {
 //	_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float padding_value=0.0) -> Tensor
 func JaggedToPaddedDenseForward(values torch.Tensor, offsets []torch.Tensor, maxLengths []int, opts ...JaggedToPaddedDenseForwardOptions) torch.Tensor {
 	var o JaggedToPaddedDenseForwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenJaggedToPaddedDenseForward)
-	putTensor(&c, values)
-	putTensors(&c, offsets)
+	form.PutTensor(&c, values)
+	form.PutTensors(&c, offsets)
 	c.Ints(maxLengths)
 	c.Float(o.PaddingValue)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // LazyClone calls aten::_lazy_clone.
@@ -1846,8 +1847,8 @@ func JaggedToPaddedDenseForward(values torch.Tensor, offsets []torch.Tensor, max
 func LazyClone(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLazyClone)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // LinalgCheckErrors calls aten::_linalg_check_errors.
@@ -1856,10 +1857,10 @@ func LazyClone(x torch.Tensor) torch.Tensor {
 func LinalgCheckErrors(info torch.Tensor, apiName string, isMatrix bool) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLinalgCheckErrors)
-	putTensor(&c, info)
+	form.PutTensor(&c, info)
 	c.Str(apiName)
 	c.Bool(isMatrix)
-	done(&c)
+	form.Done(&c)
 }
 
 // LinalgDet calls aten::_linalg_det.
@@ -1868,8 +1869,8 @@ func LinalgCheckErrors(info torch.Tensor, apiName string, isMatrix bool) {
 func LinalgDet(a torch.Tensor) (result, lu, pivots torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLinalgDet)
-	putTensor(&c, a)
-	return result3(&c)
+	form.PutTensor(&c, a)
+	return form.Result3(&c)
 }
 
 // LinalgEigh calls aten::_linalg_eigh.
@@ -1877,15 +1878,15 @@ func LinalgDet(a torch.Tensor) (result, lu, pivots torch.Tensor) {
 //	_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
 func LinalgEigh(a torch.Tensor, opts ...LinalgEighOptions) (eigenvalues, eigenvectors torch.Tensor) {
 	var o LinalgEighOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLinalgEigh)
-	putTensor(&c, a)
-	c.Str(orStr(o.UPLO, "L"))
+	form.PutTensor(&c, a)
+	c.Str(form.OrStr(o.UPLO, "L"))
 	c.Bool(!o.NoComputeV)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // LinalgEigvals calls aten::_linalg_eigvals.
@@ -1894,8 +1895,8 @@ func LinalgEigh(a torch.Tensor, opts ...LinalgEighOptions) (eigenvalues, eigenve
 func LinalgEigvals(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLinalgEigvals)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // LinalgSLogDet calls aten::_linalg_slogdet.
@@ -1904,8 +1905,8 @@ func LinalgEigvals(x torch.Tensor) torch.Tensor {
 func LinalgSLogDet(a torch.Tensor) (sign, logabsdet, lu, pivots torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLinalgSLogDet)
-	putTensor(&c, a)
-	return result4(&c)
+	form.PutTensor(&c, a)
+	return form.Result4(&c)
 }
 
 // LinalgSolveEx calls aten::_linalg_solve_ex.
@@ -1913,16 +1914,16 @@ func LinalgSLogDet(a torch.Tensor) (sign, logabsdet, lu, pivots torch.Tensor) {
 //	_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)
 func LinalgSolveEx(a, b torch.Tensor, opts ...LinalgSolveExOptions) (result, lu, pivots, info torch.Tensor) {
 	var o LinalgSolveExOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLinalgSolveEx)
-	putTensor(&c, a)
-	putTensor(&c, b)
+	form.PutTensor(&c, a)
+	form.PutTensor(&c, b)
 	c.Bool(!o.Right)
 	c.Bool(o.CheckErrors)
-	return result4(&c)
+	return form.Result4(&c)
 }
 
 // LinalgSVD calls aten::_linalg_svd.
@@ -1930,16 +1931,16 @@ func LinalgSolveEx(a, b torch.Tensor, opts ...LinalgSolveExOptions) (result, lu,
 //	_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
 func LinalgSVD(a torch.Tensor, opts ...LinalgSVDOptions) (u, s, vh torch.Tensor) {
 	var o LinalgSVDOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLinalgSVD)
-	putTensor(&c, a)
+	form.PutTensor(&c, a)
 	c.Bool(o.FullMatrices)
 	c.Bool(!o.NoUV)
-	putOptStr(&c, o.Driver)
-	return result3(&c)
+	form.PutOptStr(&c, o.Driver)
+	return form.Result3(&c)
 }
 
 // LocalScalarDense calls aten::_local_scalar_dense.
@@ -1948,8 +1949,8 @@ func LinalgSVD(a torch.Tensor, opts ...LinalgSVDOptions) (u, s, vh torch.Tensor)
 func LocalScalarDense(x torch.Tensor) torch.Scalar {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLocalScalarDense)
-	putTensor(&c, x)
-	return resultScalar(&c)
+	form.PutTensor(&c, x)
+	return form.ResultScalar(&c)
 }
 
 // LogSoftmax calls aten::_log_softmax.
@@ -1958,10 +1959,10 @@ func LocalScalarDense(x torch.Tensor) torch.Scalar {
 func LogSoftmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLogSoftmax)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
 	c.Bool(halfToFloat)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // LogCumSumExp calls aten::_logcumsumexp.
@@ -1970,9 +1971,9 @@ func LogSoftmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 func LogCumSumExp(x torch.Tensor, dim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLogCumSumExp)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // LSTMMPS calls aten::_lstm_mps.
@@ -1981,17 +1982,17 @@ func LogCumSumExp(x torch.Tensor, dim int) torch.Tensor {
 func LSTMMPS(input torch.Tensor, hx, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLSTMMPS)
-	putTensor(&c, input)
-	putTensors(&c, hx)
-	putTensors(&c, params)
+	form.PutTensor(&c, input)
+	form.PutTensors(&c, hx)
+	form.PutTensors(&c, params)
 	c.Bool(hasBiases)
 	c.Int(numLayers)
 	c.Float(dropout)
 	c.Bool(train)
 	c.Bool(bidirectional)
 	c.Bool(batchFirst)
-	done(&c)
-	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensor(&c, 3), outTensor(&c, 4), outTensor(&c, 5)
+	form.Done(&c)
+	return form.OutTensor(&c, 0), form.OutTensor(&c, 1), form.OutTensor(&c, 2), form.OutTensor(&c, 3), form.OutTensor(&c, 4), form.OutTensor(&c, 5)
 }
 
 // LUWithInfo calls aten::_lu_with_info.
@@ -1999,15 +2000,15 @@ func LSTMMPS(input torch.Tensor, hx, params []torch.Tensor, hasBiases bool, numL
 //	_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)
 func LUWithInfo(x torch.Tensor, opts ...LUWithInfoOptions) (lu, pivots, info torch.Tensor) {
 	var o LUWithInfoOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLUWithInfo)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(!o.NoPivot)
 	c.Bool(!o.NoCheckErrors)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // MakeDepToken calls aten::_make_dep_token.
@@ -2015,14 +2016,14 @@ func LUWithInfo(x torch.Tensor, opts ...LUWithInfoOptions) (lu, pivots, info tor
 //	_make_dep_token(*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func MakeDepToken(opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMakeDepToken)
-	putOptions(&c, &o, -1)
-	c.Code(code(o.MemoryFormat))
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	c.Code(form.Code(o.MemoryFormat))
+	return form.Finish(o, form.Result1(&c))
 }
 
 // MakeDual calls aten::_make_dual.
@@ -2031,10 +2032,10 @@ func MakeDepToken(opts ...torch.TensorOptions) torch.Tensor {
 func MakeDual(primal, tangent torch.Tensor, level int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMakeDual)
-	putTensor(&c, primal)
-	putTensor(&c, tangent)
+	form.PutTensor(&c, primal)
+	form.PutTensor(&c, tangent)
 	c.Int(level)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MakeDualCopy calls aten::_make_dual_copy.
@@ -2043,10 +2044,10 @@ func MakeDual(primal, tangent torch.Tensor, level int) torch.Tensor {
 func MakeDualCopy(primal, tangent torch.Tensor, level int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMakeDualCopy)
-	putTensor(&c, primal)
-	putTensor(&c, tangent)
+	form.PutTensor(&c, primal)
+	form.PutTensor(&c, tangent)
 	c.Int(level)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MakePerChannelQuantizedTensor calls aten::_make_per_channel_quantized_tensor.
@@ -2055,11 +2056,11 @@ func MakeDualCopy(primal, tangent torch.Tensor, level int) torch.Tensor {
 func MakePerChannelQuantizedTensor(x, scale, zeroPoint torch.Tensor, axis int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMakePerChannelQuantizedTensor)
-	putTensor(&c, x)
-	putTensor(&c, scale)
-	putTensor(&c, zeroPoint)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, scale)
+	form.PutTensor(&c, zeroPoint)
 	c.Int(axis)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MakePerTensorQuantizedTensor calls aten::_make_per_tensor_quantized_tensor.
@@ -2068,10 +2069,10 @@ func MakePerChannelQuantizedTensor(x, scale, zeroPoint torch.Tensor, axis int) t
 func MakePerTensorQuantizedTensor(x torch.Tensor, scale float64, zeroPoint int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMakePerTensorQuantizedTensor)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Float(scale)
 	c.Int(zeroPoint)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MaskedScale calls aten::_masked_scale.
@@ -2080,10 +2081,10 @@ func MakePerTensorQuantizedTensor(x torch.Tensor, scale float64, zeroPoint int) 
 func MaskedScale(x, mask torch.Tensor, scale float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMaskedScale)
-	putTensor(&c, x)
-	putTensor(&c, mask)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mask)
 	c.Float(scale)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MaskedSoftmax calls aten::_masked_softmax.
@@ -2091,16 +2092,16 @@ func MaskedScale(x, mask torch.Tensor, scale float64) torch.Tensor {
 //	_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor
 func MaskedSoftmax(x, mask torch.Tensor, opts ...MaskedSoftmaxOptions) torch.Tensor {
 	var o MaskedSoftmaxOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMaskedSoftmax)
-	putTensor(&c, x)
-	putTensor(&c, mask)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mask)
 	c.OptInt(o.Dim)
 	c.OptInt(o.MaskType)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MixedDtypesLinear calls aten::_mixed_dtypes_linear.
@@ -2108,17 +2109,17 @@ func MaskedSoftmax(x, mask torch.Tensor, opts ...MaskedSoftmaxOptions) torch.Ten
 //	_mixed_dtypes_linear(Tensor input, Tensor weight, Tensor scale, *, Tensor? bias=None, str? activation=None) -> Tensor
 func MixedDtypesLinear(input, weight, scale torch.Tensor, opts ...MixedDtypesLinearOptions) torch.Tensor {
 	var o MixedDtypesLinearOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMixedDtypesLinear)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, scale)
-	putTensor(&c, o.Bias)
-	putOptStr(&c, o.Activation)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, scale)
+	form.PutTensor(&c, o.Bias)
+	form.PutOptStr(&c, o.Activation)
+	return form.Result1(&c)
 }
 
 // MKLDNNReshape calls aten::_mkldnn_reshape.
@@ -2127,9 +2128,9 @@ func MixedDtypesLinear(input, weight, scale torch.Tensor, opts ...MixedDtypesLin
 func MKLDNNReshape(x torch.Tensor, shape ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMKLDNNReshape)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(shape)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MKLDNNTranspose calls aten::_mkldnn_transpose.
@@ -2138,10 +2139,10 @@ func MKLDNNReshape(x torch.Tensor, shape ...int) torch.Tensor {
 func MKLDNNTranspose(x torch.Tensor, dim0, dim1 int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMKLDNNTranspose)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim0)
 	c.Int(dim1)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MKLDNNTransposeInPlace is MKLDNNTranspose in place: it overwrites x and returns it.
@@ -2150,10 +2151,10 @@ func MKLDNNTranspose(x torch.Tensor, dim0, dim1 int) torch.Tensor {
 func MKLDNNTransposeInPlace(x torch.Tensor, dim0, dim1 int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMKLDNNTransposeInPlace)
-	putChanged(&c, x)
+	form.PutChanged(&c, x)
 	c.Int(dim0)
 	c.Int(dim1)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -2163,14 +2164,14 @@ func MKLDNNTransposeInPlace(x torch.Tensor, dim0, dim1 int) torch.Tensor {
 func MPSConvolution(x, weight, bias torch.Tensor, padding, stride, dilation []int, groups int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMPSConvolution)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(padding)
 	c.Ints(stride)
 	c.Ints(dilation)
 	c.Int(groups)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MPSConvolutionTranspose calls aten::_mps_convolution_transpose.
@@ -2179,14 +2180,14 @@ func MPSConvolution(x, weight, bias torch.Tensor, padding, stride, dilation []in
 func MPSConvolutionTranspose(x, weight torch.Tensor, padding, outputPadding, stride, dilation []int, groups int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMPSConvolutionTranspose)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(padding)
 	c.Ints(outputPadding)
 	c.Ints(stride)
 	c.Ints(dilation)
 	c.Int(groups)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // NativeBatchNormLegit calls aten::_native_batch_norm_legit.
@@ -2195,15 +2196,15 @@ func MPSConvolutionTranspose(x, weight torch.Tensor, padding, outputPadding, str
 func NativeBatchNormLegit(input, weight, bias, runningMean, runningVar torch.Tensor, training bool, momentum, eps float64) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNativeBatchNormLegit)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putChanged(&c, runningMean)
-	putChanged(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	form.PutChanged(&c, runningMean)
+	form.PutChanged(&c, runningVar)
 	c.Bool(training)
 	c.Float(momentum)
 	c.Float(eps)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // NativeBatchNormLegitNoStats calls aten::_native_batch_norm_legit.no_stats.
@@ -2212,13 +2213,13 @@ func NativeBatchNormLegit(input, weight, bias, runningMean, runningVar torch.Ten
 func NativeBatchNormLegitNoStats(input, weight, bias torch.Tensor, training bool, momentum, eps float64) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNativeBatchNormLegitNoStats)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Bool(training)
 	c.Float(momentum)
 	c.Float(eps)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // NativeBatchNormLegitNoTraining calls aten::_native_batch_norm_legit_no_training.
@@ -2227,14 +2228,14 @@ func NativeBatchNormLegitNoStats(input, weight, bias torch.Tensor, training bool
 func NativeBatchNormLegitNoTraining(input, weight, bias, runningMean, runningVar torch.Tensor, momentum, eps float64) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNativeBatchNormLegitNoTraining)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
 	c.Float(momentum)
 	c.Float(eps)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // NativeMultiHeadAttention calls aten::_native_multi_head_attention.
@@ -2242,25 +2243,25 @@ func NativeBatchNormLegitNoTraining(input, weight, bias, runningMean, runningVar
 //	_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)
 func NativeMultiHeadAttention(query, key, value torch.Tensor, embedDim, numHead int, qkvWeight, qkvBias, projWeight, projBias torch.Tensor, opts ...NativeMultiHeadAttentionOptions) (torch.Tensor, torch.Tensor) {
 	var o NativeMultiHeadAttentionOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNativeMultiHeadAttention)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
 	c.Int(embedDim)
 	c.Int(numHead)
-	putTensor(&c, qkvWeight)
-	putTensor(&c, qkvBias)
-	putTensor(&c, projWeight)
-	putTensor(&c, projBias)
-	putTensor(&c, o.Mask)
+	form.PutTensor(&c, qkvWeight)
+	form.PutTensor(&c, qkvBias)
+	form.PutTensor(&c, projWeight)
+	form.PutTensor(&c, projBias)
+	form.PutTensor(&c, o.Mask)
 	c.Bool(!o.NoNeedWeights)
 	c.Bool(!o.NoAverageAttnWeights)
 	c.OptInt(o.MaskType)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // NegView calls aten::_neg_view.
@@ -2269,8 +2270,8 @@ func NativeMultiHeadAttention(query, key, value torch.Tensor, embedDim, numHead 
 func NegView(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNegView)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // NegViewCopy calls aten::_neg_view_copy.
@@ -2279,8 +2280,8 @@ func NegView(x torch.Tensor) torch.Tensor {
 func NegViewCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNegViewCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // NestedComputeContiguousStridesOffsets calls aten::_nested_compute_contiguous_strides_offsets.
@@ -2289,8 +2290,8 @@ func NegViewCopy(x torch.Tensor) torch.Tensor {
 func NestedComputeContiguousStridesOffsets(nestedSize torch.Tensor) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedComputeContiguousStridesOffsets)
-	putTensor(&c, nestedSize)
-	return result2(&c)
+	form.PutTensor(&c, nestedSize)
+	return form.Result2(&c)
 }
 
 // NestedFromPadded calls aten::_nested_from_padded.
@@ -2298,15 +2299,15 @@ func NestedComputeContiguousStridesOffsets(nestedSize torch.Tensor) (torch.Tenso
 //	_nested_from_padded(Tensor padded, Tensor cpu_nested_shape_example, bool fuse_transform_0213=False) -> Tensor
 func NestedFromPadded(padded, cpuNestedShapeExample torch.Tensor, opts ...NestedFromPaddedOptions) torch.Tensor {
 	var o NestedFromPaddedOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedFromPadded)
-	putTensor(&c, padded)
-	putTensor(&c, cpuNestedShapeExample)
+	form.PutTensor(&c, padded)
+	form.PutTensor(&c, cpuNestedShapeExample)
 	c.Bool(o.FuseTransform0213)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // NestedFromPaddedAndNestedExample calls aten::_nested_from_padded_and_nested_example.
@@ -2315,9 +2316,9 @@ func NestedFromPadded(padded, cpuNestedShapeExample torch.Tensor, opts ...Nested
 func NestedFromPaddedAndNestedExample(padded, ntExample torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedFromPaddedAndNestedExample)
-	putTensor(&c, padded)
-	putTensor(&c, ntExample)
-	return result1(&c)
+	form.PutTensor(&c, padded)
+	form.PutTensor(&c, ntExample)
+	return form.Result1(&c)
 }
 
 // NestedFromPaddedTensor calls aten::_nested_from_padded_tensor.
@@ -2325,19 +2326,19 @@ func NestedFromPaddedAndNestedExample(padded, ntExample torch.Tensor) torch.Tens
 //	_nested_from_padded_tensor(Tensor padded, Tensor offsets, Tensor dummy, int ragged_idx=1, Tensor? min_seqlen=None, Tensor? max_seqlen=None, SymInt? sum_S=None) -> Tensor
 func NestedFromPaddedTensor(padded, offsets, dummy torch.Tensor, opts ...NestedFromPaddedTensorOptions) torch.Tensor {
 	var o NestedFromPaddedTensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedFromPaddedTensor)
-	putTensor(&c, padded)
-	putTensor(&c, offsets)
-	putTensor(&c, dummy)
-	c.Int(orInt(o.RaggedIdx, 1))
-	putTensor(&c, o.MinSeqlen)
-	putTensor(&c, o.MaxSeqlen)
+	form.PutTensor(&c, padded)
+	form.PutTensor(&c, offsets)
+	form.PutTensor(&c, dummy)
+	c.Int(form.OrInt(o.RaggedIdx, 1))
+	form.PutTensor(&c, o.MinSeqlen)
+	form.PutTensor(&c, o.MaxSeqlen)
 	c.OptInt(o.SumS)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // NestedGetJaggedDummy calls aten::_nested_get_jagged_dummy.
@@ -2346,8 +2347,8 @@ func NestedFromPaddedTensor(padded, offsets, dummy torch.Tensor, opts ...NestedF
 func NestedGetJaggedDummy(like torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedGetJaggedDummy)
-	putTensor(&c, like)
-	return result1(&c)
+	form.PutTensor(&c, like)
+	return form.Result1(&c)
 }
 
 // NestedGetLengths calls aten::_nested_get_lengths.
@@ -2356,8 +2357,8 @@ func NestedGetJaggedDummy(like torch.Tensor) torch.Tensor {
 func NestedGetLengths(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedGetLengths)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // NestedGetMaxSeqlen calls aten::_nested_get_max_seqlen.
@@ -2366,8 +2367,8 @@ func NestedGetLengths(x torch.Tensor) torch.Tensor {
 func NestedGetMaxSeqlen(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedGetMaxSeqlen)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // NestedGetMinSeqlen calls aten::_nested_get_min_seqlen.
@@ -2376,8 +2377,8 @@ func NestedGetMaxSeqlen(x torch.Tensor) torch.Tensor {
 func NestedGetMinSeqlen(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedGetMinSeqlen)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // NestedGetOffsets calls aten::_nested_get_offsets.
@@ -2386,8 +2387,8 @@ func NestedGetMinSeqlen(x torch.Tensor) torch.Tensor {
 func NestedGetOffsets(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedGetOffsets)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // NestedGetRaggedIdx calls aten::_nested_get_ragged_idx.
@@ -2396,8 +2397,8 @@ func NestedGetOffsets(x torch.Tensor) torch.Tensor {
 func NestedGetRaggedIdx(x torch.Tensor) int {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedGetRaggedIdx)
-	putTensor(&c, x)
-	return resultInt(&c)
+	form.PutTensor(&c, x)
+	return form.ResultInt(&c)
 }
 
 // NestedGetValues calls aten::_nested_get_values.
@@ -2406,8 +2407,8 @@ func NestedGetRaggedIdx(x torch.Tensor) int {
 func NestedGetValues(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedGetValues)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // NestedGetValuesCopy calls aten::_nested_get_values_copy.
@@ -2416,8 +2417,8 @@ func NestedGetValues(x torch.Tensor) torch.Tensor {
 func NestedGetValuesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedGetValuesCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // NestedTensorFromMask calls aten::_nested_tensor_from_mask.
@@ -2425,15 +2426,15 @@ func NestedGetValuesCopy(x torch.Tensor) torch.Tensor {
 //	_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor
 func NestedTensorFromMask(t, mask torch.Tensor, opts ...NestedTensorFromMaskOptions) torch.Tensor {
 	var o NestedTensorFromMaskOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedTensorFromMask)
-	putTensor(&c, t)
-	putTensor(&c, mask)
+	form.PutTensor(&c, t)
+	form.PutTensor(&c, mask)
 	c.Bool(!o.NoMaskCheck)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // NestedTensorFromMaskLeftAligned calls aten::_nested_tensor_from_mask_left_aligned.
@@ -2442,9 +2443,9 @@ func NestedTensorFromMask(t, mask torch.Tensor, opts ...NestedTensorFromMaskOpti
 func NestedTensorFromMaskLeftAligned(t, mask torch.Tensor) bool {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedTensorFromMaskLeftAligned)
-	putTensor(&c, t)
-	putTensor(&c, mask)
-	return resultBool(&c)
+	form.PutTensor(&c, t)
+	form.PutTensor(&c, mask)
+	return form.ResultBool(&c)
 }
 
 // NestedTensorFromTensorList calls aten::_nested_tensor_from_tensor_list.
@@ -2452,14 +2453,14 @@ func NestedTensorFromMaskLeftAligned(t, mask torch.Tensor) bool {
 //	_nested_tensor_from_tensor_list(Tensor[] list, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func NestedTensorFromTensorList(list []torch.Tensor, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedTensorFromTensorList)
-	putTensors(&c, list)
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	form.PutTensors(&c, list)
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // NestedTensorSize calls aten::_nested_tensor_size.
@@ -2468,8 +2469,8 @@ func NestedTensorFromTensorList(list []torch.Tensor, opts ...torch.TensorOptions
 func NestedTensorSize(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedTensorSize)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // NestedTensorSoftmaxWithShape calls aten::_nested_tensor_softmax_with_shape.
@@ -2478,9 +2479,9 @@ func NestedTensorSize(x torch.Tensor) torch.Tensor {
 func NestedTensorSoftmaxWithShape(x, query torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedTensorSoftmaxWithShape)
-	putTensor(&c, x)
-	putTensor(&c, query)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, query)
+	return form.Result1(&c)
 }
 
 // NestedTensorStorageOffsets calls aten::_nested_tensor_storage_offsets.
@@ -2489,8 +2490,8 @@ func NestedTensorSoftmaxWithShape(x, query torch.Tensor) torch.Tensor {
 func NestedTensorStorageOffsets(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedTensorStorageOffsets)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // NestedTensorStrides calls aten::_nested_tensor_strides.
@@ -2499,8 +2500,8 @@ func NestedTensorStorageOffsets(x torch.Tensor) torch.Tensor {
 func NestedTensorStrides(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedTensorStrides)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // NestedViewFromBuffer calls aten::_nested_view_from_buffer.
@@ -2509,11 +2510,11 @@ func NestedTensorStrides(x torch.Tensor) torch.Tensor {
 func NestedViewFromBuffer(x, nestedSize, nestedStrides, offsets torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedViewFromBuffer)
-	putTensor(&c, x)
-	putTensor(&c, nestedSize)
-	putTensor(&c, nestedStrides)
-	putTensor(&c, offsets)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, nestedSize)
+	form.PutTensor(&c, nestedStrides)
+	form.PutTensor(&c, offsets)
+	return form.Result1(&c)
 }
 
 // NestedViewFromBufferCopy calls aten::_nested_view_from_buffer_copy.
@@ -2522,11 +2523,11 @@ func NestedViewFromBuffer(x, nestedSize, nestedStrides, offsets torch.Tensor) to
 func NestedViewFromBufferCopy(x, nestedSize, nestedStrides, offsets torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedViewFromBufferCopy)
-	putTensor(&c, x)
-	putTensor(&c, nestedSize)
-	putTensor(&c, nestedStrides)
-	putTensor(&c, offsets)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, nestedSize)
+	form.PutTensor(&c, nestedStrides)
+	form.PutTensor(&c, offsets)
+	return form.Result1(&c)
 }
 
 // NestedViewFromJagged calls aten::_nested_view_from_jagged.
@@ -2534,19 +2535,19 @@ func NestedViewFromBufferCopy(x, nestedSize, nestedStrides, offsets torch.Tensor
 //	_nested_view_from_jagged(Tensor(a) self, Tensor offsets, Tensor dummy, Tensor? lengths=None, int ragged_idx=1, Tensor? min_seqlen=None, Tensor? max_seqlen=None) -> Tensor(a)
 func NestedViewFromJagged(x, offsets, dummy torch.Tensor, opts ...NestedViewFromJaggedOptions) torch.Tensor {
 	var o NestedViewFromJaggedOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedViewFromJagged)
-	putTensor(&c, x)
-	putTensor(&c, offsets)
-	putTensor(&c, dummy)
-	putTensor(&c, o.Lengths)
-	c.Int(orInt(o.RaggedIdx, 1))
-	putTensor(&c, o.MinSeqlen)
-	putTensor(&c, o.MaxSeqlen)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, offsets)
+	form.PutTensor(&c, dummy)
+	form.PutTensor(&c, o.Lengths)
+	c.Int(form.OrInt(o.RaggedIdx, 1))
+	form.PutTensor(&c, o.MinSeqlen)
+	form.PutTensor(&c, o.MaxSeqlen)
+	return form.Result1(&c)
 }
 
 // NestedViewFromJaggedCopy calls aten::_nested_view_from_jagged_copy.
@@ -2554,19 +2555,19 @@ func NestedViewFromJagged(x, offsets, dummy torch.Tensor, opts ...NestedViewFrom
 //	_nested_view_from_jagged_copy(Tensor self, Tensor offsets, Tensor dummy, Tensor? lengths=None, int ragged_idx=1, Tensor? min_seqlen=None, Tensor? max_seqlen=None) -> Tensor
 func NestedViewFromJaggedCopy(x, offsets, dummy torch.Tensor, opts ...NestedViewFromJaggedCopyOptions) torch.Tensor {
 	var o NestedViewFromJaggedCopyOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNestedViewFromJaggedCopy)
-	putTensor(&c, x)
-	putTensor(&c, offsets)
-	putTensor(&c, dummy)
-	putTensor(&c, o.Lengths)
-	c.Int(orInt(o.RaggedIdx, 1))
-	putTensor(&c, o.MinSeqlen)
-	putTensor(&c, o.MaxSeqlen)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, offsets)
+	form.PutTensor(&c, dummy)
+	form.PutTensor(&c, o.Lengths)
+	c.Int(form.OrInt(o.RaggedIdx, 1))
+	form.PutTensor(&c, o.MinSeqlen)
+	form.PutTensor(&c, o.MaxSeqlen)
+	return form.Result1(&c)
 }
 
 // NewZerosWithSameFeatureMeta calls aten::_new_zeros_with_same_feature_meta.
@@ -2574,15 +2575,15 @@ func NestedViewFromJaggedCopy(x, offsets, dummy torch.Tensor, opts ...NestedView
 //	_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor
 func NewZerosWithSameFeatureMeta(x, other torch.Tensor, opts ...NewZerosWithSameFeatureMetaOptions) torch.Tensor {
 	var o NewZerosWithSameFeatureMetaOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNewZerosWithSameFeatureMeta)
-	putTensor(&c, x)
-	putTensor(&c, other)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
 	c.Int(o.SelfNumBatchDims)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // NNPACKAvailable calls aten::_nnpack_available.
@@ -2591,7 +2592,7 @@ func NewZerosWithSameFeatureMeta(x, other torch.Tensor, opts ...NewZerosWithSame
 func NNPACKAvailable() bool {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNNPACKAvailable)
-	return resultBool(&c)
+	return form.ResultBool(&c)
 }
 
 // NNPACKSpatialConvolution calls aten::_nnpack_spatial_convolution. Optional: stride (default [1,
@@ -2601,12 +2602,12 @@ func NNPACKAvailable() bool {
 func NNPACKSpatialConvolution(input, weight, bias torch.Tensor, padding []int, stride ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNNPACKSpatialConvolution)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(padding)
-	c.Ints(orInts(stride, 1, 1))
-	return result1(&c)
+	c.Ints(form.OrInts(stride, 1, 1))
+	return form.Result1(&c)
 }
 
 // NNZ calls aten::_nnz.
@@ -2615,8 +2616,8 @@ func NNPACKSpatialConvolution(input, weight, bias torch.Tensor, padding []int, s
 func NNZ(x torch.Tensor) int {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenNNZ)
-	putTensor(&c, x)
-	return resultInt(&c)
+	form.PutTensor(&c, x)
+	return form.ResultInt(&c)
 }
 
 // PackPaddedSequence calls aten::_pack_padded_sequence.
@@ -2625,10 +2626,10 @@ func NNZ(x torch.Tensor) int {
 func PackPaddedSequence(input, lengths torch.Tensor, batchFirst bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPackPaddedSequence)
-	putTensor(&c, input)
-	putTensor(&c, lengths)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, lengths)
 	c.Bool(batchFirst)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // PadCircular calls aten::_pad_circular.
@@ -2637,9 +2638,9 @@ func PackPaddedSequence(input, lengths torch.Tensor, batchFirst bool) (torch.Ten
 func PadCircular(x torch.Tensor, pad ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPadCircular)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(pad)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PadEnum calls aten::_pad_enum.
@@ -2647,16 +2648,16 @@ func PadCircular(x torch.Tensor, pad ...int) torch.Tensor {
 //	_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor
 func PadEnum(x torch.Tensor, pad []int, mode int, opts ...PadEnumOptions) torch.Tensor {
 	var o PadEnumOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPadEnum)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(pad)
 	c.Int(mode)
 	c.OptFloat(o.Value)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PadPackedSequence calls aten::_pad_packed_sequence.
@@ -2665,25 +2666,25 @@ func PadEnum(x torch.Tensor, pad []int, mode int, opts ...PadEnumOptions) torch.
 func PadPackedSequence(data, batchSizes torch.Tensor, batchFirst bool, paddingValue torch.Scalar, totalLength int) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPadPackedSequence)
-	putTensor(&c, data)
-	putTensor(&c, batchSizes)
+	form.PutTensor(&c, data)
+	form.PutTensor(&c, batchSizes)
 	c.Bool(batchFirst)
-	putScalar(&c, paddingValue)
+	form.PutScalar(&c, paddingValue)
 	c.Int(totalLength)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // PaddedDenseToJaggedForward calls aten::_padded_dense_to_jagged_forward. Optional: totalL.
 //
 //	_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor
 func PaddedDenseToJaggedForward(dense torch.Tensor, offsets []torch.Tensor, totalL ...int) torch.Tensor {
-	atMost(len(totalL), 1)
+	form.AtMost(len(totalL), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPaddedDenseToJaggedForward)
-	putTensor(&c, dense)
-	putTensors(&c, offsets)
-	c.OptInt(pointer(totalL))
-	return result1(&c)
+	form.PutTensor(&c, dense)
+	form.PutTensors(&c, offsets)
+	c.OptInt(form.Pointer(totalL))
+	return form.Result1(&c)
 }
 
 // PDistForward calls aten::_pdist_forward.
@@ -2691,26 +2692,26 @@ func PaddedDenseToJaggedForward(dense torch.Tensor, offsets []torch.Tensor, tota
 //	_pdist_forward(Tensor self, float p=2) -> Tensor
 func PDistForward(x torch.Tensor, opts ...PDistForwardOptions) torch.Tensor {
 	var o PDistForwardOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPDistForward)
-	putTensor(&c, x)
-	c.Float(orFloat(o.P, 2))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.Float(form.OrFloat(o.P, 2))
+	return form.Result1(&c)
 }
 
 // PinMemory calls aten::_pin_memory. Optional: device.
 //
 //	_pin_memory(Tensor self, Device? device=None) -> Tensor
 func PinMemory(x torch.Tensor, device ...torch.Device) torch.Tensor {
-	atMost(len(device), 1)
+	form.AtMost(len(device), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPinMemory)
-	putTensor(&c, x)
-	c.Code(code(optional(device)))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.Code(form.Code(form.Optional(device)))
+	return form.Result1(&c)
 }
 
 // PReLUKernel calls aten::_prelu_kernel.
@@ -2719,9 +2720,9 @@ func PinMemory(x torch.Tensor, device ...torch.Device) torch.Tensor {
 func PReLUKernel(x, weight torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPReLUKernel)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	return form.Result1(&c)
 }
 
 // Print calls aten::_print.
@@ -2731,7 +2732,7 @@ func Print(s string) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPrint)
 	c.Str(s)
-	done(&c)
+	form.Done(&c)
 }
 
 // PropagateXLAData calls aten::_propagate_xla_data.
@@ -2740,9 +2741,9 @@ func Print(s string) {
 func PropagateXLAData(input, output torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPropagateXLAData)
-	putTensor(&c, input)
-	putTensor(&c, output)
-	done(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, output)
+	form.Done(&c)
 }
 
 // RemoveBatchDim calls aten::_remove_batch_dim.
@@ -2751,11 +2752,11 @@ func PropagateXLAData(input, output torch.Tensor) {
 func RemoveBatchDim(x torch.Tensor, level, batchSize, outDim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenRemoveBatchDim)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(level)
 	c.Int(batchSize)
 	c.Int(outDim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReshapeAlias calls aten::_reshape_alias.
@@ -2764,10 +2765,10 @@ func RemoveBatchDim(x torch.Tensor, level, batchSize, outDim int) torch.Tensor {
 func ReshapeAlias(x torch.Tensor, size, stride []int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenReshapeAlias)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(size)
 	c.Ints(stride)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReshapeAliasCopy calls aten::_reshape_alias_copy.
@@ -2776,10 +2777,10 @@ func ReshapeAlias(x torch.Tensor, size, stride []int) torch.Tensor {
 func ReshapeAliasCopy(x torch.Tensor, size, stride []int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenReshapeAliasCopy)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(size)
 	c.Ints(stride)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReshapeCopy calls aten::_reshape_copy.
@@ -2788,9 +2789,9 @@ func ReshapeAliasCopy(x torch.Tensor, size, stride []int) torch.Tensor {
 func ReshapeCopy(x torch.Tensor, size ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenReshapeCopy)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(size)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReshapeFromTensor calls aten::_reshape_from_tensor.
@@ -2799,9 +2800,9 @@ func ReshapeCopy(x torch.Tensor, size ...int) torch.Tensor {
 func ReshapeFromTensor(x, shape torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenReshapeFromTensor)
-	putTensor(&c, x)
-	putTensor(&c, shape)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, shape)
+	return form.Result1(&c)
 }
 
 // ResizeOutputInPlace calls aten::_resize_output_. It overwrites x and returns it.
@@ -2810,10 +2811,10 @@ func ReshapeFromTensor(x, shape torch.Tensor) torch.Tensor {
 func ResizeOutputInPlace(x torch.Tensor, size []int, device torch.Device) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenResizeOutputInPlace)
-	putChanged(&c, x)
+	form.PutChanged(&c, x)
 	c.Ints(size)
-	c.Code(code(device))
-	done(&c)
+	c.Code(form.Code(device))
+	form.Done(&c)
 	return x
 }
 
@@ -2823,10 +2824,10 @@ func ResizeOutputInPlace(x torch.Tensor, size []int, device torch.Device) torch.
 func RowwisePrune(weight, mask torch.Tensor, compressedIndicesDType torch.DType) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenRowwisePrune)
-	putTensor(&c, weight)
-	putTensor(&c, mask)
-	c.Code(code(compressedIndicesDType))
-	return result2(&c)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, mask)
+	c.Code(form.Code(compressedIndicesDType))
+	return form.Result2(&c)
 }
 
 // SafeSoftmax calls aten::_safe_softmax.
@@ -2834,15 +2835,15 @@ func RowwisePrune(weight, mask torch.Tensor, compressedIndicesDType torch.DType)
 //	_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func SafeSoftmax(x torch.Tensor, dim int, opts ...SafeSoftmaxOptions) torch.Tensor {
 	var o SafeSoftmaxOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSafeSoftmax)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // SampleDirichlet calls aten::_sample_dirichlet.
@@ -2850,14 +2851,14 @@ func SafeSoftmax(x torch.Tensor, dim int, opts ...SafeSoftmaxOptions) torch.Tens
 //	_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor
 func SampleDirichlet(x torch.Tensor, opts ...SampleDirichletOptions) torch.Tensor {
 	var o SampleDirichletOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSampleDirichlet)
-	putTensor(&c, x)
-	putGenerator(&c, o.Generator)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutGenerator(&c, o.Generator)
+	return form.Result1(&c)
 }
 
 // SaturateWeightToFP16 calls aten::_saturate_weight_to_fp16.
@@ -2866,8 +2867,8 @@ func SampleDirichlet(x torch.Tensor, opts ...SampleDirichletOptions) torch.Tenso
 func SaturateWeightToFP16(weight torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSaturateWeightToFP16)
-	putTensor(&c, weight)
-	return result1(&c)
+	form.PutTensor(&c, weight)
+	return form.Result1(&c)
 }
 
 // ScaledDotProductAttentionMath calls aten::_scaled_dot_product_attention_math.
@@ -2875,21 +2876,21 @@ func SaturateWeightToFP16(weight torch.Tensor) torch.Tensor {
 //	_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)
 func ScaledDotProductAttentionMath(query, key, value torch.Tensor, opts ...ScaledDotProductAttentionMathOptions) (torch.Tensor, torch.Tensor) {
 	var o ScaledDotProductAttentionMathOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductAttentionMath)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, o.AttnMask)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, o.AttnMask)
 	c.Float(o.DropoutP)
 	c.Bool(o.IsCausal)
-	putTensor(&c, o.DropoutMask)
+	form.PutTensor(&c, o.DropoutMask)
 	c.OptFloat(o.Scale)
 	c.Bool(o.EnableGQA)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // ScaledDotProductAttentionMathForMPS calls aten::_scaled_dot_product_attention_math_for_mps.
@@ -2897,20 +2898,20 @@ func ScaledDotProductAttentionMath(query, key, value torch.Tensor, opts ...Scale
 //	_scaled_dot_product_attention_math_for_mps(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None) -> (Tensor, Tensor)
 func ScaledDotProductAttentionMathForMPS(query, key, value torch.Tensor, opts ...ScaledDotProductAttentionMathForMPSOptions) (torch.Tensor, torch.Tensor) {
 	var o ScaledDotProductAttentionMathForMPSOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductAttentionMathForMPS)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, o.AttnMask)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, o.AttnMask)
 	c.Float(o.DropoutP)
 	c.Bool(o.IsCausal)
-	putTensor(&c, o.DropoutMask)
+	form.PutTensor(&c, o.DropoutMask)
 	c.OptFloat(o.Scale)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // ScaledDotProductCuDNNAttention calls aten::_scaled_dot_product_cudnn_attention.
@@ -2918,22 +2919,22 @@ func ScaledDotProductAttentionMathForMPS(query, key, value torch.Tensor, opts ..
 //	_scaled_dot_product_cudnn_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor philox_seed, Tensor philox_offset, Tensor debug_attn_mask)
 func ScaledDotProductCuDNNAttention(query, key, value, attnBias torch.Tensor, computeLogSumexp bool, opts ...ScaledDotProductCuDNNAttentionOptions) (output, logsumexp, cumSeqQ, cumSeqK torch.Tensor, maxQ, maxK int, philoxSeed, philoxOffset, debugAttnMask torch.Tensor) {
 	var o ScaledDotProductCuDNNAttentionOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductCuDNNAttention)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, attnBias)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, attnBias)
 	c.Bool(computeLogSumexp)
 	c.Float(o.DropoutP)
 	c.Bool(o.IsCausal)
 	c.Bool(o.ReturnDebugMask)
 	c.OptFloat(o.Scale)
-	done(&c)
-	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensor(&c, 3), c.IntResult(4), c.IntResult(5), outTensor(&c, 6), outTensor(&c, 7), outTensor(&c, 8)
+	form.Done(&c)
+	return form.OutTensor(&c, 0), form.OutTensor(&c, 1), form.OutTensor(&c, 2), form.OutTensor(&c, 3), c.IntResult(4), c.IntResult(5), form.OutTensor(&c, 6), form.OutTensor(&c, 7), form.OutTensor(&c, 8)
 }
 
 // ScaledDotProductEfficientAttention calls aten::_scaled_dot_product_efficient_attention.
@@ -2941,20 +2942,20 @@ func ScaledDotProductCuDNNAttention(query, key, value, attnBias torch.Tensor, co
 //	_scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0.0, bool is_causal=False, *, float? scale=None) -> (Tensor output, Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)
 func ScaledDotProductEfficientAttention(query, key, value, attnBias torch.Tensor, computeLogSumexp bool, opts ...ScaledDotProductEfficientAttentionOptions) (output, logSumexp, philoxSeed, philoxOffset torch.Tensor) {
 	var o ScaledDotProductEfficientAttentionOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductEfficientAttention)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, attnBias)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, attnBias)
 	c.Bool(computeLogSumexp)
 	c.Float(o.DropoutP)
 	c.Bool(o.IsCausal)
 	c.OptFloat(o.Scale)
-	return result4(&c)
+	return form.Result4(&c)
 }
 
 // ScaledDotProductFlashAttention calls aten::_scaled_dot_product_flash_attention.
@@ -2962,20 +2963,20 @@ func ScaledDotProductEfficientAttention(query, key, value, attnBias torch.Tensor
 //	_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)
 func ScaledDotProductFlashAttention(query, key, value torch.Tensor, opts ...ScaledDotProductFlashAttentionOptions) (output, logsumexp, cumSeqQ, cumSeqK torch.Tensor, maxQ, maxK int, rngState, unused, debugAttnMask torch.Tensor) {
 	var o ScaledDotProductFlashAttentionOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductFlashAttention)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
 	c.Float(o.DropoutP)
 	c.Bool(o.IsCausal)
 	c.Bool(o.ReturnDebugMask)
 	c.OptFloat(o.Scale)
-	done(&c)
-	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensor(&c, 3), c.IntResult(4), c.IntResult(5), outTensor(&c, 6), outTensor(&c, 7), outTensor(&c, 8)
+	form.Done(&c)
+	return form.OutTensor(&c, 0), form.OutTensor(&c, 1), form.OutTensor(&c, 2), form.OutTensor(&c, 3), c.IntResult(4), c.IntResult(5), form.OutTensor(&c, 6), form.OutTensor(&c, 7), form.OutTensor(&c, 8)
 }
 
 // ScaledDotProductFlashAttentionQuantized calls
@@ -2984,23 +2985,23 @@ func ScaledDotProductFlashAttention(query, key, value torch.Tensor, opts ...Scal
 //	_scaled_dot_product_flash_attention.quantized(Tensor query, Tensor key, Tensor value, Tensor? q_descale, Tensor? k_descale, Tensor? v_descale, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)
 func ScaledDotProductFlashAttentionQuantized(query, key, value, qDescale, kDescale, vDescale torch.Tensor, opts ...ScaledDotProductFlashAttentionOptions) (output, logsumexp, cumSeqQ, cumSeqK torch.Tensor, maxQ, maxK int, rngState, unused, debugAttnMask torch.Tensor) {
 	var o ScaledDotProductFlashAttentionOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductFlashAttentionQuantized)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, qDescale)
-	putTensor(&c, kDescale)
-	putTensor(&c, vDescale)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, qDescale)
+	form.PutTensor(&c, kDescale)
+	form.PutTensor(&c, vDescale)
 	c.Float(o.DropoutP)
 	c.Bool(o.IsCausal)
 	c.Bool(o.ReturnDebugMask)
 	c.OptFloat(o.Scale)
-	done(&c)
-	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensor(&c, 3), c.IntResult(4), c.IntResult(5), outTensor(&c, 6), outTensor(&c, 7), outTensor(&c, 8)
+	form.Done(&c)
+	return form.OutTensor(&c, 0), form.OutTensor(&c, 1), form.OutTensor(&c, 2), form.OutTensor(&c, 3), c.IntResult(4), c.IntResult(5), form.OutTensor(&c, 6), form.OutTensor(&c, 7), form.OutTensor(&c, 8)
 }
 
 // ScaledDotProductFlashAttentionForCPU calls aten::_scaled_dot_product_flash_attention_for_cpu.
@@ -3008,19 +3009,19 @@ func ScaledDotProductFlashAttentionQuantized(query, key, value, qDescale, kDesca
 //	_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)
 func ScaledDotProductFlashAttentionForCPU(query, key, value torch.Tensor, opts ...ScaledDotProductFlashAttentionForCPUOptions) (output, logsumexp torch.Tensor) {
 	var o ScaledDotProductFlashAttentionForCPUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductFlashAttentionForCPU)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
 	c.Float(o.DropoutP)
 	c.Bool(o.IsCausal)
-	putTensor(&c, o.AttnMask)
+	form.PutTensor(&c, o.AttnMask)
 	c.OptFloat(o.Scale)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // ScaledDotProductFusedAttentionOverrideable calls
@@ -3029,21 +3030,21 @@ func ScaledDotProductFlashAttentionForCPU(query, key, value torch.Tensor, opts .
 //	_scaled_dot_product_fused_attention_overrideable(Tensor query, Tensor key, Tensor value, Tensor? attn_bias=None, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor philox_seed, Tensor philox_offset, Tensor debug_attn_mask)
 func ScaledDotProductFusedAttentionOverrideable(query, key, value torch.Tensor, opts ...ScaledDotProductFusedAttentionOverrideableOptions) (output, logsumexp, cumSeqQ, cumSeqK torch.Tensor, maxQ, maxK int, philoxSeed, philoxOffset, debugAttnMask torch.Tensor) {
 	var o ScaledDotProductFusedAttentionOverrideableOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledDotProductFusedAttentionOverrideable)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, o.AttnBias)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, o.AttnBias)
 	c.Float(o.DropoutP)
 	c.Bool(o.IsCausal)
 	c.Bool(o.ReturnDebugMask)
 	c.OptFloat(o.Scale)
-	done(&c)
-	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensor(&c, 3), c.IntResult(4), c.IntResult(5), outTensor(&c, 6), outTensor(&c, 7), outTensor(&c, 8)
+	form.Done(&c)
+	return form.OutTensor(&c, 0), form.OutTensor(&c, 1), form.OutTensor(&c, 2), form.OutTensor(&c, 3), c.IntResult(4), c.IntResult(5), form.OutTensor(&c, 6), form.OutTensor(&c, 7), form.OutTensor(&c, 8)
 }
 
 // ScaledGroupedMM calls aten::_scaled_grouped_mm.
@@ -3051,21 +3052,21 @@ func ScaledDotProductFusedAttentionOverrideable(query, key, value torch.Tensor, 
 //	_scaled_grouped_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? offs=None, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor
 func ScaledGroupedMM(x, mat2, scaleA, scaleB torch.Tensor, opts ...ScaledGroupedMMOptions) torch.Tensor {
 	var o ScaledGroupedMMOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledGroupedMM)
-	putTensor(&c, x)
-	putTensor(&c, mat2)
-	putTensor(&c, scaleA)
-	putTensor(&c, scaleB)
-	putTensor(&c, o.Offs)
-	putTensor(&c, o.Bias)
-	putTensor(&c, o.ScaleResult)
-	c.Code(code(o.OutDType))
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat2)
+	form.PutTensor(&c, scaleA)
+	form.PutTensor(&c, scaleB)
+	form.PutTensor(&c, o.Offs)
+	form.PutTensor(&c, o.Bias)
+	form.PutTensor(&c, o.ScaleResult)
+	c.Code(form.Code(o.OutDType))
 	c.Bool(o.UseFastAccum)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ScaledGroupedMMV2 calls aten::_scaled_grouped_mm_v2.
@@ -3073,25 +3074,25 @@ func ScaledGroupedMM(x, mat2, scaleA, scaleB torch.Tensor, opts ...ScaledGrouped
 //	_scaled_grouped_mm_v2(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None, int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor
 func ScaledGroupedMMV2(x, mat2 torch.Tensor, scaleA []torch.Tensor, recipeA, swizzleA []int, scaleB []torch.Tensor, recipeB, swizzleB []int, opts ...ScaledGroupedMMV2Options) torch.Tensor {
 	var o ScaledGroupedMMV2Options
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledGroupedMMV2)
-	putTensor(&c, x)
-	putTensor(&c, mat2)
-	putTensors(&c, scaleA)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat2)
+	form.PutTensors(&c, scaleA)
 	c.Ints(recipeA)
 	c.Ints(swizzleA)
-	putTensors(&c, scaleB)
+	form.PutTensors(&c, scaleB)
 	c.Ints(recipeB)
 	c.Ints(swizzleB)
-	putTensor(&c, o.Offs)
-	putTensor(&c, o.Bias)
-	c.Code(code(o.OutDType))
+	form.PutTensor(&c, o.Offs)
+	form.PutTensor(&c, o.Bias)
+	c.Code(form.Code(o.OutDType))
 	c.Ints(o.ContractionDim)
 	c.Bool(o.UseFastAccum)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ScaledMM calls aten::_scaled_mm.
@@ -3099,20 +3100,20 @@ func ScaledGroupedMMV2(x, mat2 torch.Tensor, scaleA []torch.Tensor, recipeA, swi
 //	_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor
 func ScaledMM(x, mat2, scaleA, scaleB torch.Tensor, opts ...ScaledMMOptions) torch.Tensor {
 	var o ScaledMMOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledMM)
-	putTensor(&c, x)
-	putTensor(&c, mat2)
-	putTensor(&c, scaleA)
-	putTensor(&c, scaleB)
-	putTensor(&c, o.Bias)
-	putTensor(&c, o.ScaleResult)
-	c.Code(code(o.OutDType))
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat2)
+	form.PutTensor(&c, scaleA)
+	form.PutTensor(&c, scaleB)
+	form.PutTensor(&c, o.Bias)
+	form.PutTensor(&c, o.ScaleResult)
+	c.Code(form.Code(o.OutDType))
 	c.Bool(o.UseFastAccum)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ScaledMMV2 calls aten::_scaled_mm_v2.
@@ -3120,24 +3121,24 @@ func ScaledMM(x, mat2, scaleA, scaleB torch.Tensor, opts ...ScaledMMOptions) tor
 //	_scaled_mm_v2(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor
 func ScaledMMV2(x, mat2 torch.Tensor, scaleA []torch.Tensor, recipeA, swizzleA []int, scaleB []torch.Tensor, recipeB, swizzleB []int, bias torch.Tensor, outDType torch.DType, opts ...ScaledMMV2Options) torch.Tensor {
 	var o ScaledMMV2Options
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenScaledMMV2)
-	putTensor(&c, x)
-	putTensor(&c, mat2)
-	putTensors(&c, scaleA)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat2)
+	form.PutTensors(&c, scaleA)
 	c.Ints(recipeA)
 	c.Ints(swizzleA)
-	putTensors(&c, scaleB)
+	form.PutTensors(&c, scaleB)
 	c.Ints(recipeB)
 	c.Ints(swizzleB)
-	putTensor(&c, bias)
-	c.Code(code(outDType))
+	form.PutTensor(&c, bias)
+	c.Code(form.Code(outDType))
 	c.Ints(o.ContractionDim)
 	c.Bool(o.UseFastAccum)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ShapeAsTensor calls aten::_shape_as_tensor.
@@ -3146,8 +3147,8 @@ func ScaledMMV2(x, mat2 torch.Tensor, scaleA []torch.Tensor, recipeA, swizzleA [
 func ShapeAsTensor(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenShapeAsTensor)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // SlowConv2dForward calls aten::_slow_conv2d_forward.
@@ -3156,13 +3157,13 @@ func ShapeAsTensor(x torch.Tensor) torch.Tensor {
 func SlowConv2dForward(x, weight torch.Tensor, kernelSize []int, bias torch.Tensor, stride, padding []int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSlowConv2dForward)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(kernelSize)
-	putTensor(&c, bias)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SobolEngineDraw calls aten::_sobol_engine_draw.
@@ -3171,13 +3172,13 @@ func SlowConv2dForward(x, weight torch.Tensor, kernelSize []int, bias torch.Tens
 func SobolEngineDraw(quasi torch.Tensor, n int, sobolstate torch.Tensor, dimension, numGenerated int, dtype torch.DType) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSobolEngineDraw)
-	putTensor(&c, quasi)
+	form.PutTensor(&c, quasi)
 	c.Int(n)
-	putTensor(&c, sobolstate)
+	form.PutTensor(&c, sobolstate)
 	c.Int(dimension)
 	c.Int(numGenerated)
-	c.Code(code(dtype))
-	return result2(&c)
+	c.Code(form.Code(dtype))
+	return form.Result2(&c)
 }
 
 // SobolEngineFfInPlace calls aten::_sobol_engine_ff_. It overwrites x and returns it.
@@ -3186,12 +3187,12 @@ func SobolEngineDraw(quasi torch.Tensor, n int, sobolstate torch.Tensor, dimensi
 func SobolEngineFfInPlace(x torch.Tensor, n int, sobolstate torch.Tensor, dimension, numGenerated int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSobolEngineFfInPlace)
-	putChanged(&c, x)
+	form.PutChanged(&c, x)
 	c.Int(n)
-	putTensor(&c, sobolstate)
+	form.PutTensor(&c, sobolstate)
 	c.Int(dimension)
 	c.Int(numGenerated)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -3202,9 +3203,9 @@ func SobolEngineFfInPlace(x torch.Tensor, n int, sobolstate torch.Tensor, dimens
 func SobolEngineInitializeStateInPlace(x torch.Tensor, dimension int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSobolEngineInitializeStateInPlace)
-	putChanged(&c, x)
+	form.PutChanged(&c, x)
 	c.Int(dimension)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -3214,10 +3215,10 @@ func SobolEngineInitializeStateInPlace(x torch.Tensor, dimension int) torch.Tens
 func SobolEngineScrambleInPlace(x, ltm torch.Tensor, dimension int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSobolEngineScrambleInPlace)
-	putChanged(&c, x)
-	putTensor(&c, ltm)
+	form.PutChanged(&c, x)
+	form.PutTensor(&c, ltm)
 	c.Int(dimension)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -3227,10 +3228,10 @@ func SobolEngineScrambleInPlace(x, ltm torch.Tensor, dimension int) torch.Tensor
 func Softmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSoftmax)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
 	c.Bool(halfToFloat)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SparseAddMM calls aten::_sparse_addmm.
@@ -3238,17 +3239,17 @@ func Softmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 //	_sparse_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 func SparseAddMM(x, mat1, mat2 torch.Tensor, opts ...SparseAddMMOptions) torch.Tensor {
 	var o SparseAddMMOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseAddMM)
-	putTensor(&c, x)
-	putTensor(&c, mat1)
-	putTensor(&c, mat2)
-	putScalar(&c, or(o.Beta, 1))
-	putScalar(&c, or(o.Alpha, 1))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat1)
+	form.PutTensor(&c, mat2)
+	form.PutScalar(&c, form.Or(o.Beta, 1))
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	return form.Result1(&c)
 }
 
 // SparseBroadcastTo calls aten::_sparse_broadcast_to.
@@ -3257,9 +3258,9 @@ func SparseAddMM(x, mat1, mat2 torch.Tensor, opts ...SparseAddMMOptions) torch.T
 func SparseBroadcastTo(x torch.Tensor, size ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseBroadcastTo)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(size)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SparseBroadcastToCopy calls aten::_sparse_broadcast_to_copy.
@@ -3268,9 +3269,9 @@ func SparseBroadcastTo(x torch.Tensor, size ...int) torch.Tensor {
 func SparseBroadcastToCopy(x torch.Tensor, size ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseBroadcastToCopy)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(size)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SparseBSCTensorUnsafe calls aten::_sparse_bsc_tensor_unsafe.
@@ -3278,17 +3279,17 @@ func SparseBroadcastToCopy(x torch.Tensor, size ...int) torch.Tensor {
 //	_sparse_bsc_tensor_unsafe(Tensor ccol_indices, Tensor row_indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func SparseBSCTensorUnsafe(ccolIndices, rowIndices, values torch.Tensor, size []int, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseBSCTensorUnsafe)
-	putTensor(&c, ccolIndices)
-	putTensor(&c, rowIndices)
-	putTensor(&c, values)
+	form.PutTensor(&c, ccolIndices)
+	form.PutTensor(&c, rowIndices)
+	form.PutTensor(&c, values)
 	c.Ints(size)
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // SparseBSRTensorUnsafe calls aten::_sparse_bsr_tensor_unsafe.
@@ -3296,17 +3297,17 @@ func SparseBSCTensorUnsafe(ccolIndices, rowIndices, values torch.Tensor, size []
 //	_sparse_bsr_tensor_unsafe(Tensor crow_indices, Tensor col_indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func SparseBSRTensorUnsafe(crowIndices, colIndices, values torch.Tensor, size []int, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseBSRTensorUnsafe)
-	putTensor(&c, crowIndices)
-	putTensor(&c, colIndices)
-	putTensor(&c, values)
+	form.PutTensor(&c, crowIndices)
+	form.PutTensor(&c, colIndices)
+	form.PutTensor(&c, values)
 	c.Ints(size)
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // SparseCompressedTensorUnsafe calls aten::_sparse_compressed_tensor_unsafe.
@@ -3314,17 +3315,17 @@ func SparseBSRTensorUnsafe(crowIndices, colIndices, values torch.Tensor, size []
 //	_sparse_compressed_tensor_unsafe(Tensor compressed_indices, Tensor plain_indices, Tensor values, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func SparseCompressedTensorUnsafe(compressedIndices, plainIndices, values torch.Tensor, size []int, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseCompressedTensorUnsafe)
-	putTensor(&c, compressedIndices)
-	putTensor(&c, plainIndices)
-	putTensor(&c, values)
+	form.PutTensor(&c, compressedIndices)
+	form.PutTensor(&c, plainIndices)
+	form.PutTensor(&c, values)
 	c.Ints(size)
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // SparseCompressedTensorWithDims calls aten::_sparse_compressed_tensor_with_dims.
@@ -3332,7 +3333,7 @@ func SparseCompressedTensorUnsafe(compressedIndices, plainIndices, values torch.
 //	_sparse_compressed_tensor_with_dims(int nnz, int dense_dim, int[] size, int[] blocksize, ScalarType index_dtype, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseCompressedTensorWithDims(nnz, denseDim int, size, blocksize []int, indexDType torch.DType, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
@@ -3341,9 +3342,9 @@ func SparseCompressedTensorWithDims(nnz, denseDim int, size, blocksize []int, in
 	c.Int(denseDim)
 	c.Ints(size)
 	c.Ints(blocksize)
-	c.Code(code(indexDType))
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	c.Code(form.Code(indexDType))
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // SparseCOOTensorUnsafe calls aten::_sparse_coo_tensor_unsafe.
@@ -3351,17 +3352,17 @@ func SparseCompressedTensorWithDims(nnz, denseDim int, size, blocksize []int, in
 //	_sparse_coo_tensor_unsafe(Tensor indices, Tensor values, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor
 func SparseCOOTensorUnsafe(indices, values torch.Tensor, size []int, isCoalesced bool, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseCOOTensorUnsafe)
-	putTensor(&c, indices)
-	putTensor(&c, values)
+	form.PutTensor(&c, indices)
+	form.PutTensor(&c, values)
 	c.Ints(size)
-	putOptions(&c, &o, -1)
+	form.PutOptions(&c, &o, -1)
 	c.Bool(isCoalesced)
-	return finish(o, result1(&c))
+	return form.Finish(o, form.Result1(&c))
 }
 
 // SparseCOOTensorWithDims calls aten::_sparse_coo_tensor_with_dims.
@@ -3369,7 +3370,7 @@ func SparseCOOTensorUnsafe(indices, values torch.Tensor, size []int, isCoalesced
 //	_sparse_coo_tensor_with_dims(int sparse_dim, int dense_dim, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseCOOTensorWithDims(sparseDim, denseDim int, size []int, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
@@ -3377,8 +3378,8 @@ func SparseCOOTensorWithDims(sparseDim, denseDim int, size []int, opts ...torch.
 	c.Int(sparseDim)
 	c.Int(denseDim)
 	c.Ints(size)
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // SparseCOOTensorWithDimsAndTensors calls aten::_sparse_coo_tensor_with_dims_and_tensors.
@@ -3386,7 +3387,7 @@ func SparseCOOTensorWithDims(sparseDim, denseDim int, size []int, opts ...torch.
 //	_sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, SymInt[] size, Tensor indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? is_coalesced=None) -> Tensor
 func SparseCOOTensorWithDimsAndTensors(sparseDim, denseDim int, size []int, indices, values torch.Tensor, isCoalesced bool, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
@@ -3394,11 +3395,11 @@ func SparseCOOTensorWithDimsAndTensors(sparseDim, denseDim int, size []int, indi
 	c.Int(sparseDim)
 	c.Int(denseDim)
 	c.Ints(size)
-	putTensor(&c, indices)
-	putTensor(&c, values)
-	putOptions(&c, &o, -1)
+	form.PutTensor(&c, indices)
+	form.PutTensor(&c, values)
+	form.PutOptions(&c, &o, -1)
 	c.Bool(isCoalesced)
-	return finish(o, result1(&c))
+	return form.Finish(o, form.Result1(&c))
 }
 
 // SparseCSCTensorUnsafe calls aten::_sparse_csc_tensor_unsafe.
@@ -3406,17 +3407,17 @@ func SparseCOOTensorWithDimsAndTensors(sparseDim, denseDim int, size []int, indi
 //	_sparse_csc_tensor_unsafe(Tensor ccol_indices, Tensor row_indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func SparseCSCTensorUnsafe(ccolIndices, rowIndices, values torch.Tensor, size []int, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseCSCTensorUnsafe)
-	putTensor(&c, ccolIndices)
-	putTensor(&c, rowIndices)
-	putTensor(&c, values)
+	form.PutTensor(&c, ccolIndices)
+	form.PutTensor(&c, rowIndices)
+	form.PutTensor(&c, values)
 	c.Ints(size)
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // SparseCSRProdDimDType calls aten::_sparse_csr_prod.dim_dtype.
@@ -3424,16 +3425,16 @@ func SparseCSCTensorUnsafe(ccolIndices, rowIndices, values torch.Tensor, size []
 //	_sparse_csr_prod.dim_dtype(Tensor self, int[1] dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func SparseCSRProdDimDType(x torch.Tensor, dim []int, opts ...SparseCSRProdDimDTypeOptions) torch.Tensor {
 	var o SparseCSRProdDimDTypeOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseCSRProdDimDType)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(dim)
 	c.Bool(o.KeepDim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // SparseCSRSumDimDType calls aten::_sparse_csr_sum.dim_dtype.
@@ -3441,16 +3442,16 @@ func SparseCSRProdDimDType(x torch.Tensor, dim []int, opts ...SparseCSRProdDimDT
 //	_sparse_csr_sum.dim_dtype(Tensor self, int[1] dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func SparseCSRSumDimDType(x torch.Tensor, dim []int, opts ...SparseCSRSumDimDTypeOptions) torch.Tensor {
 	var o SparseCSRSumDimDTypeOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseCSRSumDimDType)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(dim)
 	c.Bool(o.KeepDim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // SparseCSRTensorUnsafe calls aten::_sparse_csr_tensor_unsafe.
@@ -3458,17 +3459,17 @@ func SparseCSRSumDimDType(x torch.Tensor, dim []int, opts ...SparseCSRSumDimDTyp
 //	_sparse_csr_tensor_unsafe(Tensor crow_indices, Tensor col_indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func SparseCSRTensorUnsafe(crowIndices, colIndices, values torch.Tensor, size []int, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseCSRTensorUnsafe)
-	putTensor(&c, crowIndices)
-	putTensor(&c, colIndices)
-	putTensor(&c, values)
+	form.PutTensor(&c, crowIndices)
+	form.PutTensor(&c, colIndices)
+	form.PutTensor(&c, values)
 	c.Ints(size)
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // SparseLogSoftmax calls aten::_sparse_log_softmax.
@@ -3477,10 +3478,10 @@ func SparseCSRTensorUnsafe(crowIndices, colIndices, values torch.Tensor, size []
 func SparseLogSoftmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseLogSoftmax)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
 	c.Bool(halfToFloat)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SparseLogSoftmaxInt calls aten::_sparse_log_softmax.int.
@@ -3488,15 +3489,15 @@ func SparseLogSoftmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 //	_sparse_log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func SparseLogSoftmaxInt(x torch.Tensor, dim int, opts ...SparseLogSoftmaxIntOptions) torch.Tensor {
 	var o SparseLogSoftmaxIntOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseLogSoftmaxInt)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // SparseMaskProjection calls aten::_sparse_mask_projection.
@@ -3504,15 +3505,15 @@ func SparseLogSoftmaxInt(x torch.Tensor, dim int, opts ...SparseLogSoftmaxIntOpt
 //	_sparse_mask_projection(Tensor self, Tensor mask, bool accumulate_matches=False) -> Tensor
 func SparseMaskProjection(x, mask torch.Tensor, opts ...SparseMaskProjectionOptions) torch.Tensor {
 	var o SparseMaskProjectionOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseMaskProjection)
-	putTensor(&c, x)
-	putTensor(&c, mask)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mask)
 	c.Bool(o.AccumulateMatches)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SparseMM calls aten::_sparse_mm.
@@ -3521,9 +3522,9 @@ func SparseMaskProjection(x, mask torch.Tensor, opts ...SparseMaskProjectionOpti
 func SparseMM(sparse, dense torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseMM)
-	putTensor(&c, sparse)
-	putTensor(&c, dense)
-	return result1(&c)
+	form.PutTensor(&c, sparse)
+	form.PutTensor(&c, dense)
+	return form.Result1(&c)
 }
 
 // SparseMMReduce calls aten::_sparse_mm.reduce.
@@ -3532,10 +3533,10 @@ func SparseMM(sparse, dense torch.Tensor) torch.Tensor {
 func SparseMMReduce(sparse, dense torch.Tensor, reduce string) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseMMReduce)
-	putTensor(&c, sparse)
-	putTensor(&c, dense)
+	form.PutTensor(&c, sparse)
+	form.PutTensor(&c, dense)
 	c.Str(reduce)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SparseMMReduceImpl calls aten::_sparse_mm_reduce_impl.
@@ -3544,10 +3545,10 @@ func SparseMMReduce(sparse, dense torch.Tensor, reduce string) torch.Tensor {
 func SparseMMReduceImpl(x, other torch.Tensor, reduce string) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseMMReduceImpl)
-	putTensor(&c, x)
-	putTensor(&c, other)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
 	c.Str(reduce)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // SparseSemiStructuredAddMM calls aten::_sparse_semi_structured_addmm.
@@ -3555,19 +3556,19 @@ func SparseMMReduceImpl(x, other torch.Tensor, reduce string) (torch.Tensor, tor
 //	_sparse_semi_structured_addmm(Tensor input, Tensor mat1, Tensor mat1_meta, Tensor mat2, *, Scalar alpha=1, Scalar beta=1, ScalarType? out_dtype=None) -> Tensor
 func SparseSemiStructuredAddMM(input, mat1, mat1Meta, mat2 torch.Tensor, opts ...SparseSemiStructuredAddMMOptions) torch.Tensor {
 	var o SparseSemiStructuredAddMMOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSemiStructuredAddMM)
-	putTensor(&c, input)
-	putTensor(&c, mat1)
-	putTensor(&c, mat1Meta)
-	putTensor(&c, mat2)
-	putScalar(&c, or(o.Alpha, 1))
-	putScalar(&c, or(o.Beta, 1))
-	c.Code(code(o.OutDType))
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, mat1)
+	form.PutTensor(&c, mat1Meta)
+	form.PutTensor(&c, mat2)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	form.PutScalar(&c, form.Or(o.Beta, 1))
+	c.Code(form.Code(o.OutDType))
+	return form.Result1(&c)
 }
 
 // SparseSemiStructuredApply calls aten::_sparse_semi_structured_apply.
@@ -3576,9 +3577,9 @@ func SparseSemiStructuredAddMM(input, mat1, mat1Meta, mat2 torch.Tensor, opts ..
 func SparseSemiStructuredApply(input, threadMasks torch.Tensor) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSemiStructuredApply)
-	putTensor(&c, input)
-	putTensor(&c, threadMasks)
-	return result2(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, threadMasks)
+	return form.Result2(&c)
 }
 
 // SparseSemiStructuredApplyDense calls aten::_sparse_semi_structured_apply_dense.
@@ -3587,9 +3588,9 @@ func SparseSemiStructuredApply(input, threadMasks torch.Tensor) (torch.Tensor, t
 func SparseSemiStructuredApplyDense(input, threadMasks torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSemiStructuredApplyDense)
-	putTensor(&c, input)
-	putTensor(&c, threadMasks)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, threadMasks)
+	return form.Result1(&c)
 }
 
 // SparseSemiStructuredLinear calls aten::_sparse_semi_structured_linear.
@@ -3597,18 +3598,18 @@ func SparseSemiStructuredApplyDense(input, threadMasks torch.Tensor) torch.Tenso
 //	_sparse_semi_structured_linear(Tensor input, Tensor weight, Tensor meta, *, Tensor? bias=None, str? activation=None, ScalarType? out_dtype=None) -> Tensor
 func SparseSemiStructuredLinear(input, weight, meta torch.Tensor, opts ...SparseSemiStructuredLinearOptions) torch.Tensor {
 	var o SparseSemiStructuredLinearOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSemiStructuredLinear)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, meta)
-	putTensor(&c, o.Bias)
-	putOptStr(&c, o.Activation)
-	c.Code(code(o.OutDType))
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, meta)
+	form.PutTensor(&c, o.Bias)
+	form.PutOptStr(&c, o.Activation)
+	c.Code(form.Code(o.OutDType))
+	return form.Result1(&c)
 }
 
 // SparseSemiStructuredMM calls aten::_sparse_semi_structured_mm.
@@ -3616,16 +3617,16 @@ func SparseSemiStructuredLinear(input, weight, meta torch.Tensor, opts ...Sparse
 //	_sparse_semi_structured_mm(Tensor mat1, Tensor mat1_meta, Tensor mat2, *, ScalarType? out_dtype=None) -> Tensor
 func SparseSemiStructuredMM(mat1, mat1Meta, mat2 torch.Tensor, opts ...SparseSemiStructuredMMOptions) torch.Tensor {
 	var o SparseSemiStructuredMMOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSemiStructuredMM)
-	putTensor(&c, mat1)
-	putTensor(&c, mat1Meta)
-	putTensor(&c, mat2)
-	c.Code(code(o.OutDType))
-	return result1(&c)
+	form.PutTensor(&c, mat1)
+	form.PutTensor(&c, mat1Meta)
+	form.PutTensor(&c, mat2)
+	c.Code(form.Code(o.OutDType))
+	return form.Result1(&c)
 }
 
 // SparseSemiStructuredTile calls aten::_sparse_semi_structured_tile.
@@ -3633,15 +3634,15 @@ func SparseSemiStructuredMM(mat1, mat1Meta, mat2 torch.Tensor, opts ...SparseSem
 //	_sparse_semi_structured_tile(Tensor input, str algorithm="", bool use_cutlass=True) -> (Tensor, Tensor, Tensor, Tensor, Tensor)
 func SparseSemiStructuredTile(input torch.Tensor, opts ...SparseSemiStructuredTileOptions) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var o SparseSemiStructuredTileOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSemiStructuredTile)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Str(o.Algorithm)
 	c.Bool(!o.NoUseCutlass)
-	return result5(&c)
+	return form.Result5(&c)
 }
 
 // SparseSoftmax calls aten::_sparse_softmax.
@@ -3650,10 +3651,10 @@ func SparseSemiStructuredTile(input torch.Tensor, opts ...SparseSemiStructuredTi
 func SparseSoftmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSoftmax)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
 	c.Bool(halfToFloat)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SparseSoftmaxInt calls aten::_sparse_softmax.int.
@@ -3661,15 +3662,15 @@ func SparseSoftmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 //	_sparse_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func SparseSoftmaxInt(x torch.Tensor, dim int, opts ...SparseSoftmaxIntOptions) torch.Tensor {
 	var o SparseSoftmaxIntOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSoftmaxInt)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // SparseSparseMatMul calls aten::_sparse_sparse_matmul.
@@ -3678,9 +3679,9 @@ func SparseSoftmaxInt(x torch.Tensor, dim int, opts ...SparseSoftmaxIntOptions) 
 func SparseSparseMatMul(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSparseMatMul)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // SparseSum calls aten::_sparse_sum.
@@ -3689,8 +3690,8 @@ func SparseSparseMatMul(x, other torch.Tensor) torch.Tensor {
 func SparseSum(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSum)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // SparseSumDim calls aten::_sparse_sum.dim.
@@ -3699,9 +3700,9 @@ func SparseSum(x torch.Tensor) torch.Tensor {
 func SparseSumDim(x torch.Tensor, dim ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSumDim)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SparseSumDimDType calls aten::_sparse_sum.dim_dtype.
@@ -3710,10 +3711,10 @@ func SparseSumDim(x torch.Tensor, dim ...int) torch.Tensor {
 func SparseSumDimDType(x torch.Tensor, dim []int, dtype torch.DType) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSumDimDType)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(dim)
-	c.Code(code(dtype))
-	return result1(&c)
+	c.Code(form.Code(dtype))
+	return form.Result1(&c)
 }
 
 // SparseSumDType calls aten::_sparse_sum.dtype.
@@ -3722,9 +3723,9 @@ func SparseSumDimDType(x torch.Tensor, dim []int, dtype torch.DType) torch.Tenso
 func SparseSumDType(x torch.Tensor, dtype torch.DType) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSumDType)
-	putTensor(&c, x)
-	c.Code(code(dtype))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.Code(form.Code(dtype))
+	return form.Result1(&c)
 }
 
 // Spdiags calls aten::_spdiags.
@@ -3732,16 +3733,16 @@ func SparseSumDType(x torch.Tensor, dtype torch.DType) torch.Tensor {
 //	_spdiags(Tensor diagonals, Tensor offsets, int[] shape, Layout? layout=None) -> Tensor
 func Spdiags(diagonals, offsets torch.Tensor, shape []int, opts ...SpdiagsOptions) torch.Tensor {
 	var o SpdiagsOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSpdiags)
-	putTensor(&c, diagonals)
-	putTensor(&c, offsets)
+	form.PutTensor(&c, diagonals)
+	form.PutTensor(&c, offsets)
 	c.Ints(shape)
-	c.Code(code(o.Layout))
-	return result1(&c)
+	c.Code(form.Code(o.Layout))
+	return form.Result1(&c)
 }
 
 // Spsolve calls aten::_spsolve.
@@ -3749,27 +3750,27 @@ func Spdiags(diagonals, offsets torch.Tensor, shape []int, opts ...SpdiagsOption
 //	_spsolve(Tensor A, Tensor B, *, bool left=True) -> Tensor
 func Spsolve(a, b torch.Tensor, opts ...SpsolveOptions) torch.Tensor {
 	var o SpsolveOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSpsolve)
-	putTensor(&c, a)
-	putTensor(&c, b)
+	form.PutTensor(&c, a)
+	form.PutTensor(&c, b)
 	c.Bool(!o.Right)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // Stack calls aten::_stack. Optional: dim (default 0).
 //
 //	_stack(Tensor[] tensors, int dim=0) -> Tensor
 func Stack(tensors []torch.Tensor, dim ...int) torch.Tensor {
-	atMost(len(dim), 1)
+	form.AtMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenStack)
-	putTensors(&c, tensors)
-	c.Int(intAt(dim, 0, 0))
-	return result1(&c)
+	form.PutTensors(&c, tensors)
+	c.Int(form.IntAt(dim, 0, 0))
+	return form.Result1(&c)
 }
 
 // StandardGamma calls aten::_standard_gamma.
@@ -3777,14 +3778,14 @@ func Stack(tensors []torch.Tensor, dim ...int) torch.Tensor {
 //	_standard_gamma(Tensor self, Generator? generator=None) -> Tensor
 func StandardGamma(x torch.Tensor, opts ...StandardGammaOptions) torch.Tensor {
 	var o StandardGammaOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenStandardGamma)
-	putTensor(&c, x)
-	putGenerator(&c, o.Generator)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutGenerator(&c, o.Generator)
+	return form.Result1(&c)
 }
 
 // StandardGammaGrad calls aten::_standard_gamma_grad.
@@ -3793,9 +3794,9 @@ func StandardGamma(x torch.Tensor, opts ...StandardGammaOptions) torch.Tensor {
 func StandardGammaGrad(x, output torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenStandardGammaGrad)
-	putTensor(&c, x)
-	putTensor(&c, output)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, output)
+	return form.Result1(&c)
 }
 
 // THNNFusedGRUCell calls aten::_thnn_fused_gru_cell.
@@ -3803,17 +3804,17 @@ func StandardGammaGrad(x, output torch.Tensor) torch.Tensor {
 //	_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor)
 func THNNFusedGRUCell(inputGates, hiddenGates, hx torch.Tensor, opts ...THNNFusedGRUCellOptions) (torch.Tensor, torch.Tensor) {
 	var o THNNFusedGRUCellOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTHNNFusedGRUCell)
-	putTensor(&c, inputGates)
-	putTensor(&c, hiddenGates)
-	putTensor(&c, hx)
-	putTensor(&c, o.InputBias)
-	putTensor(&c, o.HiddenBias)
-	return result2(&c)
+	form.PutTensor(&c, inputGates)
+	form.PutTensor(&c, hiddenGates)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, o.InputBias)
+	form.PutTensor(&c, o.HiddenBias)
+	return form.Result2(&c)
 }
 
 // THNNFusedLSTMCell calls aten::_thnn_fused_lstm_cell.
@@ -3821,17 +3822,17 @@ func THNNFusedGRUCell(inputGates, hiddenGates, hx torch.Tensor, opts ...THNNFuse
 //	_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor)
 func THNNFusedLSTMCell(inputGates, hiddenGates, cx torch.Tensor, opts ...THNNFusedLSTMCellOptions) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var o THNNFusedLSTMCellOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTHNNFusedLSTMCell)
-	putTensor(&c, inputGates)
-	putTensor(&c, hiddenGates)
-	putTensor(&c, cx)
-	putTensor(&c, o.InputBias)
-	putTensor(&c, o.HiddenBias)
-	return result3(&c)
+	form.PutTensor(&c, inputGates)
+	form.PutTensor(&c, hiddenGates)
+	form.PutTensor(&c, cx)
+	form.PutTensor(&c, o.InputBias)
+	form.PutTensor(&c, o.HiddenBias)
+	return form.Result3(&c)
 }
 
 // ToCopy calls aten::_to_copy.
@@ -3839,16 +3840,16 @@ func THNNFusedLSTMCell(inputGates, hiddenGates, cx torch.Tensor, opts ...THNNFus
 //	_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
 func ToCopy(x torch.Tensor, nonBlocking bool, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToCopy)
-	putTensor(&c, x)
-	putOptions(&c, &o, -1)
+	form.PutTensor(&c, x)
+	form.PutOptions(&c, &o, -1)
 	c.Bool(nonBlocking)
-	c.Code(code(o.MemoryFormat))
-	return finish(o, result1(&c))
+	c.Code(form.Code(o.MemoryFormat))
+	return form.Finish(o, form.Result1(&c))
 }
 
 // ToCPU calls aten::_to_cpu.
@@ -3857,8 +3858,8 @@ func ToCopy(x torch.Tensor, nonBlocking bool, opts ...torch.TensorOptions) torch
 func ToCPU(tensors ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToCPU)
-	putTensors(&c, tensors)
-	return resultList(&c)
+	form.PutTensors(&c, tensors)
+	return form.ResultList(&c)
 }
 
 // ToDense calls aten::_to_dense.
@@ -3866,15 +3867,15 @@ func ToCPU(tensors ...torch.Tensor) []torch.Tensor {
 //	_to_dense(Tensor self, ScalarType? dtype=None, bool? masked_grad=None) -> Tensor
 func ToDense(x torch.Tensor, opts ...ToDenseOptions) torch.Tensor {
 	var o ToDenseOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToDense)
-	putTensor(&c, x)
-	c.Code(code(o.DType))
+	form.PutTensor(&c, x)
+	c.Code(form.Code(o.DType))
 	c.OptBool(o.MaskedGrad)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ToSparse calls aten::_to_sparse.
@@ -3882,16 +3883,16 @@ func ToDense(x torch.Tensor, opts ...ToDenseOptions) torch.Tensor {
 //	_to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor
 func ToSparse(x torch.Tensor, opts ...ToSparseOptions) torch.Tensor {
 	var o ToSparseOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToSparse)
-	putTensor(&c, x)
-	c.Code(code(o.Layout))
+	form.PutTensor(&c, x)
+	c.Code(form.Code(o.Layout))
 	c.OptInts(o.Blocksize)
 	c.OptInt(o.DenseDim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ToSparseDim calls aten::_to_sparse.sparse_dim.
@@ -3900,59 +3901,59 @@ func ToSparse(x torch.Tensor, opts ...ToSparseOptions) torch.Tensor {
 func ToSparseDim(x torch.Tensor, sparseDim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToSparseSparseDim)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(sparseDim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ToSparseBSC calls aten::_to_sparse_bsc. Optional: denseDim.
 //
 //	_to_sparse_bsc(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor
 func ToSparseBSC(x torch.Tensor, blocksize []int, denseDim ...int) torch.Tensor {
-	atMost(len(denseDim), 1)
+	form.AtMost(len(denseDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToSparseBSC)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(blocksize)
-	c.OptInt(pointer(denseDim))
-	return result1(&c)
+	c.OptInt(form.Pointer(denseDim))
+	return form.Result1(&c)
 }
 
 // ToSparseBSR calls aten::_to_sparse_bsr. Optional: denseDim.
 //
 //	_to_sparse_bsr(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor
 func ToSparseBSR(x torch.Tensor, blocksize []int, denseDim ...int) torch.Tensor {
-	atMost(len(denseDim), 1)
+	form.AtMost(len(denseDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToSparseBSR)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(blocksize)
-	c.OptInt(pointer(denseDim))
-	return result1(&c)
+	c.OptInt(form.Pointer(denseDim))
+	return form.Result1(&c)
 }
 
 // ToSparseCSC calls aten::_to_sparse_csc. Optional: denseDim.
 //
 //	_to_sparse_csc(Tensor self, int? dense_dim=None) -> Tensor
 func ToSparseCSC(x torch.Tensor, denseDim ...int) torch.Tensor {
-	atMost(len(denseDim), 1)
+	form.AtMost(len(denseDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToSparseCSC)
-	putTensor(&c, x)
-	c.OptInt(pointer(denseDim))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.OptInt(form.Pointer(denseDim))
+	return form.Result1(&c)
 }
 
 // ToSparseCSR calls aten::_to_sparse_csr. Optional: denseDim.
 //
 //	_to_sparse_csr(Tensor self, int? dense_dim=None) -> Tensor
 func ToSparseCSR(x torch.Tensor, denseDim ...int) torch.Tensor {
-	atMost(len(denseDim), 1)
+	form.AtMost(len(denseDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToSparseCSR)
-	putTensor(&c, x)
-	c.OptInt(pointer(denseDim))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.OptInt(form.Pointer(denseDim))
+	return form.Result1(&c)
 }
 
 // ToSparseSemiStructured calls aten::_to_sparse_semi_structured.
@@ -3961,8 +3962,8 @@ func ToSparseCSR(x torch.Tensor, denseDim ...int) torch.Tensor {
 func ToSparseSemiStructured(dense torch.Tensor) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToSparseSemiStructured)
-	putTensor(&c, dense)
-	return result2(&c)
+	form.PutTensor(&c, dense)
+	return form.Result2(&c)
 }
 
 // TransformBiasRescaleQKV calls aten::_transform_bias_rescale_qkv.
@@ -3971,10 +3972,10 @@ func ToSparseSemiStructured(dense torch.Tensor) (torch.Tensor, torch.Tensor) {
 func TransformBiasRescaleQKV(qkv, qkvBias torch.Tensor, numHeads int) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTransformBiasRescaleQKV)
-	putTensor(&c, qkv)
-	putTensor(&c, qkvBias)
+	form.PutTensor(&c, qkv)
+	form.PutTensor(&c, qkvBias)
 	c.Int(numHeads)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // TransformerEncoderLayerFwd calls aten::_transformer_encoder_layer_fwd.
@@ -3982,70 +3983,70 @@ func TransformBiasRescaleQKV(qkv, qkvBias torch.Tensor, numHeads int) (torch.Ten
 //	_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor
 func TransformerEncoderLayerFwd(src torch.Tensor, embedDim, numHeads int, qkvWeight, qkvBias, projWeight, projBias torch.Tensor, useGELU, normFirst bool, eps float64, normWeight1, normBias1, normWeight2, normBias2, ffnWeight1, ffnBias1, ffnWeight2, ffnBias2 torch.Tensor, opts ...TransformerEncoderLayerFwdOptions) torch.Tensor {
 	var o TransformerEncoderLayerFwdOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTransformerEncoderLayerFwd)
-	putTensor(&c, src)
+	form.PutTensor(&c, src)
 	c.Int(embedDim)
 	c.Int(numHeads)
-	putTensor(&c, qkvWeight)
-	putTensor(&c, qkvBias)
-	putTensor(&c, projWeight)
-	putTensor(&c, projBias)
+	form.PutTensor(&c, qkvWeight)
+	form.PutTensor(&c, qkvBias)
+	form.PutTensor(&c, projWeight)
+	form.PutTensor(&c, projBias)
 	c.Bool(useGELU)
 	c.Bool(normFirst)
 	c.Float(eps)
-	putTensor(&c, normWeight1)
-	putTensor(&c, normBias1)
-	putTensor(&c, normWeight2)
-	putTensor(&c, normBias2)
-	putTensor(&c, ffnWeight1)
-	putTensor(&c, ffnBias1)
-	putTensor(&c, ffnWeight2)
-	putTensor(&c, ffnBias2)
-	putTensor(&c, o.Mask)
+	form.PutTensor(&c, normWeight1)
+	form.PutTensor(&c, normBias1)
+	form.PutTensor(&c, normWeight2)
+	form.PutTensor(&c, normBias2)
+	form.PutTensor(&c, ffnWeight1)
+	form.PutTensor(&c, ffnBias1)
+	form.PutTensor(&c, ffnWeight2)
+	form.PutTensor(&c, ffnBias2)
+	form.PutTensor(&c, o.Mask)
 	c.OptInt(o.MaskType)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // Trilinear calls aten::_trilinear. Optional: unrollDim (default 1).
 //
 //	_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor
 func Trilinear(i1, i2, i3 torch.Tensor, expand1, expand2, expand3, sumdim []int, unrollDim ...int) torch.Tensor {
-	atMost(len(unrollDim), 1)
+	form.AtMost(len(unrollDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTrilinear)
-	putTensor(&c, i1)
-	putTensor(&c, i2)
-	putTensor(&c, i3)
+	form.PutTensor(&c, i1)
+	form.PutTensor(&c, i2)
+	form.PutTensor(&c, i3)
 	c.Ints(expand1)
 	c.Ints(expand2)
 	c.Ints(expand3)
 	c.Ints(sumdim)
-	c.Int(intAt(unrollDim, 0, 1))
-	return result1(&c)
+	c.Int(form.IntAt(unrollDim, 0, 1))
+	return form.Result1(&c)
 }
 
 // TritonMultiHeadAttention calls aten::_triton_multi_head_attention. Optional: mask.
 //
 //	_triton_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None) -> Tensor
 func TritonMultiHeadAttention(query, key, value torch.Tensor, embedDim, numHead int, qkvWeight, qkvBias, projWeight, projBias torch.Tensor, mask ...torch.Tensor) torch.Tensor {
-	atMost(len(mask), 1)
+	form.AtMost(len(mask), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTritonMultiHeadAttention)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
 	c.Int(embedDim)
 	c.Int(numHead)
-	putTensor(&c, qkvWeight)
-	putTensor(&c, qkvBias)
-	putTensor(&c, projWeight)
-	putTensor(&c, projBias)
-	putTensor(&c, optional(mask))
-	return result1(&c)
+	form.PutTensor(&c, qkvWeight)
+	form.PutTensor(&c, qkvBias)
+	form.PutTensor(&c, projWeight)
+	form.PutTensor(&c, projBias)
+	form.PutTensor(&c, form.Optional(mask))
+	return form.Result1(&c)
 }
 
 // TritonScaledDotAttention calls aten::_triton_scaled_dot_attention.
@@ -4053,16 +4054,16 @@ func TritonMultiHeadAttention(query, key, value torch.Tensor, embedDim, numHead 
 //	_triton_scaled_dot_attention(Tensor q, Tensor k, Tensor v, float dropout_p=0.0) -> Tensor
 func TritonScaledDotAttention(q, k, v torch.Tensor, opts ...TritonScaledDotAttentionOptions) torch.Tensor {
 	var o TritonScaledDotAttentionOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTritonScaledDotAttention)
-	putTensor(&c, q)
-	putTensor(&c, k)
-	putTensor(&c, v)
+	form.PutTensor(&c, q)
+	form.PutTensor(&c, k)
+	form.PutTensor(&c, v)
 	c.Float(o.DropoutP)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // Unique calls aten::_unique.
@@ -4070,15 +4071,15 @@ func TritonScaledDotAttention(q, k, v torch.Tensor, opts ...TritonScaledDotAtten
 //	_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
 func Unique(x torch.Tensor, opts ...UniqueOptions) (torch.Tensor, torch.Tensor) {
 	var o UniqueOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUnique)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(!o.Unsorted)
 	c.Bool(o.ReturnInverse)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // UnpackDual calls aten::_unpack_dual.
@@ -4087,9 +4088,9 @@ func Unique(x torch.Tensor, opts ...UniqueOptions) (torch.Tensor, torch.Tensor) 
 func UnpackDual(dual torch.Tensor, level int) (primal, tangent torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUnpackDual)
-	putTensor(&c, dual)
+	form.PutTensor(&c, dual)
 	c.Int(level)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // UnsafeIndex calls aten::_unsafe_index.Tensor.
@@ -4098,9 +4099,9 @@ func UnpackDual(dual torch.Tensor, level int) (primal, tangent torch.Tensor) {
 func UnsafeIndex(x torch.Tensor, indices ...torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUnsafeIndexTensor)
-	putTensor(&c, x)
-	putTensors(&c, indices)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensors(&c, indices)
+	return form.Result1(&c)
 }
 
 // UnsafeIndexPut calls aten::_unsafe_index_put.
@@ -4108,16 +4109,16 @@ func UnsafeIndex(x torch.Tensor, indices ...torch.Tensor) torch.Tensor {
 //	_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 func UnsafeIndexPut(x torch.Tensor, indices []torch.Tensor, values torch.Tensor, opts ...UnsafeIndexPutOptions) torch.Tensor {
 	var o UnsafeIndexPutOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUnsafeIndexPut)
-	putTensor(&c, x)
-	putTensors(&c, indices)
-	putTensor(&c, values)
+	form.PutTensor(&c, x)
+	form.PutTensors(&c, indices)
+	form.PutTensor(&c, values)
 	c.Bool(o.Accumulate)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UnsafeMaskedIndex calls aten::_unsafe_masked_index.
@@ -4126,11 +4127,11 @@ func UnsafeIndexPut(x torch.Tensor, indices []torch.Tensor, values torch.Tensor,
 func UnsafeMaskedIndex(x, mask torch.Tensor, indices []torch.Tensor, fill torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUnsafeMaskedIndex)
-	putTensor(&c, x)
-	putTensor(&c, mask)
-	putTensors(&c, indices)
-	putScalar(&c, fill)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mask)
+	form.PutTensors(&c, indices)
+	form.PutScalar(&c, fill)
+	return form.Result1(&c)
 }
 
 // UnsafeMaskedIndexPutAccumulate calls aten::_unsafe_masked_index_put_accumulate.
@@ -4139,11 +4140,11 @@ func UnsafeMaskedIndex(x, mask torch.Tensor, indices []torch.Tensor, fill torch.
 func UnsafeMaskedIndexPutAccumulate(x, mask torch.Tensor, indices []torch.Tensor, values torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUnsafeMaskedIndexPutAccumulate)
-	putTensor(&c, x)
-	putTensor(&c, mask)
-	putTensors(&c, indices)
-	putTensor(&c, values)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mask)
+	form.PutTensors(&c, indices)
+	form.PutTensor(&c, values)
+	return form.Result1(&c)
 }
 
 // UnsafeView calls aten::_unsafe_view.
@@ -4152,9 +4153,9 @@ func UnsafeMaskedIndexPutAccumulate(x, mask torch.Tensor, indices []torch.Tensor
 func UnsafeView(x torch.Tensor, size ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUnsafeView)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(size)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleBicubic2dAA calls aten::_upsample_bicubic2d_aa.
@@ -4162,17 +4163,17 @@ func UnsafeView(x torch.Tensor, size ...int) torch.Tensor {
 //	_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleBicubic2dAA(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBicubic2dAAOptions) torch.Tensor {
 	var o UpsampleBicubic2dAAOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleBicubic2dAA)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.Bool(alignCorners)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleBicubic2dAAVec calls aten::_upsample_bicubic2d_aa.vec.
@@ -4181,11 +4182,11 @@ func UpsampleBicubic2dAA(x torch.Tensor, outputSize []int, alignCorners bool, op
 func UpsampleBicubic2dAAVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleBicubic2dAAVec)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.OptInts(outputSize)
 	c.Bool(alignCorners)
 	c.OptFloats(scaleFactors)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleBilinear2dAA calls aten::_upsample_bilinear2d_aa.
@@ -4193,17 +4194,17 @@ func UpsampleBicubic2dAAVec(input torch.Tensor, outputSize []int, alignCorners b
 //	_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleBilinear2dAA(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBilinear2dAAOptions) torch.Tensor {
 	var o UpsampleBilinear2dAAOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleBilinear2dAA)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.Bool(alignCorners)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleBilinear2dAAVec calls aten::_upsample_bilinear2d_aa.vec.
@@ -4212,11 +4213,11 @@ func UpsampleBilinear2dAA(x torch.Tensor, outputSize []int, alignCorners bool, o
 func UpsampleBilinear2dAAVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleBilinear2dAAVec)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.OptInts(outputSize)
 	c.Bool(alignCorners)
 	c.OptFloats(scaleFactors)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearestExact1d calls aten::_upsample_nearest_exact1d.
@@ -4224,15 +4225,15 @@ func UpsampleBilinear2dAAVec(input torch.Tensor, outputSize []int, alignCorners 
 //	_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 func UpsampleNearestExact1d(x torch.Tensor, outputSize []int, opts ...UpsampleNearestExact1dOptions) torch.Tensor {
 	var o UpsampleNearestExact1dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact1d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.OptFloat(o.Scales)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearestExact1dVec calls aten::_upsample_nearest_exact1d.vec.
@@ -4241,10 +4242,10 @@ func UpsampleNearestExact1d(x torch.Tensor, outputSize []int, opts ...UpsampleNe
 func UpsampleNearestExact1dVec(input torch.Tensor, outputSize []int, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact1dVec)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.OptInts(outputSize)
 	c.OptFloats(scaleFactors)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearestExact2d calls aten::_upsample_nearest_exact2d.
@@ -4252,16 +4253,16 @@ func UpsampleNearestExact1dVec(input torch.Tensor, outputSize []int, scaleFactor
 //	_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleNearestExact2d(x torch.Tensor, outputSize []int, opts ...UpsampleNearestExact2dOptions) torch.Tensor {
 	var o UpsampleNearestExact2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearestExact2dVec calls aten::_upsample_nearest_exact2d.vec.
@@ -4270,10 +4271,10 @@ func UpsampleNearestExact2d(x torch.Tensor, outputSize []int, opts ...UpsampleNe
 func UpsampleNearestExact2dVec(input torch.Tensor, outputSize []int, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact2dVec)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.OptInts(outputSize)
 	c.OptFloats(scaleFactors)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearestExact3d calls aten::_upsample_nearest_exact3d.
@@ -4281,17 +4282,17 @@ func UpsampleNearestExact2dVec(input torch.Tensor, outputSize []int, scaleFactor
 //	_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleNearestExact3d(x torch.Tensor, outputSize []int, opts ...UpsampleNearestExact3dOptions) torch.Tensor {
 	var o UpsampleNearestExact3dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.OptFloat(o.ScalesD)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearestExact3dVec calls aten::_upsample_nearest_exact3d.vec.
@@ -4300,10 +4301,10 @@ func UpsampleNearestExact3d(x torch.Tensor, outputSize []int, opts ...UpsampleNe
 func UpsampleNearestExact3dVec(input torch.Tensor, outputSize []int, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact3dVec)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.OptInts(outputSize)
 	c.OptFloats(scaleFactors)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UseCuDNNCTCLoss calls aten::_use_cudnn_ctc_loss.
@@ -4312,12 +4313,12 @@ func UpsampleNearestExact3dVec(input torch.Tensor, outputSize []int, scaleFactor
 func UseCuDNNCTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, blank int) bool {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUseCuDNNCTCLoss)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
 	c.Ints(inputLengths)
 	c.Ints(targetLengths)
 	c.Int(blank)
-	return resultBool(&c)
+	return form.ResultBool(&c)
 }
 
 // UseCuDNNCTCLossTensor calls aten::_use_cudnn_ctc_loss.Tensor.
@@ -4326,12 +4327,12 @@ func UseCuDNNCTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths
 func UseCuDNNCTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, blank int) bool {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUseCuDNNCTCLossTensor)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
-	putTensor(&c, inputLengths)
-	putTensor(&c, targetLengths)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
+	form.PutTensor(&c, inputLengths)
+	form.PutTensor(&c, targetLengths)
 	c.Int(blank)
-	return resultBool(&c)
+	return form.ResultBool(&c)
 }
 
 // UseCuDNNRNNFlattenWeight calls aten::_use_cudnn_rnn_flatten_weight.
@@ -4340,7 +4341,7 @@ func UseCuDNNCTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.
 func UseCuDNNRNNFlattenWeight() bool {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUseCuDNNRNNFlattenWeight)
-	return resultBool(&c)
+	return form.ResultBool(&c)
 }
 
 // UseMIOpenCTCLoss calls aten::_use_miopen_ctc_loss.
@@ -4349,12 +4350,12 @@ func UseCuDNNRNNFlattenWeight() bool {
 func UseMIOpenCTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, blank int) bool {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUseMIOpenCTCLoss)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
 	c.Ints(inputLengths)
 	c.Ints(targetLengths)
 	c.Int(blank)
-	return resultBool(&c)
+	return form.ResultBool(&c)
 }
 
 // UseMIOpenCTCLossTensor calls aten::_use_miopen_ctc_loss.Tensor.
@@ -4363,12 +4364,12 @@ func UseMIOpenCTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLength
 func UseMIOpenCTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, blank int) bool {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUseMIOpenCTCLossTensor)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
-	putTensor(&c, inputLengths)
-	putTensor(&c, targetLengths)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
+	form.PutTensor(&c, inputLengths)
+	form.PutTensor(&c, targetLengths)
 	c.Int(blank)
-	return resultBool(&c)
+	return form.ResultBool(&c)
 }
 
 // ValidateCompressedSparseIndices calls aten::_validate_compressed_sparse_indices.
@@ -4378,12 +4379,12 @@ func ValidateCompressedSparseIndices(isCRow bool, compressedIdx, plainIdx torch.
 	var c cgo.Call
 	c.Begin(cgo.OpAtenValidateCompressedSparseIndices)
 	c.Bool(isCRow)
-	putTensor(&c, compressedIdx)
-	putTensor(&c, plainIdx)
+	form.PutTensor(&c, compressedIdx)
+	form.PutTensor(&c, plainIdx)
 	c.Int(cdim)
 	c.Int(dim)
 	c.Int(nnz)
-	done(&c)
+	form.Done(&c)
 }
 
 // ValidateSparseBSCTensorArgs calls aten::_validate_sparse_bsc_tensor_args.
@@ -4391,17 +4392,17 @@ func ValidateCompressedSparseIndices(isCRow bool, compressedIdx, plainIdx torch.
 //	_validate_sparse_bsc_tensor_args(Tensor ccol_indices, Tensor row_indices, Tensor values, int[] size, bool? check_pinning=None) -> ()
 func ValidateSparseBSCTensorArgs(ccolIndices, rowIndices, values torch.Tensor, size []int, opts ...ValidateSparseBSCTensorArgsOptions) {
 	var o ValidateSparseBSCTensorArgsOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenValidateSparseBSCTensorArgs)
-	putTensor(&c, ccolIndices)
-	putTensor(&c, rowIndices)
-	putTensor(&c, values)
+	form.PutTensor(&c, ccolIndices)
+	form.PutTensor(&c, rowIndices)
+	form.PutTensor(&c, values)
 	c.Ints(size)
 	c.OptBool(o.CheckPinning)
-	done(&c)
+	form.Done(&c)
 }
 
 // ValidateSparseBSRTensorArgs calls aten::_validate_sparse_bsr_tensor_args.
@@ -4409,17 +4410,17 @@ func ValidateSparseBSCTensorArgs(ccolIndices, rowIndices, values torch.Tensor, s
 //	_validate_sparse_bsr_tensor_args(Tensor crow_indices, Tensor col_indices, Tensor values, int[] size, bool? check_pinning=None) -> ()
 func ValidateSparseBSRTensorArgs(crowIndices, colIndices, values torch.Tensor, size []int, opts ...ValidateSparseBSRTensorArgsOptions) {
 	var o ValidateSparseBSRTensorArgsOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenValidateSparseBSRTensorArgs)
-	putTensor(&c, crowIndices)
-	putTensor(&c, colIndices)
-	putTensor(&c, values)
+	form.PutTensor(&c, crowIndices)
+	form.PutTensor(&c, colIndices)
+	form.PutTensor(&c, values)
 	c.Ints(size)
 	c.OptBool(o.CheckPinning)
-	done(&c)
+	form.Done(&c)
 }
 
 // ValidateSparseCompressedTensorArgs calls aten::_validate_sparse_compressed_tensor_args.
@@ -4427,18 +4428,18 @@ func ValidateSparseBSRTensorArgs(crowIndices, colIndices, values torch.Tensor, s
 //	_validate_sparse_compressed_tensor_args(Tensor compressed_indices, Tensor plain_indices, Tensor values, int[] size, Layout layout, bool? check_pinning=None) -> ()
 func ValidateSparseCompressedTensorArgs(compressedIndices, plainIndices, values torch.Tensor, size []int, layout torch.Layout, opts ...ValidateSparseCompressedTensorArgsOptions) {
 	var o ValidateSparseCompressedTensorArgsOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenValidateSparseCompressedTensorArgs)
-	putTensor(&c, compressedIndices)
-	putTensor(&c, plainIndices)
-	putTensor(&c, values)
+	form.PutTensor(&c, compressedIndices)
+	form.PutTensor(&c, plainIndices)
+	form.PutTensor(&c, values)
 	c.Ints(size)
-	c.Code(code(layout))
+	c.Code(form.Code(layout))
 	c.OptBool(o.CheckPinning)
-	done(&c)
+	form.Done(&c)
 }
 
 // ValidateSparseCOOTensorArgs calls aten::_validate_sparse_coo_tensor_args.
@@ -4446,17 +4447,17 @@ func ValidateSparseCompressedTensorArgs(compressedIndices, plainIndices, values 
 //	_validate_sparse_coo_tensor_args(Tensor indices, Tensor values, int[] size, bool? is_coalesced=None, bool? check_pinning=None) -> ()
 func ValidateSparseCOOTensorArgs(indices, values torch.Tensor, size []int, opts ...ValidateSparseCOOTensorArgsOptions) {
 	var o ValidateSparseCOOTensorArgsOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenValidateSparseCOOTensorArgs)
-	putTensor(&c, indices)
-	putTensor(&c, values)
+	form.PutTensor(&c, indices)
+	form.PutTensor(&c, values)
 	c.Ints(size)
 	c.OptBool(o.IsCoalesced)
 	c.OptBool(o.CheckPinning)
-	done(&c)
+	form.Done(&c)
 }
 
 // ValidateSparseCSCTensorArgs calls aten::_validate_sparse_csc_tensor_args.
@@ -4464,17 +4465,17 @@ func ValidateSparseCOOTensorArgs(indices, values torch.Tensor, size []int, opts 
 //	_validate_sparse_csc_tensor_args(Tensor ccol_indices, Tensor row_indices, Tensor values, int[] size, bool? check_pinning=None) -> ()
 func ValidateSparseCSCTensorArgs(ccolIndices, rowIndices, values torch.Tensor, size []int, opts ...ValidateSparseCSCTensorArgsOptions) {
 	var o ValidateSparseCSCTensorArgsOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenValidateSparseCSCTensorArgs)
-	putTensor(&c, ccolIndices)
-	putTensor(&c, rowIndices)
-	putTensor(&c, values)
+	form.PutTensor(&c, ccolIndices)
+	form.PutTensor(&c, rowIndices)
+	form.PutTensor(&c, values)
 	c.Ints(size)
 	c.OptBool(o.CheckPinning)
-	done(&c)
+	form.Done(&c)
 }
 
 // ValidateSparseCSRTensorArgs calls aten::_validate_sparse_csr_tensor_args.
@@ -4482,17 +4483,17 @@ func ValidateSparseCSCTensorArgs(ccolIndices, rowIndices, values torch.Tensor, s
 //	_validate_sparse_csr_tensor_args(Tensor crow_indices, Tensor col_indices, Tensor values, int[] size, bool? check_pinning=None) -> ()
 func ValidateSparseCSRTensorArgs(crowIndices, colIndices, values torch.Tensor, size []int, opts ...ValidateSparseCSRTensorArgsOptions) {
 	var o ValidateSparseCSRTensorArgsOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenValidateSparseCSRTensorArgs)
-	putTensor(&c, crowIndices)
-	putTensor(&c, colIndices)
-	putTensor(&c, values)
+	form.PutTensor(&c, crowIndices)
+	form.PutTensor(&c, colIndices)
+	form.PutTensor(&c, values)
 	c.Ints(size)
 	c.OptBool(o.CheckPinning)
-	done(&c)
+	form.Done(&c)
 }
 
 // Values calls aten::_values.
@@ -4501,8 +4502,8 @@ func ValidateSparseCSRTensorArgs(crowIndices, colIndices, values torch.Tensor, s
 func Values(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenValues)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // UncoalescedValuesCopy calls aten::_values_copy.
@@ -4511,8 +4512,8 @@ func Values(x torch.Tensor) torch.Tensor {
 func UncoalescedValuesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenValuesCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // WeightInt4PackMM calls aten::_weight_int4pack_mm.
@@ -4521,11 +4522,11 @@ func UncoalescedValuesCopy(x torch.Tensor) torch.Tensor {
 func WeightInt4PackMM(x, mat2 torch.Tensor, qGroupSize int, qScaleAndZeros torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenWeightInt4PackMM)
-	putTensor(&c, x)
-	putTensor(&c, mat2)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat2)
 	c.Int(qGroupSize)
-	putTensor(&c, qScaleAndZeros)
-	return result1(&c)
+	form.PutTensor(&c, qScaleAndZeros)
+	return form.Result1(&c)
 }
 
 // WeightInt4PackMMForCPU calls aten::_weight_int4pack_mm_for_cpu.
@@ -4534,11 +4535,11 @@ func WeightInt4PackMM(x, mat2 torch.Tensor, qGroupSize int, qScaleAndZeros torch
 func WeightInt4PackMMForCPU(x, mat2 torch.Tensor, qGroupSize int, qScaleAndZeros torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenWeightInt4PackMMForCPU)
-	putTensor(&c, x)
-	putTensor(&c, mat2)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat2)
 	c.Int(qGroupSize)
-	putTensor(&c, qScaleAndZeros)
-	return result1(&c)
+	form.PutTensor(&c, qScaleAndZeros)
+	return form.Result1(&c)
 }
 
 // WeightInt4PackMMWithScalesAndZeros calls aten::_weight_int4pack_mm_with_scales_and_zeros.
@@ -4547,12 +4548,12 @@ func WeightInt4PackMMForCPU(x, mat2 torch.Tensor, qGroupSize int, qScaleAndZeros
 func WeightInt4PackMMWithScalesAndZeros(x, mat2 torch.Tensor, qGroupSize int, qScale, qZeros torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenWeightInt4PackMMWithScalesAndZeros)
-	putTensor(&c, x)
-	putTensor(&c, mat2)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat2)
 	c.Int(qGroupSize)
-	putTensor(&c, qScale)
-	putTensor(&c, qZeros)
-	return result1(&c)
+	form.PutTensor(&c, qScale)
+	form.PutTensor(&c, qZeros)
+	return form.Result1(&c)
 }
 
 // WeightInt8PackMM calls aten::_weight_int8pack_mm.
@@ -4561,36 +4562,36 @@ func WeightInt4PackMMWithScalesAndZeros(x, mat2 torch.Tensor, qGroupSize int, qS
 func WeightInt8PackMM(x, mat2, scales torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenWeightInt8PackMM)
-	putTensor(&c, x)
-	putTensor(&c, mat2)
-	putTensor(&c, scales)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat2)
+	form.PutTensor(&c, scales)
+	return form.Result1(&c)
 }
 
 // WeightNorm calls aten::_weight_norm. Optional: dim (default 0).
 //
 //	_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor
 func WeightNorm(v, g torch.Tensor, dim ...int) torch.Tensor {
-	atMost(len(dim), 1)
+	form.AtMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenWeightNorm)
-	putTensor(&c, v)
-	putTensor(&c, g)
-	c.Int(intAt(dim, 0, 0))
-	return result1(&c)
+	form.PutTensor(&c, v)
+	form.PutTensor(&c, g)
+	c.Int(form.IntAt(dim, 0, 0))
+	return form.Result1(&c)
 }
 
 // WeightNormInterface calls aten::_weight_norm_interface. Optional: dim (default 0).
 //
 //	_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)
 func WeightNormInterface(v, g torch.Tensor, dim ...int) (torch.Tensor, torch.Tensor) {
-	atMost(len(dim), 1)
+	form.AtMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenWeightNormInterface)
-	putTensor(&c, v)
-	putTensor(&c, g)
-	c.Int(intAt(dim, 0, 0))
-	return result2(&c)
+	form.PutTensor(&c, v)
+	form.PutTensor(&c, g)
+	c.Int(form.IntAt(dim, 0, 0))
+	return form.Result2(&c)
 }
 
 // WrappedLinearPrepack calls aten::_wrapped_linear_prepack.
@@ -4599,11 +4600,11 @@ func WeightNormInterface(v, g torch.Tensor, dim ...int) (torch.Tensor, torch.Ten
 func WrappedLinearPrepack(weight, weightScale, weightZeroPoint, bias torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenWrappedLinearPrepack)
-	putTensor(&c, weight)
-	putTensor(&c, weightScale)
-	putTensor(&c, weightZeroPoint)
-	putTensor(&c, bias)
-	return result1(&c)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, weightScale)
+	form.PutTensor(&c, weightZeroPoint)
+	form.PutTensor(&c, bias)
+	return form.Result1(&c)
 }
 
 // WrappedQuantizedLinearPrepacked calls aten::_wrapped_quantized_linear_prepacked.
@@ -4612,14 +4613,14 @@ func WrappedLinearPrepack(weight, weightScale, weightZeroPoint, bias torch.Tenso
 func WrappedQuantizedLinearPrepacked(input, inputScale, inputZeroPoint, packedWeight, outputScale, outputZeroPoint torch.Tensor, outChannel int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenWrappedQuantizedLinearPrepacked)
-	putTensor(&c, input)
-	putTensor(&c, inputScale)
-	putTensor(&c, inputZeroPoint)
-	putTensor(&c, packedWeight)
-	putTensor(&c, outputScale)
-	putTensor(&c, outputZeroPoint)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, inputScale)
+	form.PutTensor(&c, inputZeroPoint)
+	form.PutTensor(&c, packedWeight)
+	form.PutTensor(&c, outputScale)
+	form.PutTensor(&c, outputZeroPoint)
 	c.Int(outChannel)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AdaptiveAvgPool1d averages [N, C, L] down to outputSize elements per channel.
@@ -4628,9 +4629,9 @@ func WrappedQuantizedLinearPrepacked(input, inputScale, inputZeroPoint, packedWe
 func AdaptiveAvgPool1d(x torch.Tensor, outputSize ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAdaptiveAvgPool1d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AdaptiveAvgPool2d averages [N, C, H, W] down to outputSize, two numbers or one for both.
@@ -4639,9 +4640,9 @@ func AdaptiveAvgPool1d(x torch.Tensor, outputSize ...int) torch.Tensor {
 func AdaptiveAvgPool2d(x torch.Tensor, outputSize ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAdaptiveAvgPool2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AdaptiveAvgPool3d averages [N, C, D, H, W] down to outputSize, three numbers or one for all.
@@ -4650,9 +4651,9 @@ func AdaptiveAvgPool2d(x torch.Tensor, outputSize ...int) torch.Tensor {
 func AdaptiveAvgPool3d(x torch.Tensor, outputSize ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAdaptiveAvgPool3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AdaptiveMaxPool1d takes maxima of [N, C, L] down to outputSize elements per channel and returns
@@ -4662,9 +4663,9 @@ func AdaptiveAvgPool3d(x torch.Tensor, outputSize ...int) torch.Tensor {
 func AdaptiveMaxPool1d(x torch.Tensor, outputSize ...int) (values, indices torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAdaptiveMaxPool1d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // AdaptiveMaxPool2d takes maxima of [N, C, H, W] down to outputSize and returns where they were.
@@ -4673,9 +4674,9 @@ func AdaptiveMaxPool1d(x torch.Tensor, outputSize ...int) (values, indices torch
 func AdaptiveMaxPool2d(x torch.Tensor, outputSize ...int) (values, indices torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAdaptiveMaxPool2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // AdaptiveMaxPool3d takes maxima of [N, C, D, H, W] down to outputSize and returns where they
@@ -4685,9 +4686,9 @@ func AdaptiveMaxPool2d(x torch.Tensor, outputSize ...int) (values, indices torch
 func AdaptiveMaxPool3d(x torch.Tensor, outputSize ...int) (values, indices torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAdaptiveMaxPool3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // AffineGridGenerator makes the grid of coordinates that GridSampler takes, for the affine maps
@@ -4698,10 +4699,10 @@ func AdaptiveMaxPool3d(x torch.Tensor, outputSize ...int) (values, indices torch
 func AffineGridGenerator(theta torch.Tensor, size []int, alignCorners bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAffineGridGenerator)
-	putTensor(&c, theta)
+	form.PutTensor(&c, theta)
 	c.Ints(size)
 	c.Bool(alignCorners)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // Alias calls aten::alias.
@@ -4710,8 +4711,8 @@ func AffineGridGenerator(theta torch.Tensor, size []int, alignCorners bool) torc
 func Alias(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAlias)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // AliasCopy calls aten::alias_copy.
@@ -4720,8 +4721,8 @@ func Alias(x torch.Tensor) torch.Tensor {
 func AliasCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAliasCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // AlphaDropout drops elements with probability p to the negative limit of SELU and rescales, so
@@ -4731,10 +4732,10 @@ func AliasCopy(x torch.Tensor) torch.Tensor {
 func AlphaDropout(input torch.Tensor, p float64, train bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAlphaDropout)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Float(p)
 	c.Bool(train)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AlphaDropoutInPlace is AlphaDropout in place: it overwrites x and returns it.
@@ -4743,10 +4744,10 @@ func AlphaDropout(input torch.Tensor, p float64, train bool) torch.Tensor {
 func AlphaDropoutInPlace(x torch.Tensor, p float64, train bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAlphaDropoutInPlace)
-	putChanged(&c, x)
+	form.PutChanged(&c, x)
 	c.Float(p)
 	c.Bool(train)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -4754,14 +4755,14 @@ func AlphaDropoutInPlace(x torch.Tensor, p float64, train bool) torch.Tensor {
 //
 //	as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
 func AsStridedCopy(x torch.Tensor, size, stride []int, storageOffset ...int) torch.Tensor {
-	atMost(len(storageOffset), 1)
+	form.AtMost(len(storageOffset), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAsStridedCopy)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(size)
 	c.Ints(stride)
-	c.OptInt(pointer(storageOffset))
-	return result1(&c)
+	c.OptInt(form.Pointer(storageOffset))
+	return form.Result1(&c)
 }
 
 // AvgPool1d averages each window of [N, C, L].
@@ -4769,18 +4770,18 @@ func AsStridedCopy(x torch.Tensor, size, stride []int, storageOffset ...int) tor
 //	avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor
 func AvgPool1d(x torch.Tensor, kernelSize []int, opts ...AvgPool1dOptions) torch.Tensor {
 	var o AvgPool1dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAvgPool1d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0))
+	c.Ints(form.OrInts(o.Padding, 0))
 	c.Bool(o.CeilMode)
 	c.Bool(!o.CountExcludePad)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AvgPool2d averages each window of [N, C, H, W].
@@ -4788,19 +4789,19 @@ func AvgPool1d(x torch.Tensor, kernelSize []int, opts ...AvgPool1dOptions) torch
 //	avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor
 func AvgPool2d(x torch.Tensor, kernelSize []int, opts ...AvgPool2dOptions) torch.Tensor {
 	var o AvgPool2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAvgPool2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0))
+	c.Ints(form.OrInts(o.Padding, 0, 0))
 	c.Bool(o.CeilMode)
 	c.Bool(!o.CountExcludePad)
 	c.OptInt(o.DivisorOverride)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // AvgPool3d averages each window of [N, C, D, H, W].
@@ -4808,19 +4809,19 @@ func AvgPool2d(x torch.Tensor, kernelSize []int, opts ...AvgPool2dOptions) torch
 //	avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor
 func AvgPool3d(x torch.Tensor, kernelSize []int, opts ...AvgPool3dOptions) torch.Tensor {
 	var o AvgPool3dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAvgPool3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0, 0))
+	c.Ints(form.OrInts(o.Padding, 0, 0, 0))
 	c.Bool(o.CeilMode)
 	c.Bool(!o.CountExcludePad)
 	c.OptInt(o.DivisorOverride)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // BatchNorm normalises each channel (dimension 1) over the batch, or with the running statistics
@@ -4830,16 +4831,16 @@ func AvgPool3d(x torch.Tensor, kernelSize []int, opts ...AvgPool3dOptions) torch
 func BatchNorm(input, weight, bias, runningMean, runningVar torch.Tensor, training bool, momentum, eps float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBatchNorm)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
 	c.Bool(training)
 	c.Float(momentum)
 	c.Float(eps)
 	c.Bool(true)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // BatchNormElemt calls aten::batch_norm_elemt.
@@ -4848,13 +4849,13 @@ func BatchNorm(input, weight, bias, runningMean, runningVar torch.Tensor, traini
 func BatchNormElemt(input, weight, bias, mean, invstd torch.Tensor, eps float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBatchNormElemt)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, mean)
-	putTensor(&c, invstd)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	form.PutTensor(&c, mean)
+	form.PutTensor(&c, invstd)
 	c.Float(eps)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // BatchNormGatherStats calls aten::batch_norm_gather_stats.
@@ -4863,15 +4864,15 @@ func BatchNormElemt(input, weight, bias, mean, invstd torch.Tensor, eps float64)
 func BatchNormGatherStats(input, mean, invstd, runningMean, runningVar torch.Tensor, momentum, eps float64, count int) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpBatchNormGatherStats)
-	putTensor(&c, input)
-	putTensor(&c, mean)
-	putTensor(&c, invstd)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, mean)
+	form.PutTensor(&c, invstd)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
 	c.Float(momentum)
 	c.Float(eps)
 	c.Int(count)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // BatchNormGatherStatsWithCounts calls aten::batch_norm_gather_stats_with_counts.
@@ -4880,15 +4881,15 @@ func BatchNormGatherStats(input, mean, invstd, runningMean, runningVar torch.Ten
 func BatchNormGatherStatsWithCounts(input, mean, invstd, runningMean, runningVar torch.Tensor, momentum, eps float64, counts torch.Tensor) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpBatchNormGatherStatsWithCounts)
-	putTensor(&c, input)
-	putTensor(&c, mean)
-	putTensor(&c, invstd)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, mean)
+	form.PutTensor(&c, invstd)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
 	c.Float(momentum)
 	c.Float(eps)
-	putTensor(&c, counts)
-	return result2(&c)
+	form.PutTensor(&c, counts)
+	return form.Result2(&c)
 }
 
 // BatchNormStats calls aten::batch_norm_stats.
@@ -4897,9 +4898,9 @@ func BatchNormGatherStatsWithCounts(input, mean, invstd, runningMean, runningVar
 func BatchNormStats(input torch.Tensor, eps float64) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpBatchNormStats)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Float(eps)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // BatchNormUpdateStats calls aten::batch_norm_update_stats.
@@ -4908,25 +4909,25 @@ func BatchNormStats(input torch.Tensor, eps float64) (torch.Tensor, torch.Tensor
 func BatchNormUpdateStats(input, runningMean, runningVar torch.Tensor, momentum float64) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpBatchNormUpdateStats)
-	putTensor(&c, input)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
 	c.Float(momentum)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // Bilinear returns input1·weight·input2 + bias for a weight of [out, in1, in2]. Optional: bias.
 //
 //	bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor
 func Bilinear(input1, input2, weight torch.Tensor, bias ...torch.Tensor) torch.Tensor {
-	atMost(len(bias), 1)
+	form.AtMost(len(bias), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpBilinear)
-	putTensor(&c, input1)
-	putTensor(&c, input2)
-	putTensor(&c, weight)
-	putTensor(&c, optional(bias))
-	return result1(&c)
+	form.PutTensor(&c, input1)
+	form.PutTensor(&c, input2)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, form.Optional(bias))
+	return form.Result1(&c)
 }
 
 // BinaryCrossEntropy is the cross entropy of the probabilities x against target.
@@ -4934,17 +4935,17 @@ func Bilinear(input1, input2, weight torch.Tensor, bias ...torch.Tensor) torch.T
 //	binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
 func BinaryCrossEntropy(x, target torch.Tensor, opts ...BinaryCrossEntropyOptions) torch.Tensor {
 	var o BinaryCrossEntropyOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpBinaryCrossEntropy)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutTensor(&c, o.Weight)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // BinaryCrossEntropyWithLogits is the cross entropy of sigmoid(x) against target, without
@@ -4953,18 +4954,18 @@ func BinaryCrossEntropy(x, target torch.Tensor, opts ...BinaryCrossEntropyOption
 //	binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor
 func BinaryCrossEntropyWithLogits(x, target torch.Tensor, opts ...BinaryCrossEntropyWithLogitsOptions) torch.Tensor {
 	var o BinaryCrossEntropyWithLogitsOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpBinaryCrossEntropyWithLogits)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
-	putTensor(&c, o.PosWeight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutTensor(&c, o.Weight)
+	form.PutTensor(&c, o.PosWeight)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CColIndicesCopy calls aten::ccol_indices_copy.
@@ -4973,8 +4974,8 @@ func BinaryCrossEntropyWithLogits(x, target torch.Tensor, opts ...BinaryCrossEnt
 func CColIndicesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCColIndicesCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // CELU returns max(0, x) + min(0, Alpha*(exp(x/Alpha)-1)).
@@ -4982,14 +4983,14 @@ func CColIndicesCopy(x torch.Tensor) torch.Tensor {
 //	celu(Tensor self, Scalar alpha=1.0) -> Tensor
 func CELU(x torch.Tensor, opts ...CELUOptions) torch.Tensor {
 	var o CELUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpCELU)
-	putTensor(&c, x)
-	putScalar(&c, or(o.Alpha, 1.0))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, form.Or(o.Alpha, 1.0))
+	return form.Result1(&c)
 }
 
 // CELUInPlace is CELU in place: it overwrites x and returns it.
@@ -4997,14 +4998,14 @@ func CELU(x torch.Tensor, opts ...CELUOptions) torch.Tensor {
 //	celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 func CELUInPlace(x torch.Tensor, opts ...CELUOptions) torch.Tensor {
 	var o CELUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpCELUInPlace)
-	putChanged(&c, x)
-	putScalar(&c, or(o.Alpha, 1.0))
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutScalar(&c, form.Or(o.Alpha, 1.0))
+	form.Done(&c)
 	return x
 }
 
@@ -5014,9 +5015,9 @@ func CELUInPlace(x torch.Tensor, opts ...CELUOptions) torch.Tensor {
 func ChannelShuffle(x torch.Tensor, groups int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpChannelShuffle)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(groups)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ChooseQParamsOptimized calls aten::choose_qparams_optimized.
@@ -5025,12 +5026,12 @@ func ChannelShuffle(x torch.Tensor, groups int) torch.Tensor {
 func ChooseQParamsOptimized(input torch.Tensor, numel, nBins int, ratio float64, bitWidth int) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpChooseQParamsOptimized)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Int(numel)
 	c.Int(nBins)
 	c.Float(ratio)
 	c.Int(bitWidth)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // Col2Im adds up columns, [N, C*kH*kW, windows], at the places of their windows in images of
@@ -5040,13 +5041,13 @@ func ChooseQParamsOptimized(input torch.Tensor, numel, nBins int, ratio float64,
 func Col2Im(x torch.Tensor, outputSize, kernelSize, dilation, padding, stride []int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCol2Im)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.Ints(kernelSize)
 	c.Ints(dilation)
 	c.Ints(padding)
 	c.Ints(stride)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ColIndicesCopy calls aten::col_indices_copy.
@@ -5055,8 +5056,8 @@ func Col2Im(x torch.Tensor, outputSize, kernelSize, dilation, padding, stride []
 func ColIndicesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpColIndicesCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ConstantPadND pads x with a value by pad, which gives the amounts before and after, from the
@@ -5065,15 +5066,15 @@ func ColIndicesCopy(x torch.Tensor) torch.Tensor {
 //	constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
 func ConstantPadND(x torch.Tensor, pad []int, opts ...ConstantPadNDOptions) torch.Tensor {
 	var o ConstantPadNDOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpConstantPadND)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(pad)
-	putScalar(&c, or(o.Value, 0))
-	return result1(&c)
+	form.PutScalar(&c, form.Or(o.Value, 0))
+	return form.Result1(&c)
 }
 
 // Conv1d convolves [N, in, L] with weight [out, in/Groups, k].
@@ -5081,19 +5082,19 @@ func ConstantPadND(x torch.Tensor, pad []int, opts ...ConstantPadNDOptions) torc
 //	conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] dilation=1, SymInt groups=1) -> Tensor
 func Conv1d(input, weight torch.Tensor, opts ...Conv1dOptions) torch.Tensor {
 	var o Conv1dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpConv1d)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1))
-	c.Ints(orInts(o.Padding, 0))
-	c.Ints(orInts(o.Dilation, 1))
-	c.Int(orInt(o.Groups, 1))
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1))
+	c.Ints(form.OrInts(o.Padding, 0))
+	c.Ints(form.OrInts(o.Dilation, 1))
+	c.Int(form.OrInt(o.Groups, 1))
+	return form.Result1(&c)
 }
 
 // Conv1dPadding is Conv1d with Padding "valid" (none) or "same" (as much as keeps the size).
@@ -5101,19 +5102,19 @@ func Conv1d(input, weight torch.Tensor, opts ...Conv1dOptions) torch.Tensor {
 //	conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str padding="valid", SymInt[1] dilation=1, SymInt groups=1) -> Tensor
 func Conv1dPadding(input, weight torch.Tensor, opts ...Conv1dPaddingOptions) torch.Tensor {
 	var o Conv1dPaddingOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpConv1dPadding)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1))
-	c.Str(orStr(o.Padding, "valid"))
-	c.Ints(orInts(o.Dilation, 1))
-	c.Int(orInt(o.Groups, 1))
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1))
+	c.Str(form.OrStr(o.Padding, "valid"))
+	c.Ints(form.OrInts(o.Dilation, 1))
+	c.Int(form.OrInt(o.Groups, 1))
+	return form.Result1(&c)
 }
 
 // Conv2d convolves images [N, in, H, W], or one of [in, H, W], with weight [out, in/Groups, kH,
@@ -5124,19 +5125,19 @@ func Conv1dPadding(input, weight torch.Tensor, opts ...Conv1dPaddingOptions) tor
 //	conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor
 func Conv2d(input, weight torch.Tensor, opts ...Conv2dOptions) torch.Tensor {
 	var o Conv2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpConv2d)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1))
-	c.Int(orInt(o.Groups, 1))
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1))
+	c.Int(form.OrInt(o.Groups, 1))
+	return form.Result1(&c)
 }
 
 // Conv2dPadding is Conv2d with Padding "valid" (none) or "same" (as much as keeps the size).
@@ -5144,19 +5145,19 @@ func Conv2d(input, weight torch.Tensor, opts ...Conv2dOptions) torch.Tensor {
 //	conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, str padding="valid", SymInt[2] dilation=1, SymInt groups=1) -> Tensor
 func Conv2dPadding(input, weight torch.Tensor, opts ...Conv2dPaddingOptions) torch.Tensor {
 	var o Conv2dPaddingOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpConv2dPadding)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1))
-	c.Str(orStr(o.Padding, "valid"))
-	c.Ints(orInts(o.Dilation, 1, 1))
-	c.Int(orInt(o.Groups, 1))
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1, 1))
+	c.Str(form.OrStr(o.Padding, "valid"))
+	c.Ints(form.OrInts(o.Dilation, 1, 1))
+	c.Int(form.OrInt(o.Groups, 1))
+	return form.Result1(&c)
 }
 
 // Conv3d convolves [N, in, D, H, W] with weight [out, in/Groups, kD, kH, kW].
@@ -5164,19 +5165,19 @@ func Conv2dPadding(input, weight torch.Tensor, opts ...Conv2dPaddingOptions) tor
 //	conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] dilation=1, SymInt groups=1) -> Tensor
 func Conv3d(input, weight torch.Tensor, opts ...Conv3dOptions) torch.Tensor {
 	var o Conv3dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpConv3d)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
-	c.Int(orInt(o.Groups, 1))
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1, 1))
+	c.Int(form.OrInt(o.Groups, 1))
+	return form.Result1(&c)
 }
 
 // Conv3dPadding is Conv3d with Padding "valid" (none) or "same" (as much as keeps the size).
@@ -5184,19 +5185,19 @@ func Conv3d(input, weight torch.Tensor, opts ...Conv3dOptions) torch.Tensor {
 //	conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str padding="valid", SymInt[3] dilation=1, SymInt groups=1) -> Tensor
 func Conv3dPadding(input, weight torch.Tensor, opts ...Conv3dPaddingOptions) torch.Tensor {
 	var o Conv3dPaddingOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpConv3dPadding)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1, 1))
-	c.Str(orStr(o.Padding, "valid"))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
-	c.Int(orInt(o.Groups, 1))
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1, 1, 1))
+	c.Str(form.OrStr(o.Padding, "valid"))
+	c.Ints(form.OrInts(o.Dilation, 1, 1, 1))
+	c.Int(form.OrInt(o.Groups, 1))
+	return form.Result1(&c)
 }
 
 // ConvDepthwise3d calls aten::conv_depthwise3d.
@@ -5205,14 +5206,14 @@ func Conv3dPadding(input, weight torch.Tensor, opts ...Conv3dPaddingOptions) tor
 func ConvDepthwise3d(x, weight torch.Tensor, kernelSize []int, bias torch.Tensor, stride, padding, dilation []int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpConvDepthwise3d)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(kernelSize)
-	putTensor(&c, bias)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ConvTBC convolves a sequence [T, N, in] with weight [k, in, out] and adds bias, [out].
@@ -5220,14 +5221,14 @@ func ConvDepthwise3d(x, weight torch.Tensor, kernelSize []int, bias torch.Tensor
 //
 //	conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor
 func ConvTBC(x, weight, bias torch.Tensor, pad ...int) torch.Tensor {
-	atMost(len(pad), 1)
+	form.AtMost(len(pad), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpConvTBC)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	c.Int(intAt(pad, 0, 0))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	c.Int(form.IntAt(pad, 0, 0))
+	return form.Result1(&c)
 }
 
 // ConvTranspose1d is the transposed convolution of [N, in, L] with weight [in, out/Groups, k].
@@ -5235,20 +5236,20 @@ func ConvTBC(x, weight, bias torch.Tensor, pad ...int) torch.Tensor {
 //	conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] output_padding=0, SymInt groups=1, SymInt[1] dilation=1) -> Tensor
 func ConvTranspose1d(input, weight torch.Tensor, opts ...ConvTranspose1dOptions) torch.Tensor {
 	var o ConvTranspose1dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpConvTranspose1d)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1))
-	c.Ints(orInts(o.Padding, 0))
-	c.Ints(orInts(o.OutputPadding, 0))
-	c.Int(orInt(o.Groups, 1))
-	c.Ints(orInts(o.Dilation, 1))
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1))
+	c.Ints(form.OrInts(o.Padding, 0))
+	c.Ints(form.OrInts(o.OutputPadding, 0))
+	c.Int(form.OrInt(o.Groups, 1))
+	c.Ints(form.OrInts(o.Dilation, 1))
+	return form.Result1(&c)
 }
 
 // ConvTranspose2d is the transposed convolution of [N, in, H, W] with weight [in, out/Groups, kH,
@@ -5257,20 +5258,20 @@ func ConvTranspose1d(input, weight torch.Tensor, opts ...ConvTranspose1dOptions)
 //	conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] output_padding=0, SymInt groups=1, SymInt[2] dilation=1) -> Tensor
 func ConvTranspose2d(input, weight torch.Tensor, opts ...ConvTranspose2dOptions) torch.Tensor {
 	var o ConvTranspose2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpConvTranspose2dInput)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.OutputPadding, 0, 0))
-	c.Int(orInt(o.Groups, 1))
-	c.Ints(orInts(o.Dilation, 1, 1))
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0))
+	c.Ints(form.OrInts(o.OutputPadding, 0, 0))
+	c.Int(form.OrInt(o.Groups, 1))
+	c.Ints(form.OrInts(o.Dilation, 1, 1))
+	return form.Result1(&c)
 }
 
 // ConvTranspose3d is the transposed convolution of [N, in, D, H, W] with weight [in, out/Groups,
@@ -5279,20 +5280,20 @@ func ConvTranspose2d(input, weight torch.Tensor, opts ...ConvTranspose2dOptions)
 //	conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] output_padding=0, SymInt groups=1, SymInt[3] dilation=1) -> Tensor
 func ConvTranspose3d(input, weight torch.Tensor, opts ...ConvTranspose3dOptions) torch.Tensor {
 	var o ConvTranspose3dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpConvTranspose3dInput)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.OutputPadding, 0, 0, 0))
-	c.Int(orInt(o.Groups, 1))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0, 0))
+	c.Ints(form.OrInts(o.OutputPadding, 0, 0, 0))
+	c.Int(form.OrInt(o.Groups, 1))
+	c.Ints(form.OrInts(o.Dilation, 1, 1, 1))
+	return form.Result1(&c)
 }
 
 // Convolution convolves with weight in any number of dimensions, transposed if so told: the
@@ -5302,16 +5303,16 @@ func ConvTranspose3d(input, weight torch.Tensor, opts ...ConvTranspose3dOptions)
 func Convolution(input, weight, bias torch.Tensor, stride, padding, dilation []int, transposed bool, outputPadding []int, groups int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpConvolution)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
 	c.Bool(transposed)
 	c.Ints(outputPadding)
 	c.Int(groups)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ConvolutionOverrideable calls aten::convolution_overrideable.
@@ -5320,16 +5321,16 @@ func Convolution(input, weight, bias torch.Tensor, stride, padding, dilation []i
 func ConvolutionOverrideable(input, weight, bias torch.Tensor, stride, padding, dilation []int, transposed bool, outputPadding []int, groups int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpConvolutionOverrideable)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
 	c.Bool(transposed)
 	c.Ints(outputPadding)
 	c.Int(groups)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // Copy calls aten::copy.
@@ -5337,15 +5338,15 @@ func ConvolutionOverrideable(input, weight, bias torch.Tensor, stride, padding, 
 //	copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 func Copy(x, src torch.Tensor, opts ...CopyOptions) torch.Tensor {
 	var o CopyOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpCopy)
-	putTensor(&c, x)
-	putTensor(&c, src)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, src)
 	c.Bool(o.NonBlocking)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CopySparseToSparseInPlace calls aten::copy_sparse_to_sparse_. It overwrites x and returns it.
@@ -5353,15 +5354,15 @@ func Copy(x, src torch.Tensor, opts ...CopyOptions) torch.Tensor {
 //	copy_sparse_to_sparse_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 func CopySparseToSparseInPlace(x, src torch.Tensor, opts ...CopySparseToSparseOptions) torch.Tensor {
 	var o CopySparseToSparseOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpCopySparseToSparseInPlace)
-	putChanged(&c, x)
-	putTensor(&c, src)
+	form.PutChanged(&c, x)
+	form.PutTensor(&c, src)
 	c.Bool(o.NonBlocking)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -5371,18 +5372,18 @@ func CopySparseToSparseInPlace(x, src torch.Tensor, opts ...CopySparseToSparseOp
 //	cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor
 func CosineEmbeddingLoss(input1, input2, target torch.Tensor, opts ...CosineEmbeddingLossOptions) torch.Tensor {
 	var o CosineEmbeddingLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpCosineEmbeddingLoss)
-	putTensor(&c, input1)
-	putTensor(&c, input2)
-	putTensor(&c, target)
+	form.PutTensor(&c, input1)
+	form.PutTensor(&c, input2)
+	form.PutTensor(&c, target)
 	c.Float(o.Margin)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CosineSimilarity returns the cosine of the angle between x1 and x2 along a dimension.
@@ -5390,16 +5391,16 @@ func CosineEmbeddingLoss(input1, input2, target torch.Tensor, opts ...CosineEmbe
 //	cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor
 func CosineSimilarity(x1, x2 torch.Tensor, opts ...CosineSimilarityOptions) torch.Tensor {
 	var o CosineSimilarityOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpCosineSimilarity)
-	putTensor(&c, x1)
-	putTensor(&c, x2)
-	c.Int(orInt(o.Dim, 1))
-	c.Float(orFloat(o.Eps, 1e-08))
-	return result1(&c)
+	form.PutTensor(&c, x1)
+	form.PutTensor(&c, x2)
+	c.Int(form.OrInt(o.Dim, 1))
+	c.Float(form.OrFloat(o.Eps, 1e-08))
+	return form.Result1(&c)
 }
 
 // CrossEntropyLoss is the loss of the logits x, [N, C] or [N, C, *], against target: class
@@ -5411,19 +5412,19 @@ func CosineSimilarity(x1, x2 torch.Tensor, opts ...CosineSimilarityOptions) torc
 //	cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor
 func CrossEntropyLoss(x, target torch.Tensor, opts ...CrossEntropyLossOptions) torch.Tensor {
 	var o CrossEntropyLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpCrossEntropyLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutTensor(&c, o.Weight)
 	c.Code(how)
-	c.Int(orInt(o.IgnoreIndex, -100))
+	c.Int(form.OrInt(o.IgnoreIndex, -100))
 	c.Float(o.LabelSmoothing)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CRowIndicesCopy calls aten::crow_indices_copy.
@@ -5432,8 +5433,8 @@ func CrossEntropyLoss(x, target torch.Tensor, opts ...CrossEntropyLossOptions) t
 func CRowIndicesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCRowIndicesCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // CTCLoss is the connectionist temporal classification loss of logProbs, [T, N, C], against
@@ -5443,20 +5444,20 @@ func CRowIndicesCopy(x torch.Tensor) torch.Tensor {
 //	ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
 func CTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, opts ...CTCLossOptions) torch.Tensor {
 	var o CTCLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpCTCLossIntList)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
 	c.Ints(inputLengths)
 	c.Ints(targetLengths)
 	c.Int(o.Blank)
 	c.Code(how)
 	c.Bool(o.ZeroInfinity)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CTCLossTensor is CTCLoss with the lengths in tensors.
@@ -5464,20 +5465,20 @@ func CTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, 
 //	ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
 func CTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, opts ...CTCLossOptions) torch.Tensor {
 	var o CTCLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpCTCLossTensor)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
-	putTensor(&c, inputLengths)
-	putTensor(&c, targetLengths)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
+	form.PutTensor(&c, inputLengths)
+	form.PutTensor(&c, targetLengths)
 	c.Int(o.Blank)
 	c.Code(how)
 	c.Bool(o.ZeroInfinity)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CuDNNAffineGridGenerator calls aten::cudnn_affine_grid_generator.
@@ -5486,12 +5487,12 @@ func CTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, 
 func CuDNNAffineGridGenerator(theta torch.Tensor, n, channels, height, width int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCuDNNAffineGridGenerator)
-	putTensor(&c, theta)
+	form.PutTensor(&c, theta)
 	c.Int(n)
 	c.Int(channels)
 	c.Int(height)
 	c.Int(width)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CuDNNBatchNorm calls aten::cudnn_batch_norm.
@@ -5500,15 +5501,15 @@ func CuDNNAffineGridGenerator(theta torch.Tensor, n, channels, height, width int
 func CuDNNBatchNorm(input, weight, bias, runningMean, runningVar torch.Tensor, training bool, exponentialAverageFactor, epsilon float64) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpCuDNNBatchNorm)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
 	c.Bool(training)
 	c.Float(exponentialAverageFactor)
 	c.Float(epsilon)
-	return result4(&c)
+	return form.Result4(&c)
 }
 
 // CuDNNConvolution calls aten::cudnn_convolution.
@@ -5517,8 +5518,8 @@ func CuDNNBatchNorm(input, weight, bias, runningMean, runningVar torch.Tensor, t
 func CuDNNConvolution(x, weight torch.Tensor, padding, stride, dilation []int, groups int, benchmark, deterministic, allowTf32 bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCuDNNConvolution)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(padding)
 	c.Ints(stride)
 	c.Ints(dilation)
@@ -5526,7 +5527,7 @@ func CuDNNConvolution(x, weight torch.Tensor, padding, stride, dilation []int, g
 	c.Bool(benchmark)
 	c.Bool(deterministic)
 	c.Bool(allowTf32)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CuDNNConvolutionAddReLU calls aten::cudnn_convolution_add_relu.
@@ -5535,16 +5536,16 @@ func CuDNNConvolution(x, weight torch.Tensor, padding, stride, dilation []int, g
 func CuDNNConvolutionAddReLU(x, weight, z torch.Tensor, alpha torch.Scalar, bias torch.Tensor, stride, padding, dilation []int, groups int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCuDNNConvolutionAddReLU)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	putTensor(&c, z)
-	putOptScalar(&c, alpha)
-	putTensor(&c, bias)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, z)
+	form.PutOptScalar(&c, alpha)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
 	c.Int(groups)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CuDNNConvolutionReLU calls aten::cudnn_convolution_relu.
@@ -5553,14 +5554,14 @@ func CuDNNConvolutionAddReLU(x, weight, z torch.Tensor, alpha torch.Scalar, bias
 func CuDNNConvolutionReLU(x, weight, bias torch.Tensor, stride, padding, dilation []int, groups int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCuDNNConvolutionReLU)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
 	c.Int(groups)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CuDNNConvolutionTranspose calls aten::cudnn_convolution_transpose.
@@ -5569,8 +5570,8 @@ func CuDNNConvolutionReLU(x, weight, bias torch.Tensor, stride, padding, dilatio
 func CuDNNConvolutionTranspose(x, weight torch.Tensor, padding, outputPadding, stride, dilation []int, groups int, benchmark, deterministic, allowTf32 bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCuDNNConvolutionTranspose)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(padding)
 	c.Ints(outputPadding)
 	c.Ints(stride)
@@ -5579,7 +5580,7 @@ func CuDNNConvolutionTranspose(x, weight torch.Tensor, padding, outputPadding, s
 	c.Bool(benchmark)
 	c.Bool(deterministic)
 	c.Bool(allowTf32)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CuDNNGridSampler calls aten::cudnn_grid_sampler.
@@ -5588,9 +5589,9 @@ func CuDNNConvolutionTranspose(x, weight torch.Tensor, padding, outputPadding, s
 func CuDNNGridSampler(x, grid torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCuDNNGridSampler)
-	putTensor(&c, x)
-	putTensor(&c, grid)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, grid)
+	return form.Result1(&c)
 }
 
 // CuDNNIsAcceptable calls aten::cudnn_is_acceptable.
@@ -5599,8 +5600,8 @@ func CuDNNGridSampler(x, grid torch.Tensor) torch.Tensor {
 func CuDNNIsAcceptable(x torch.Tensor) bool {
 	var c cgo.Call
 	c.Begin(cgo.OpCuDNNIsAcceptable)
-	putTensor(&c, x)
-	return resultBool(&c)
+	form.PutTensor(&c, x)
+	return form.ResultBool(&c)
 }
 
 // Dequantize calls aten::dequantize.self.
@@ -5609,8 +5610,8 @@ func CuDNNIsAcceptable(x torch.Tensor) bool {
 func Dequantize(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDequantizeSelf)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // DequantizeTensors calls aten::dequantize.tensors.
@@ -5619,8 +5620,8 @@ func Dequantize(x torch.Tensor) torch.Tensor {
 func DequantizeTensors(tensors ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDequantizeTensors)
-	putTensors(&c, tensors)
-	return resultList(&c)
+	form.PutTensors(&c, tensors)
+	return form.ResultList(&c)
 }
 
 // DetachCopy calls aten::detach_copy.
@@ -5629,8 +5630,8 @@ func DequantizeTensors(tensors ...torch.Tensor) []torch.Tensor {
 func DetachCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDetachCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // DiagonalCopy calls aten::diagonal_copy. Optional, in this order: offset (default 0), dim1
@@ -5638,14 +5639,14 @@ func DetachCopy(x torch.Tensor) torch.Tensor {
 //
 //	diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
 func DiagonalCopy(x torch.Tensor, offsetDims ...int) torch.Tensor {
-	atMost(len(offsetDims), 3)
+	form.AtMost(len(offsetDims), 3)
 	var c cgo.Call
 	c.Begin(cgo.OpDiagonalCopy)
-	putTensor(&c, x)
-	c.Int(intAt(offsetDims, 0, 0))
-	c.Int(intAt(offsetDims, 1, 0))
-	c.Int(intAt(offsetDims, 2, 1))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.Int(form.IntAt(offsetDims, 0, 0))
+	c.Int(form.IntAt(offsetDims, 1, 0))
+	c.Int(form.IntAt(offsetDims, 2, 1))
+	return form.Result1(&c)
 }
 
 // Dropout zeroes elements with probability p and scales the others by 1/(1-p) if train is true.
@@ -5654,10 +5655,10 @@ func DiagonalCopy(x torch.Tensor, offsetDims ...int) torch.Tensor {
 func Dropout(input torch.Tensor, p float64, train bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDropout)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Float(p)
 	c.Bool(train)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // DropoutInPlace is Dropout in place: it overwrites x and returns it.
@@ -5666,10 +5667,10 @@ func Dropout(input torch.Tensor, p float64, train bool) torch.Tensor {
 func DropoutInPlace(x torch.Tensor, p float64, train bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDropoutInPlace)
-	putChanged(&c, x)
+	form.PutChanged(&c, x)
 	c.Float(p)
 	c.Bool(train)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -5678,16 +5679,16 @@ func DropoutInPlace(x torch.Tensor, p float64, train bool) torch.Tensor {
 //	elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
 func ELU(x torch.Tensor, opts ...ELUOptions) torch.Tensor {
 	var o ELUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpELU)
-	putTensor(&c, x)
-	putScalar(&c, or(o.Alpha, 1))
-	putScalar(&c, or(o.Scale, 1))
-	putScalar(&c, or(o.InputScale, 1))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	form.PutScalar(&c, form.Or(o.Scale, 1))
+	form.PutScalar(&c, form.Or(o.InputScale, 1))
+	return form.Result1(&c)
 }
 
 // ELUInPlace is ELU in place: it overwrites x and returns it.
@@ -5695,16 +5696,16 @@ func ELU(x torch.Tensor, opts ...ELUOptions) torch.Tensor {
 //	elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
 func ELUInPlace(x torch.Tensor, opts ...ELUOptions) torch.Tensor {
 	var o ELUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpELUInPlace)
-	putChanged(&c, x)
-	putScalar(&c, or(o.Alpha, 1))
-	putScalar(&c, or(o.Scale, 1))
-	putScalar(&c, or(o.InputScale, 1))
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	form.PutScalar(&c, form.Or(o.Scale, 1))
+	form.PutScalar(&c, form.Or(o.InputScale, 1))
+	form.Done(&c)
 	return x
 }
 
@@ -5713,17 +5714,17 @@ func ELUInPlace(x torch.Tensor, opts ...ELUOptions) torch.Tensor {
 //	embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor
 func Embedding(weight, indices torch.Tensor, opts ...EmbeddingOptions) torch.Tensor {
 	var o EmbeddingOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpEmbedding)
-	putTensor(&c, weight)
-	putTensor(&c, indices)
-	c.Int(orInt(o.PaddingIdx, -1))
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, indices)
+	c.Int(form.OrInt(o.PaddingIdx, -1))
 	c.Bool(o.ScaleGradByFreq)
 	c.Bool(o.Sparse)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // EmbeddingBag sums (Mode 0), averages (1) or takes the maximum (2) of the rows of weight, [n,
@@ -5734,20 +5735,20 @@ func Embedding(weight, indices torch.Tensor, opts ...EmbeddingOptions) torch.Ten
 //	embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)
 func EmbeddingBag(weight, indices, offsets torch.Tensor, opts ...EmbeddingBagOptions) (output, offset2bag, bagSize, maxIndices torch.Tensor) {
 	var o EmbeddingBagOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpEmbeddingBag)
-	putTensor(&c, weight)
-	putTensor(&c, indices)
-	putTensor(&c, offsets)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, indices)
+	form.PutTensor(&c, offsets)
 	c.Bool(o.ScaleGradByFreq)
 	c.Int(o.Mode)
 	c.Bool(o.Sparse)
-	putTensor(&c, o.PerSampleWeights)
+	form.PutTensor(&c, o.PerSampleWeights)
 	c.Bool(o.IncludeLastOffset)
-	return result4(&c)
+	return form.Result4(&c)
 }
 
 // EmbeddingBagPaddingIdx is EmbeddingBag that leaves out the rows of index paddingIdx.
@@ -5756,16 +5757,16 @@ func EmbeddingBag(weight, indices, offsets torch.Tensor, opts ...EmbeddingBagOpt
 func EmbeddingBagPaddingIdx(weight, indices, offsets torch.Tensor, scaleGradByFreq bool, mode int, sparse bool, perSampleWeights torch.Tensor, includeLastOffset bool, paddingIdx *int) (output, offset2bag, bagSize, maxIndices torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpEmbeddingBagPaddingIdx)
-	putTensor(&c, weight)
-	putTensor(&c, indices)
-	putTensor(&c, offsets)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, indices)
+	form.PutTensor(&c, offsets)
 	c.Bool(scaleGradByFreq)
 	c.Int(mode)
 	c.Bool(sparse)
-	putTensor(&c, perSampleWeights)
+	form.PutTensor(&c, perSampleWeights)
 	c.Bool(includeLastOffset)
 	c.OptInt(paddingIdx)
-	return result4(&c)
+	return form.Result4(&c)
 }
 
 // EmbeddingRenormInPlace scales down the rows of x that indices names whose normType-norm exceeds
@@ -5775,11 +5776,11 @@ func EmbeddingBagPaddingIdx(weight, indices, offsets torch.Tensor, scaleGradByFr
 func EmbeddingRenormInPlace(x, indices torch.Tensor, maxNorm, normType float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpEmbeddingRenormInPlace)
-	putChanged(&c, x)
-	putTensor(&c, indices)
+	form.PutChanged(&c, x)
+	form.PutTensor(&c, indices)
 	c.Float(maxNorm)
 	c.Float(normType)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -5788,16 +5789,16 @@ func EmbeddingRenormInPlace(x, indices torch.Tensor, maxNorm, normType float64) 
 //	empty_quantized(int[] size, Tensor qtensor, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func EmptyQuantized(size []int, qtensor torch.Tensor, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpEmptyQuantized)
 	c.Ints(size)
-	putTensor(&c, qtensor)
-	putOptions(&c, &o, -1)
-	c.Code(code(o.MemoryFormat))
-	return finish(o, result1(&c))
+	form.PutTensor(&c, qtensor)
+	form.PutOptions(&c, &o, -1)
+	c.Code(form.Code(o.MemoryFormat))
+	return form.Finish(o, form.Result1(&c))
 }
 
 // ExpandCopy calls aten::expand_copy.
@@ -5806,10 +5807,10 @@ func EmptyQuantized(size []int, qtensor torch.Tensor, opts ...torch.TensorOption
 func ExpandCopy(x torch.Tensor, size ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpExpandCopy)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(size)
 	c.Bool(false)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // FakeQuantizePerChannelAffine calls aten::fake_quantize_per_channel_affine.
@@ -5818,13 +5819,13 @@ func ExpandCopy(x torch.Tensor, size ...int) torch.Tensor {
 func FakeQuantizePerChannelAffine(x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFakeQuantizePerChannelAffine)
-	putTensor(&c, x)
-	putTensor(&c, scale)
-	putTensor(&c, zeroPoint)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, scale)
+	form.PutTensor(&c, zeroPoint)
 	c.Int(axis)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // FakeQuantizePerChannelAffineCacheMask calls aten::fake_quantize_per_channel_affine_cachemask.
@@ -5833,13 +5834,13 @@ func FakeQuantizePerChannelAffine(x, scale, zeroPoint torch.Tensor, axis, quantM
 func FakeQuantizePerChannelAffineCacheMask(x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int) (output, mask torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpFakeQuantizePerChannelAffineCacheMask)
-	putTensor(&c, x)
-	putTensor(&c, scale)
-	putTensor(&c, zeroPoint)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, scale)
+	form.PutTensor(&c, zeroPoint)
 	c.Int(axis)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // FakeQuantizePerTensorAffine calls aten::fake_quantize_per_tensor_affine.
@@ -5848,12 +5849,12 @@ func FakeQuantizePerChannelAffineCacheMask(x, scale, zeroPoint torch.Tensor, axi
 func FakeQuantizePerTensorAffine(x torch.Tensor, scale float64, zeroPoint, quantMin, quantMax int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFakeQuantizePerTensorAffine)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Float(scale)
 	c.Int(zeroPoint)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // FakeQuantizePerTensorAffineTensorQParams calls
@@ -5863,12 +5864,12 @@ func FakeQuantizePerTensorAffine(x torch.Tensor, scale float64, zeroPoint, quant
 func FakeQuantizePerTensorAffineTensorQParams(x, scale, zeroPoint torch.Tensor, quantMin, quantMax int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFakeQuantizePerTensorAffineTensorQParams)
-	putTensor(&c, x)
-	putTensor(&c, scale)
-	putTensor(&c, zeroPoint)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, scale)
+	form.PutTensor(&c, zeroPoint)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // FakeQuantizePerTensorAffineCacheMask calls aten::fake_quantize_per_tensor_affine_cachemask.
@@ -5877,12 +5878,12 @@ func FakeQuantizePerTensorAffineTensorQParams(x, scale, zeroPoint torch.Tensor, 
 func FakeQuantizePerTensorAffineCacheMask(x torch.Tensor, scale float64, zeroPoint, quantMin, quantMax int) (output, mask torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpFakeQuantizePerTensorAffineCacheMask)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Float(scale)
 	c.Int(zeroPoint)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // FBGEMMLinearFP16Weight calls aten::fbgemm_linear_fp16_weight.
@@ -5891,10 +5892,10 @@ func FakeQuantizePerTensorAffineCacheMask(x torch.Tensor, scale float64, zeroPoi
 func FBGEMMLinearFP16Weight(input, packedWeight, bias torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFBGEMMLinearFP16Weight)
-	putTensor(&c, input)
-	putTensor(&c, packedWeight)
-	putTensor(&c, bias)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, packedWeight)
+	form.PutTensor(&c, bias)
+	return form.Result1(&c)
 }
 
 // FBGEMMLinearFP16WeightFP32Activation calls aten::fbgemm_linear_fp16_weight_fp32_activation.
@@ -5903,10 +5904,10 @@ func FBGEMMLinearFP16Weight(input, packedWeight, bias torch.Tensor) torch.Tensor
 func FBGEMMLinearFP16WeightFP32Activation(input, packedWeight, bias torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFBGEMMLinearFP16WeightFP32Activation)
-	putTensor(&c, input)
-	putTensor(&c, packedWeight)
-	putTensor(&c, bias)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, packedWeight)
+	form.PutTensor(&c, bias)
+	return form.Result1(&c)
 }
 
 // FBGEMMLinearInt8Weight calls aten::fbgemm_linear_int8_weight.
@@ -5915,14 +5916,14 @@ func FBGEMMLinearFP16WeightFP32Activation(input, packedWeight, bias torch.Tensor
 func FBGEMMLinearInt8Weight(input, weight, packed, colOffsets torch.Tensor, weightScale, weightZeroPoint torch.Scalar, bias torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFBGEMMLinearInt8Weight)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, packed)
-	putTensor(&c, colOffsets)
-	putScalar(&c, weightScale)
-	putScalar(&c, weightZeroPoint)
-	putTensor(&c, bias)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, packed)
+	form.PutTensor(&c, colOffsets)
+	form.PutScalar(&c, weightScale)
+	form.PutScalar(&c, weightZeroPoint)
+	form.PutTensor(&c, bias)
+	return form.Result1(&c)
 }
 
 // FBGEMMLinearInt8WeightFP32Activation calls aten::fbgemm_linear_int8_weight_fp32_activation.
@@ -5931,14 +5932,14 @@ func FBGEMMLinearInt8Weight(input, weight, packed, colOffsets torch.Tensor, weig
 func FBGEMMLinearInt8WeightFP32Activation(input, weight, packed, colOffsets torch.Tensor, weightScale, weightZeroPoint torch.Scalar, bias torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFBGEMMLinearInt8WeightFP32Activation)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, packed)
-	putTensor(&c, colOffsets)
-	putScalar(&c, weightScale)
-	putScalar(&c, weightZeroPoint)
-	putTensor(&c, bias)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, packed)
+	form.PutTensor(&c, colOffsets)
+	form.PutScalar(&c, weightScale)
+	form.PutScalar(&c, weightZeroPoint)
+	form.PutTensor(&c, bias)
+	return form.Result1(&c)
 }
 
 // FBGEMMLinearQuantizeWeight calls aten::fbgemm_linear_quantize_weight.
@@ -5947,9 +5948,9 @@ func FBGEMMLinearInt8WeightFP32Activation(input, weight, packed, colOffsets torc
 func FBGEMMLinearQuantizeWeight(input torch.Tensor) (torch.Tensor, torch.Tensor, float64, int) {
 	var c cgo.Call
 	c.Begin(cgo.OpFBGEMMLinearQuantizeWeight)
-	putTensor(&c, input)
-	done(&c)
-	return outTensor(&c, 0), outTensor(&c, 1), c.FloatResult(2), c.IntResult(3)
+	form.PutTensor(&c, input)
+	form.Done(&c)
+	return form.OutTensor(&c, 0), form.OutTensor(&c, 1), c.FloatResult(2), c.IntResult(3)
 }
 
 // FBGEMMPackGEMMMatrixFP16 calls aten::fbgemm_pack_gemm_matrix_fp16.
@@ -5958,8 +5959,8 @@ func FBGEMMLinearQuantizeWeight(input torch.Tensor) (torch.Tensor, torch.Tensor,
 func FBGEMMPackGEMMMatrixFP16(input torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFBGEMMPackGEMMMatrixFP16)
-	putTensor(&c, input)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	return form.Result1(&c)
 }
 
 // FBGEMMPackQuantizedMatrix calls aten::fbgemm_pack_quantized_matrix.
@@ -5968,8 +5969,8 @@ func FBGEMMPackGEMMMatrixFP16(input torch.Tensor) torch.Tensor {
 func FBGEMMPackQuantizedMatrix(input torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFBGEMMPackQuantizedMatrix)
-	putTensor(&c, input)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	return form.Result1(&c)
 }
 
 // FBGEMMPackQuantizedMatrixKN calls aten::fbgemm_pack_quantized_matrix.KN.
@@ -5978,10 +5979,10 @@ func FBGEMMPackQuantizedMatrix(input torch.Tensor) torch.Tensor {
 func FBGEMMPackQuantizedMatrixKN(input torch.Tensor, k, n int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFBGEMMPackQuantizedMatrixKN)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Int(k)
 	c.Int(n)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // FeatureAlphaDropout is AlphaDropout of whole channels (dimension 1).
@@ -5990,10 +5991,10 @@ func FBGEMMPackQuantizedMatrixKN(input torch.Tensor, k, n int) torch.Tensor {
 func FeatureAlphaDropout(input torch.Tensor, p float64, train bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFeatureAlphaDropout)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Float(p)
 	c.Bool(train)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // FeatureAlphaDropoutInPlace is FeatureAlphaDropout in place: it overwrites x and returns it.
@@ -6002,10 +6003,10 @@ func FeatureAlphaDropout(input torch.Tensor, p float64, train bool) torch.Tensor
 func FeatureAlphaDropoutInPlace(x torch.Tensor, p float64, train bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFeatureAlphaDropoutInPlace)
-	putChanged(&c, x)
+	form.PutChanged(&c, x)
 	c.Float(p)
 	c.Bool(train)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -6016,10 +6017,10 @@ func FeatureAlphaDropoutInPlace(x torch.Tensor, p float64, train bool) torch.Ten
 func FeatureDropout(input torch.Tensor, p float64, train bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFeatureDropout)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Float(p)
 	c.Bool(train)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // FeatureDropoutInPlace is FeatureDropout in place: it overwrites x and returns it.
@@ -6028,10 +6029,10 @@ func FeatureDropout(input torch.Tensor, p float64, train bool) torch.Tensor {
 func FeatureDropoutInPlace(x torch.Tensor, p float64, train bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFeatureDropoutInPlace)
-	putChanged(&c, x)
+	form.PutChanged(&c, x)
 	c.Float(p)
 	c.Bool(train)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -6041,8 +6042,8 @@ func FeatureDropoutInPlace(x torch.Tensor, p float64, train bool) torch.Tensor {
 func FlattenDenseTensors(tensors ...torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFlattenDenseTensors)
-	putTensors(&c, tensors)
-	return result1(&c)
+	form.PutTensors(&c, tensors)
+	return form.Result1(&c)
 }
 
 // FractionalMaxPool2d takes the maximum of windows of [N, C, H, W] that lie at random distances,
@@ -6053,11 +6054,11 @@ func FlattenDenseTensors(tensors ...torch.Tensor) torch.Tensor {
 func FractionalMaxPool2d(x torch.Tensor, kernelSize, outputSize []int, randomSamples torch.Tensor) (values, indices torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpFractionalMaxPool2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(outputSize)
-	putTensor(&c, randomSamples)
-	return result2(&c)
+	form.PutTensor(&c, randomSamples)
+	return form.Result2(&c)
 }
 
 // FractionalMaxPool3d takes the maximum of windows of [N, C, D, H, W] that lie at random
@@ -6068,11 +6069,11 @@ func FractionalMaxPool2d(x torch.Tensor, kernelSize, outputSize []int, randomSam
 func FractionalMaxPool3d(x torch.Tensor, kernelSize, outputSize []int, randomSamples torch.Tensor) (values, indices torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpFractionalMaxPool3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(outputSize)
-	putTensor(&c, randomSamples)
-	return result2(&c)
+	form.PutTensor(&c, randomSamples)
+	return form.Result2(&c)
 }
 
 // FromFile calls aten::from_file.
@@ -6080,7 +6081,7 @@ func FractionalMaxPool3d(x torch.Tensor, kernelSize, outputSize []int, randomSam
 //	from_file(str filename, bool? shared=None, int? size=0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func FromFile(filename string, shared bool, size *int, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
@@ -6088,8 +6089,8 @@ func FromFile(filename string, shared bool, size *int, opts ...torch.TensorOptio
 	c.Str(filename)
 	c.Bool(shared)
 	c.OptInt(size)
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // FusedMovingAvgObsFakeQuant calls aten::fused_moving_avg_obs_fake_quant.
@@ -6097,25 +6098,25 @@ func FromFile(filename string, shared bool, size *int, opts ...torch.TensorOptio
 //	fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor
 func FusedMovingAvgObsFakeQuant(x, observerOn, fakeQuantOn, runningMin, runningMax, scale, zeroPoint torch.Tensor, averagingConst float64, quantMin, quantMax, chAxis int, opts ...FusedMovingAvgObsFakeQuantOptions) torch.Tensor {
 	var o FusedMovingAvgObsFakeQuantOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFusedMovingAvgObsFakeQuant)
-	putTensor(&c, x)
-	putTensor(&c, observerOn)
-	putTensor(&c, fakeQuantOn)
-	putChanged(&c, runningMin)
-	putChanged(&c, runningMax)
-	putChanged(&c, scale)
-	putChanged(&c, zeroPoint)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, observerOn)
+	form.PutTensor(&c, fakeQuantOn)
+	form.PutChanged(&c, runningMin)
+	form.PutChanged(&c, runningMax)
+	form.PutChanged(&c, scale)
+	form.PutChanged(&c, zeroPoint)
 	c.Float(averagingConst)
 	c.Int(quantMin)
 	c.Int(quantMax)
 	c.Int(chAxis)
 	c.Bool(o.PerRowFakeQuant)
 	c.Bool(o.SymmetricQuant)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // GELU returns x*Φ(x), with the exact normal distribution or, if Approximate is "tanh", nearly
@@ -6124,14 +6125,14 @@ func FusedMovingAvgObsFakeQuant(x, observerOn, fakeQuantOn, runningMin, runningM
 //	gelu(Tensor self, *, str approximate='none') -> Tensor
 func GELU(x torch.Tensor, opts ...GELUOptions) torch.Tensor {
 	var o GELUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpGELU)
-	putTensor(&c, x)
-	c.Str(orStr(o.Approximate, "none"))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.Str(form.OrStr(o.Approximate, "none"))
+	return form.Result1(&c)
 }
 
 // GELUInPlace is GELU in place: it overwrites x and returns it.
@@ -6139,14 +6140,14 @@ func GELU(x torch.Tensor, opts ...GELUOptions) torch.Tensor {
 //	gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
 func GELUInPlace(x torch.Tensor, opts ...GELUOptions) torch.Tensor {
 	var o GELUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpGELUInPlace)
-	putChanged(&c, x)
-	c.Str(orStr(o.Approximate, "none"))
-	done(&c)
+	form.PutChanged(&c, x)
+	c.Str(form.OrStr(o.Approximate, "none"))
+	form.Done(&c)
 	return x
 }
 
@@ -6155,12 +6156,12 @@ func GELUInPlace(x torch.Tensor, opts ...GELUOptions) torch.Tensor {
 //
 //	glu(Tensor self, int dim=-1) -> Tensor
 func GLU(x torch.Tensor, dim ...int) torch.Tensor {
-	atMost(len(dim), 1)
+	form.AtMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpGLU)
-	putTensor(&c, x)
-	c.Int(intAt(dim, 0, -1))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.Int(form.IntAt(dim, 0, -1))
+	return form.Result1(&c)
 }
 
 // GLUJVP calls aten::glu_jvp.
@@ -6169,11 +6170,11 @@ func GLU(x torch.Tensor, dim ...int) torch.Tensor {
 func GLUJVP(glu, x, dx torch.Tensor, dim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGLUJVP)
-	putTensor(&c, glu)
-	putTensor(&c, x)
-	putTensor(&c, dx)
+	form.PutTensor(&c, glu)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, dx)
 	c.Int(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // GridSampler samples images at the coordinates in grid, which run from -1 to 1: [N, C, H, W] and
@@ -6184,12 +6185,12 @@ func GLUJVP(glu, x, dx torch.Tensor, dim int) torch.Tensor {
 func GridSampler(input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGridSampler)
-	putTensor(&c, input)
-	putTensor(&c, grid)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, grid)
 	c.Int(interpolationMode)
 	c.Int(paddingMode)
 	c.Bool(alignCorners)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // GridSampler2d is GridSampler for images.
@@ -6198,12 +6199,12 @@ func GridSampler(input, grid torch.Tensor, interpolationMode, paddingMode int, a
 func GridSampler2d(input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGridSampler2d)
-	putTensor(&c, input)
-	putTensor(&c, grid)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, grid)
 	c.Int(interpolationMode)
 	c.Int(paddingMode)
 	c.Bool(alignCorners)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // GridSampler3d is GridSampler for volumes.
@@ -6212,12 +6213,12 @@ func GridSampler2d(input, grid torch.Tensor, interpolationMode, paddingMode int,
 func GridSampler3d(input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGridSampler3d)
-	putTensor(&c, input)
-	putTensor(&c, grid)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, grid)
 	c.Int(interpolationMode)
 	c.Int(paddingMode)
 	c.Bool(alignCorners)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // GroupNorm normalises over groups of channels (dimension 1), then applies Weight and Bias.
@@ -6225,18 +6226,18 @@ func GridSampler3d(input, grid torch.Tensor, interpolationMode, paddingMode int,
 //	group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor
 func GroupNorm(input torch.Tensor, numGroups int, opts ...GroupNormOptions) torch.Tensor {
 	var o GroupNormOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpGroupNorm)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Int(numGroups)
-	putTensor(&c, o.Weight)
-	putTensor(&c, o.Bias)
-	c.Float(orFloat(o.Eps, 1e-05))
+	form.PutTensor(&c, o.Weight)
+	form.PutTensor(&c, o.Bias)
+	c.Float(form.OrFloat(o.Eps, 1e-05))
 	c.Bool(true)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // GRUPacked runs a gated recurrent unit over packed sequences: data [elements, in] in the order
@@ -6246,16 +6247,16 @@ func GroupNorm(input torch.Tensor, numGroups int, opts ...GroupNormOptions) torc
 func GRUPacked(data, batchSizes, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpGRUData)
-	putTensor(&c, data)
-	putTensor(&c, batchSizes)
-	putTensor(&c, hx)
-	putTensors(&c, params)
+	form.PutTensor(&c, data)
+	form.PutTensor(&c, batchSizes)
+	form.PutTensor(&c, hx)
+	form.PutTensors(&c, params)
 	c.Bool(hasBiases)
 	c.Int(numLayers)
 	c.Float(dropout)
 	c.Bool(train)
 	c.Bool(bidirectional)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // GRU runs a gated recurrent unit over sequences: input [T, N, in], hx the first hidden state,
@@ -6265,16 +6266,16 @@ func GRUPacked(data, batchSizes, hx torch.Tensor, params []torch.Tensor, hasBias
 func GRU(input, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpGRUInput)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensors(&c, params)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, hx)
+	form.PutTensors(&c, params)
 	c.Bool(hasBiases)
 	c.Int(numLayers)
 	c.Float(dropout)
 	c.Bool(train)
 	c.Bool(bidirectional)
 	c.Bool(batchFirst)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // GRUCell is one step of a gated recurrent unit: input [N, in] and the hidden state hx give the
@@ -6283,18 +6284,18 @@ func GRU(input, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayer
 //	gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
 func GRUCell(input, hx, wIH, wHH torch.Tensor, opts ...GRUCellOptions) torch.Tensor {
 	var o GRUCellOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpGRUCell)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensor(&c, wIH)
-	putTensor(&c, wHH)
-	putTensor(&c, o.BIH)
-	putTensor(&c, o.BHH)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, wIH)
+	form.PutTensor(&c, wHH)
+	form.PutTensor(&c, o.BIH)
+	form.PutTensor(&c, o.BHH)
+	return form.Result1(&c)
 }
 
 // Hardsigmoid returns ReLU6(x+3)/6.
@@ -6303,8 +6304,8 @@ func GRUCell(input, hx, wIH, wHH torch.Tensor, opts ...GRUCellOptions) torch.Ten
 func Hardsigmoid(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHardsigmoid)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // HardsigmoidInPlace is Hardsigmoid in place: it overwrites x and returns it.
@@ -6313,8 +6314,8 @@ func Hardsigmoid(x torch.Tensor) torch.Tensor {
 func HardsigmoidInPlace(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHardsigmoidInPlace)
-	putChanged(&c, x)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.Done(&c)
 	return x
 }
 
@@ -6324,8 +6325,8 @@ func HardsigmoidInPlace(x torch.Tensor) torch.Tensor {
 func Hardswish(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHardswish)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // HardswishInPlace is Hardswish in place: it overwrites x and returns it.
@@ -6334,8 +6335,8 @@ func Hardswish(x torch.Tensor) torch.Tensor {
 func HardswishInPlace(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHardswishInPlace)
-	putChanged(&c, x)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.Done(&c)
 	return x
 }
 
@@ -6344,15 +6345,15 @@ func HardswishInPlace(x torch.Tensor) torch.Tensor {
 //	hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
 func Hardtanh(x torch.Tensor, opts ...HardtanhOptions) torch.Tensor {
 	var o HardtanhOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpHardtanh)
-	putTensor(&c, x)
-	putScalar(&c, or(o.MinVal, -1))
-	putScalar(&c, or(o.MaxVal, 1))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, form.Or(o.MinVal, -1))
+	form.PutScalar(&c, form.Or(o.MaxVal, 1))
+	return form.Result1(&c)
 }
 
 // HardtanhInPlace is Hardtanh in place: it overwrites x and returns it.
@@ -6360,15 +6361,15 @@ func Hardtanh(x torch.Tensor, opts ...HardtanhOptions) torch.Tensor {
 //	hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
 func HardtanhInPlace(x torch.Tensor, opts ...HardtanhOptions) torch.Tensor {
 	var o HardtanhOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpHardtanhInPlace)
-	putChanged(&c, x)
-	putScalar(&c, or(o.MinVal, -1))
-	putScalar(&c, or(o.MaxVal, 1))
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutScalar(&c, form.Or(o.MinVal, -1))
+	form.PutScalar(&c, form.Or(o.MaxVal, 1))
+	form.Done(&c)
 	return x
 }
 
@@ -6377,17 +6378,17 @@ func HardtanhInPlace(x torch.Tensor, opts ...HardtanhOptions) torch.Tensor {
 //	hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor
 func HingeEmbeddingLoss(x, target torch.Tensor, opts ...HingeEmbeddingLossOptions) torch.Tensor {
 	var o HingeEmbeddingLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpHingeEmbeddingLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	c.Float(orFloat(o.Margin, 1.0))
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	c.Float(form.OrFloat(o.Margin, 1.0))
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // HSPMM calls aten::hspmm.
@@ -6396,9 +6397,9 @@ func HingeEmbeddingLoss(x, target torch.Tensor, opts ...HingeEmbeddingLossOption
 func HSPMM(mat1, mat2 torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHSPMM)
-	putTensor(&c, mat1)
-	putTensor(&c, mat2)
-	return result1(&c)
+	form.PutTensor(&c, mat1)
+	form.PutTensor(&c, mat2)
+	return form.Result1(&c)
 }
 
 // HuberLoss is the squared difference, halved, below Delta and Delta times the absolute one
@@ -6407,17 +6408,17 @@ func HSPMM(mat1, mat2 torch.Tensor) torch.Tensor {
 //	huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 func HuberLoss(x, target torch.Tensor, opts ...HuberLossOptions) torch.Tensor {
 	var o HuberLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpHuberLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
-	c.Float(orFloat(o.Delta, 1.0))
-	return result1(&c)
+	c.Float(form.OrFloat(o.Delta, 1.0))
+	return form.Result1(&c)
 }
 
 // Im2Col takes the windows of images, [N, C, H, W], as columns: [N, C*kH*kW, windows].
@@ -6426,12 +6427,12 @@ func HuberLoss(x, target torch.Tensor, opts ...HuberLossOptions) torch.Tensor {
 func Im2Col(x torch.Tensor, kernelSize, dilation, padding, stride []int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpIm2Col)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(dilation)
 	c.Ints(padding)
 	c.Ints(stride)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // IndicesCopy calls aten::indices_copy.
@@ -6440,8 +6441,8 @@ func Im2Col(x torch.Tensor, kernelSize, dilation, padding, stride []int) torch.T
 func IndicesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpIndicesCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // InstanceNorm normalises each channel of each sample, then applies weight and bias.
@@ -6450,16 +6451,16 @@ func IndicesCopy(x torch.Tensor) torch.Tensor {
 func InstanceNorm(input, weight, bias, runningMean, runningVar torch.Tensor, useInputStats bool, momentum, eps float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpInstanceNorm)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
 	c.Bool(useInputStats)
 	c.Float(momentum)
 	c.Float(eps)
 	c.Bool(true)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // IntRepr calls aten::int_repr.
@@ -6468,8 +6469,8 @@ func InstanceNorm(input, weight, bias, runningMean, runningVar torch.Tensor, use
 func IntRepr(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpIntRepr)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // IsVulkanAvailable calls aten::is_vulkan_available.
@@ -6478,7 +6479,7 @@ func IntRepr(x torch.Tensor) torch.Tensor {
 func IsVulkanAvailable() bool {
 	var c cgo.Call
 	c.Begin(cgo.OpIsVulkanAvailable)
-	return resultBool(&c)
+	return form.ResultBool(&c)
 }
 
 // KLDiv is the Kullback-Leibler divergence of the log-probabilities x from target.
@@ -6486,17 +6487,17 @@ func IsVulkanAvailable() bool {
 //	kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor
 func KLDiv(x, target torch.Tensor, opts ...KLDivOptions) torch.Tensor {
 	var o KLDivOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpKLDiv)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
 	c.Bool(o.LogTarget)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // L1Loss is the absolute difference.
@@ -6504,16 +6505,16 @@ func KLDiv(x, target torch.Tensor, opts ...KLDivOptions) torch.Tensor {
 //	l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func L1Loss(x, target torch.Tensor, opts ...L1LossOptions) torch.Tensor {
 	var o L1LossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpL1Loss)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // LayerNorm normalises over the last dimensions, whose sizes are normalizedShape, then applies
@@ -6522,18 +6523,18 @@ func L1Loss(x, target torch.Tensor, opts ...L1LossOptions) torch.Tensor {
 //	layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor
 func LayerNorm(input torch.Tensor, normalizedShape []int, opts ...LayerNormOptions) torch.Tensor {
 	var o LayerNormOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLayerNorm)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Ints(normalizedShape)
-	putTensor(&c, o.Weight)
-	putTensor(&c, o.Bias)
-	c.Float(orFloat(o.Eps, 1e-05))
+	form.PutTensor(&c, o.Weight)
+	form.PutTensor(&c, o.Bias)
+	c.Float(form.OrFloat(o.Eps, 1e-05))
 	c.Bool(true)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // LeakyReLU returns x where it is positive and negativeSlope*x elsewhere.
@@ -6541,14 +6542,14 @@ func LayerNorm(input torch.Tensor, normalizedShape []int, opts ...LayerNormOptio
 //	leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
 func LeakyReLU(x torch.Tensor, opts ...LeakyReLUOptions) torch.Tensor {
 	var o LeakyReLUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLeakyReLU)
-	putTensor(&c, x)
-	putScalar(&c, or(o.NegativeSlope, 0.01))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, form.Or(o.NegativeSlope, 0.01))
+	return form.Result1(&c)
 }
 
 // LeakyReLUInPlace is LeakyReLU in place: it overwrites x and returns it.
@@ -6556,14 +6557,14 @@ func LeakyReLU(x torch.Tensor, opts ...LeakyReLUOptions) torch.Tensor {
 //	leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
 func LeakyReLUInPlace(x torch.Tensor, opts ...LeakyReLUOptions) torch.Tensor {
 	var o LeakyReLUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLeakyReLUInPlace)
-	putChanged(&c, x)
-	putScalar(&c, or(o.NegativeSlope, 0.01))
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutScalar(&c, form.Or(o.NegativeSlope, 0.01))
+	form.Done(&c)
 	return x
 }
 
@@ -6573,8 +6574,8 @@ func LeakyReLUInPlace(x torch.Tensor, opts ...LeakyReLUOptions) torch.Tensor {
 func Lift(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLift)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // LiftFresh calls aten::lift_fresh.
@@ -6583,8 +6584,8 @@ func Lift(x torch.Tensor) torch.Tensor {
 func LiftFresh(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLiftFresh)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // LiftFreshCopy calls aten::lift_fresh_copy.
@@ -6593,8 +6594,8 @@ func LiftFresh(x torch.Tensor) torch.Tensor {
 func LiftFreshCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLiftFreshCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // LinalgPowsum calls aten::linalg__powsum.
@@ -6602,17 +6603,17 @@ func LiftFreshCopy(x torch.Tensor) torch.Tensor {
 //	linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func LinalgPowsum(x torch.Tensor, opts ...LinalgPowsumOptions) torch.Tensor {
 	var o LinalgPowsumOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgPowsum)
-	putTensor(&c, x)
-	putScalar(&c, or(o.Ord, 2))
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, form.Or(o.Ord, 2))
 	c.OptInts(o.Dim)
 	c.Bool(o.KeepDim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // Linear returns input·weightᵀ + bias: input [*, in], weight [out, in] and bias [out] give [*,
@@ -6620,13 +6621,13 @@ func LinalgPowsum(x torch.Tensor, opts ...LinalgPowsumOptions) torch.Tensor {
 //
 //	linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
 func Linear(input, weight torch.Tensor, bias ...torch.Tensor) torch.Tensor {
-	atMost(len(bias), 1)
+	form.AtMost(len(bias), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLinear)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, optional(bias))
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, form.Optional(bias))
+	return form.Result1(&c)
 }
 
 // LogSigmoid returns log(1/(1+exp(-x))) without overflow.
@@ -6635,8 +6636,8 @@ func Linear(input, weight torch.Tensor, bias ...torch.Tensor) torch.Tensor {
 func LogSigmoid(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLogSigmoid)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // LogSigmoidForward calls aten::log_sigmoid_forward.
@@ -6645,8 +6646,8 @@ func LogSigmoid(x torch.Tensor) torch.Tensor {
 func LogSigmoidForward(x torch.Tensor) (output, buffer torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpLogSigmoidForward)
-	putTensor(&c, x)
-	return result2(&c)
+	form.PutTensor(&c, x)
+	return form.Result2(&c)
 }
 
 // LSTMPacked runs a long short-term memory over packed sequences: data [elements, in] in the
@@ -6656,16 +6657,16 @@ func LogSigmoidForward(x torch.Tensor) (output, buffer torch.Tensor) {
 func LSTMPacked(data, batchSizes torch.Tensor, hx, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden, cell torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpLSTMData)
-	putTensor(&c, data)
-	putTensor(&c, batchSizes)
-	putTensors(&c, hx)
-	putTensors(&c, params)
+	form.PutTensor(&c, data)
+	form.PutTensor(&c, batchSizes)
+	form.PutTensors(&c, hx)
+	form.PutTensors(&c, params)
 	c.Bool(hasBiases)
 	c.Int(numLayers)
 	c.Float(dropout)
 	c.Bool(train)
 	c.Bool(bidirectional)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // LSTM runs a long short-term memory over sequences: input [T, N, in], hx the first hidden and
@@ -6675,16 +6676,16 @@ func LSTMPacked(data, batchSizes torch.Tensor, hx, params []torch.Tensor, hasBia
 func LSTM(input torch.Tensor, hx, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden, cell torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpLSTMInput)
-	putTensor(&c, input)
-	putTensors(&c, hx)
-	putTensors(&c, params)
+	form.PutTensor(&c, input)
+	form.PutTensors(&c, hx)
+	form.PutTensors(&c, params)
 	c.Bool(hasBiases)
 	c.Int(numLayers)
 	c.Float(dropout)
 	c.Bool(train)
 	c.Bool(bidirectional)
 	c.Bool(batchFirst)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // LSTMCell is one step of a long short-term memory: input [N, in] and hx, the hidden and the cell
@@ -6693,18 +6694,18 @@ func LSTM(input torch.Tensor, hx, params []torch.Tensor, hasBiases bool, numLaye
 //	lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)
 func LSTMCell(input torch.Tensor, hx []torch.Tensor, wIH, wHH torch.Tensor, opts ...LSTMCellOptions) (hidden, cell torch.Tensor) {
 	var o LSTMCellOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLSTMCell)
-	putTensor(&c, input)
-	putTensors(&c, hx)
-	putTensor(&c, wIH)
-	putTensor(&c, wHH)
-	putTensor(&c, o.BIH)
-	putTensor(&c, o.BHH)
-	return result2(&c)
+	form.PutTensor(&c, input)
+	form.PutTensors(&c, hx)
+	form.PutTensor(&c, wIH)
+	form.PutTensor(&c, wHH)
+	form.PutTensor(&c, o.BIH)
+	form.PutTensor(&c, o.BHH)
+	return form.Result2(&c)
 }
 
 // MarginRankingLoss is max(0, -target*(input1 - input2) + Margin): target is 1 where input1
@@ -6713,18 +6714,18 @@ func LSTMCell(input torch.Tensor, hx []torch.Tensor, wIH, wHH torch.Tensor, opts
 //	margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor
 func MarginRankingLoss(input1, input2, target torch.Tensor, opts ...MarginRankingLossOptions) torch.Tensor {
 	var o MarginRankingLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMarginRankingLoss)
-	putTensor(&c, input1)
-	putTensor(&c, input2)
-	putTensor(&c, target)
+	form.PutTensor(&c, input1)
+	form.PutTensor(&c, input2)
+	form.PutTensor(&c, target)
 	c.Float(o.Margin)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MaxPool1d takes the maximum of each window of [N, C, L].
@@ -6732,18 +6733,18 @@ func MarginRankingLoss(input1, input2, target torch.Tensor, opts ...MarginRankin
 //	max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> Tensor
 func MaxPool1d(x torch.Tensor, kernelSize []int, opts ...MaxPool1dOptions) torch.Tensor {
 	var o MaxPool1dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMaxPool1d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0))
-	c.Ints(orInts(o.Dilation, 1))
+	c.Ints(form.OrInts(o.Padding, 0))
+	c.Ints(form.OrInts(o.Dilation, 1))
 	c.Bool(o.CeilMode)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MaxPool1dWithIndices is MaxPool1d that also returns where each maximum was.
@@ -6751,18 +6752,18 @@ func MaxPool1d(x torch.Tensor, kernelSize []int, opts ...MaxPool1dOptions) torch
 //	max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
 func MaxPool1dWithIndices(x torch.Tensor, kernelSize []int, opts ...MaxPool1dWithIndicesOptions) (values, indices torch.Tensor) {
 	var o MaxPool1dWithIndicesOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMaxPool1dWithIndices)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0))
-	c.Ints(orInts(o.Dilation, 1))
+	c.Ints(form.OrInts(o.Padding, 0))
+	c.Ints(form.OrInts(o.Dilation, 1))
 	c.Bool(o.CeilMode)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // MaxPool2d takes the maximum of each window of [N, C, H, W] or [C, H, W]. kernelSize, Stride,
@@ -6773,18 +6774,18 @@ func MaxPool1dWithIndices(x torch.Tensor, kernelSize []int, opts ...MaxPool1dWit
 //	max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor
 func MaxPool2d(x torch.Tensor, kernelSize []int, opts ...MaxPool2dOptions) torch.Tensor {
 	var o MaxPool2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMaxPool2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1))
 	c.Bool(o.CeilMode)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MaxPool2dWithIndices is MaxPool2d that also returns where each maximum was in the plane.
@@ -6792,18 +6793,18 @@ func MaxPool2d(x torch.Tensor, kernelSize []int, opts ...MaxPool2dOptions) torch
 //	max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
 func MaxPool2dWithIndices(x torch.Tensor, kernelSize []int, opts ...MaxPool2dWithIndicesOptions) (values, indices torch.Tensor) {
 	var o MaxPool2dWithIndicesOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMaxPool2dWithIndices)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1))
 	c.Bool(o.CeilMode)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // MaxPool3d takes the maximum of each window of [N, C, D, H, W].
@@ -6811,18 +6812,18 @@ func MaxPool2dWithIndices(x torch.Tensor, kernelSize []int, opts ...MaxPool2dWit
 //	max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor
 func MaxPool3d(x torch.Tensor, kernelSize []int, opts ...MaxPool3dOptions) torch.Tensor {
 	var o MaxPool3dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMaxPool3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1, 1))
 	c.Bool(o.CeilMode)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MaxPool3dWithIndices is MaxPool3d that also returns where each maximum was in the volume.
@@ -6830,18 +6831,18 @@ func MaxPool3d(x torch.Tensor, kernelSize []int, opts ...MaxPool3dOptions) torch
 //	max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
 func MaxPool3dWithIndices(x torch.Tensor, kernelSize []int, opts ...MaxPool3dWithIndicesOptions) (values, indices torch.Tensor) {
 	var o MaxPool3dWithIndicesOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMaxPool3dWithIndices)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1, 1))
 	c.Bool(o.CeilMode)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // MaxUnpool2d puts the elements of x at the places in planes of outputSize that indices, as
@@ -6851,10 +6852,10 @@ func MaxPool3dWithIndices(x torch.Tensor, kernelSize []int, opts ...MaxPool3dWit
 func MaxUnpool2d(x, indices torch.Tensor, outputSize ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMaxUnpool2d)
-	putTensor(&c, x)
-	putTensor(&c, indices)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, indices)
 	c.Ints(outputSize)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MaxUnpool3d puts the elements of x at the places in volumes of outputSize that indices, as
@@ -6864,12 +6865,12 @@ func MaxUnpool2d(x, indices torch.Tensor, outputSize ...int) torch.Tensor {
 func MaxUnpool3d(x, indices torch.Tensor, outputSize, stride, padding []int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMaxUnpool3d)
-	putTensor(&c, x)
-	putTensor(&c, indices)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, indices)
 	c.Ints(outputSize)
 	c.Ints(stride)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MIOpenBatchNorm calls aten::miopen_batch_norm.
@@ -6878,15 +6879,15 @@ func MaxUnpool3d(x, indices torch.Tensor, outputSize, stride, padding []int) tor
 func MIOpenBatchNorm(input, weight, bias, runningMean, runningVar torch.Tensor, training bool, exponentialAverageFactor, epsilon float64) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMIOpenBatchNorm)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
 	c.Bool(training)
 	c.Float(exponentialAverageFactor)
 	c.Float(epsilon)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // MIOpenConvolution calls aten::miopen_convolution.
@@ -6895,16 +6896,16 @@ func MIOpenBatchNorm(input, weight, bias, runningMean, runningVar torch.Tensor, 
 func MIOpenConvolution(x, weight, bias torch.Tensor, padding, stride, dilation []int, groups int, benchmark, deterministic bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMIOpenConvolution)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(padding)
 	c.Ints(stride)
 	c.Ints(dilation)
 	c.Int(groups)
 	c.Bool(benchmark)
 	c.Bool(deterministic)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MIOpenConvolutionAddReLU calls aten::miopen_convolution_add_relu.
@@ -6913,16 +6914,16 @@ func MIOpenConvolution(x, weight, bias torch.Tensor, padding, stride, dilation [
 func MIOpenConvolutionAddReLU(x, weight, z torch.Tensor, alpha torch.Scalar, bias torch.Tensor, stride, padding, dilation []int, groups int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMIOpenConvolutionAddReLU)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	putTensor(&c, z)
-	putOptScalar(&c, alpha)
-	putTensor(&c, bias)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, z)
+	form.PutOptScalar(&c, alpha)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
 	c.Int(groups)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MIOpenConvolutionReLU calls aten::miopen_convolution_relu.
@@ -6931,14 +6932,14 @@ func MIOpenConvolutionAddReLU(x, weight, z torch.Tensor, alpha torch.Scalar, bia
 func MIOpenConvolutionReLU(x, weight, bias torch.Tensor, stride, padding, dilation []int, groups int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMIOpenConvolutionReLU)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
 	c.Int(groups)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MIOpenConvolutionTranspose calls aten::miopen_convolution_transpose.
@@ -6947,9 +6948,9 @@ func MIOpenConvolutionReLU(x, weight, bias torch.Tensor, stride, padding, dilati
 func MIOpenConvolutionTranspose(x, weight, bias torch.Tensor, padding, outputPadding, stride, dilation []int, groups int, benchmark, deterministic bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMIOpenConvolutionTranspose)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(padding)
 	c.Ints(outputPadding)
 	c.Ints(stride)
@@ -6957,7 +6958,7 @@ func MIOpenConvolutionTranspose(x, weight, bias torch.Tensor, padding, outputPad
 	c.Int(groups)
 	c.Bool(benchmark)
 	c.Bool(deterministic)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MIOpenCTCLoss calls aten::miopen_ctc_loss.
@@ -6966,14 +6967,14 @@ func MIOpenConvolutionTranspose(x, weight, bias torch.Tensor, padding, outputPad
 func MIOpenCTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, blank int, deterministic, zeroInfinity bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMIOpenCTCLoss)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
 	c.Ints(inputLengths)
 	c.Ints(targetLengths)
 	c.Int(blank)
 	c.Bool(deterministic)
 	c.Bool(zeroInfinity)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // MIOpenCTCLossTensor calls aten::miopen_ctc_loss.Tensor.
@@ -6982,14 +6983,14 @@ func MIOpenCTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths [
 func MIOpenCTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, blank int, deterministic, zeroInfinity bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMIOpenCTCLossTensor)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
-	putTensor(&c, inputLengths)
-	putTensor(&c, targetLengths)
+	form.PutTensor(&c, logProbs)
+	form.PutTensor(&c, targets)
+	form.PutTensor(&c, inputLengths)
+	form.PutTensor(&c, targetLengths)
 	c.Int(blank)
 	c.Bool(deterministic)
 	c.Bool(zeroInfinity)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // MIOpenDepthwiseConvolution calls aten::miopen_depthwise_convolution.
@@ -6998,16 +6999,16 @@ func MIOpenCTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Te
 func MIOpenDepthwiseConvolution(x, weight, bias torch.Tensor, padding, stride, dilation []int, groups int, benchmark, deterministic bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMIOpenDepthwiseConvolution)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(padding)
 	c.Ints(stride)
 	c.Ints(dilation)
 	c.Int(groups)
 	c.Bool(benchmark)
 	c.Bool(deterministic)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MIOpenRNN calls aten::miopen_rnn.
@@ -7016,11 +7017,11 @@ func MIOpenDepthwiseConvolution(x, weight, bias torch.Tensor, padding, stride, d
 func MIOpenRNN(input torch.Tensor, weight []torch.Tensor, weightStride0 int, hx, cx torch.Tensor, mode, hiddenSize, numLayers int, batchFirst bool, dropout float64, train, bidirectional bool, batchSizes []int, dropoutState torch.Tensor) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMIOpenRNN)
-	putTensor(&c, input)
-	putTensors(&c, weight)
+	form.PutTensor(&c, input)
+	form.PutTensors(&c, weight)
 	c.Int(weightStride0)
-	putTensor(&c, hx)
-	putTensor(&c, cx)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, cx)
 	c.Int(mode)
 	c.Int(hiddenSize)
 	c.Int(numLayers)
@@ -7029,8 +7030,8 @@ func MIOpenRNN(input torch.Tensor, weight []torch.Tensor, weightStride0 int, hx,
 	c.Bool(train)
 	c.Bool(bidirectional)
 	c.Ints(batchSizes)
-	putTensor(&c, dropoutState)
-	return result5(&c)
+	form.PutTensor(&c, dropoutState)
+	return form.Result5(&c)
 }
 
 // Mish returns x*tanh(softplus(x)).
@@ -7039,8 +7040,8 @@ func MIOpenRNN(input torch.Tensor, weight []torch.Tensor, weightStride0 int, hx,
 func Mish(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMish)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // MishInPlace is Mish in place: it overwrites x and returns it.
@@ -7049,8 +7050,8 @@ func Mish(x torch.Tensor) torch.Tensor {
 func MishInPlace(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMishInPlace)
-	putChanged(&c, x)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.Done(&c)
 	return x
 }
 
@@ -7060,9 +7061,9 @@ func MishInPlace(x torch.Tensor) torch.Tensor {
 func MKLDNNAdaptiveAvgPool2d(x torch.Tensor, outputSize ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNAdaptiveAvgPool2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MKLDNNConvolution calls aten::mkldnn_convolution.
@@ -7071,27 +7072,27 @@ func MKLDNNAdaptiveAvgPool2d(x torch.Tensor, outputSize ...int) torch.Tensor {
 func MKLDNNConvolution(x, weight, bias torch.Tensor, padding, stride, dilation []int, groups int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNConvolution)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Ints(padding)
 	c.Ints(stride)
 	c.Ints(dilation)
 	c.Int(groups)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MKLDNNLinear calls aten::mkldnn_linear. Optional: bias.
 //
 //	mkldnn_linear(Tensor self, Tensor weight, Tensor? bias=None) -> Tensor
 func MKLDNNLinear(x, weight torch.Tensor, bias ...torch.Tensor) torch.Tensor {
-	atMost(len(bias), 1)
+	form.AtMost(len(bias), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNLinear)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	putTensor(&c, optional(bias))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, form.Optional(bias))
+	return form.Result1(&c)
 }
 
 // MKLDNNMaxPool2d calls aten::mkldnn_max_pool2d.
@@ -7099,18 +7100,18 @@ func MKLDNNLinear(x, weight torch.Tensor, bias ...torch.Tensor) torch.Tensor {
 //	mkldnn_max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor
 func MKLDNNMaxPool2d(x torch.Tensor, kernelSize []int, opts ...MKLDNNMaxPool2dOptions) torch.Tensor {
 	var o MKLDNNMaxPool2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNMaxPool2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1))
 	c.Bool(o.CeilMode)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MKLDNNMaxPool3d calls aten::mkldnn_max_pool3d.
@@ -7118,18 +7119,18 @@ func MKLDNNMaxPool2d(x torch.Tensor, kernelSize []int, opts ...MKLDNNMaxPool2dOp
 //	mkldnn_max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor
 func MKLDNNMaxPool3d(x torch.Tensor, kernelSize []int, opts ...MKLDNNMaxPool3dOptions) torch.Tensor {
 	var o MKLDNNMaxPool3dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNMaxPool3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1, 1))
 	c.Bool(o.CeilMode)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MKLDNNReorderConv2dWeight calls aten::mkldnn_reorder_conv2d_weight.
@@ -7137,18 +7138,18 @@ func MKLDNNMaxPool3d(x torch.Tensor, kernelSize []int, opts ...MKLDNNMaxPool3dOp
 //	mkldnn_reorder_conv2d_weight(Tensor self, SymInt[2] padding=0, SymInt[2] stride=1, SymInt[2] dilation=1, SymInt groups=1, SymInt[]? input_size=None) -> Tensor
 func MKLDNNReorderConv2dWeight(x torch.Tensor, opts ...MKLDNNReorderConv2dWeightOptions) torch.Tensor {
 	var o MKLDNNReorderConv2dWeightOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNReorderConv2dWeight)
-	putTensor(&c, x)
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.Stride, 1, 1))
-	c.Ints(orInts(o.Dilation, 1, 1))
-	c.Int(orInt(o.Groups, 1))
+	form.PutTensor(&c, x)
+	c.Ints(form.OrInts(o.Padding, 0, 0))
+	c.Ints(form.OrInts(o.Stride, 1, 1))
+	c.Ints(form.OrInts(o.Dilation, 1, 1))
+	c.Int(form.OrInt(o.Groups, 1))
 	c.OptInts(o.InputSize)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MKLDNNReorderConv3dWeight calls aten::mkldnn_reorder_conv3d_weight.
@@ -7156,18 +7157,18 @@ func MKLDNNReorderConv2dWeight(x torch.Tensor, opts ...MKLDNNReorderConv2dWeight
 //	mkldnn_reorder_conv3d_weight(Tensor self, SymInt[3] padding=0, SymInt[3] stride=1, SymInt[3] dilation=1, SymInt groups=1, SymInt[]? input_size=None) -> Tensor
 func MKLDNNReorderConv3dWeight(x torch.Tensor, opts ...MKLDNNReorderConv3dWeightOptions) torch.Tensor {
 	var o MKLDNNReorderConv3dWeightOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNReorderConv3dWeight)
-	putTensor(&c, x)
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.Stride, 1, 1, 1))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
-	c.Int(orInt(o.Groups, 1))
+	form.PutTensor(&c, x)
+	c.Ints(form.OrInts(o.Padding, 0, 0, 0))
+	c.Ints(form.OrInts(o.Stride, 1, 1, 1))
+	c.Ints(form.OrInts(o.Dilation, 1, 1, 1))
+	c.Int(form.OrInt(o.Groups, 1))
 	c.OptInts(o.InputSize)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MKLDNNRNNLayer calls aten::mkldnn_rnn_layer.
@@ -7176,13 +7177,13 @@ func MKLDNNReorderConv3dWeight(x torch.Tensor, opts ...MKLDNNReorderConv3dWeight
 func MKLDNNRNNLayer(input, weight0, weight1, weight2, weight3, hx, cx torch.Tensor, reverse bool, batchSizes []int, mode, hiddenSize, numLayers int, hasBiases, bidirectional, batchFirst, train bool) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNRNNLayer)
-	putTensor(&c, input)
-	putTensor(&c, weight0)
-	putTensor(&c, weight1)
-	putTensor(&c, weight2)
-	putTensor(&c, weight3)
-	putTensor(&c, hx)
-	putTensor(&c, cx)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight0)
+	form.PutTensor(&c, weight1)
+	form.PutTensor(&c, weight2)
+	form.PutTensor(&c, weight3)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, cx)
 	c.Bool(reverse)
 	c.Ints(batchSizes)
 	c.Int(mode)
@@ -7192,7 +7193,7 @@ func MKLDNNRNNLayer(input, weight0, weight1, weight2, weight3, hx, cx torch.Tens
 	c.Bool(bidirectional)
 	c.Bool(batchFirst)
 	c.Bool(train)
-	return result4(&c)
+	return form.Result4(&c)
 }
 
 // MSELoss is the squared difference.
@@ -7200,16 +7201,16 @@ func MKLDNNRNNLayer(input, weight0, weight1, weight2, weight3, hx, cx torch.Tens
 //	mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func MSELoss(x, target torch.Tensor, opts ...MSELossOptions) torch.Tensor {
 	var o MSELossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMSELoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MultiMarginLoss is the mean over the classes of max(0, Margin - x[target] + x[class])^P for
@@ -7218,19 +7219,19 @@ func MSELoss(x, target torch.Tensor, opts ...MSELossOptions) torch.Tensor {
 //	multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean) -> Tensor
 func MultiMarginLoss(x, target torch.Tensor, opts ...MultiMarginLossOptions) torch.Tensor {
 	var o MultiMarginLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMultiMarginLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putScalar(&c, or(o.P, 1))
-	putScalar(&c, or(o.Margin, 1))
-	putTensor(&c, o.Weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutScalar(&c, form.Or(o.P, 1))
+	form.PutScalar(&c, form.Or(o.Margin, 1))
+	form.PutTensor(&c, o.Weight)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MultilabelMarginLoss is the multi-label hinge loss of scores x, [N, C], against class indices
@@ -7239,16 +7240,16 @@ func MultiMarginLoss(x, target torch.Tensor, opts ...MultiMarginLossOptions) tor
 //	multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func MultilabelMarginLoss(x, target torch.Tensor, opts ...MultilabelMarginLossOptions) torch.Tensor {
 	var o MultilabelMarginLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMultilabelMarginLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MultilabelMarginLossForward calls aten::multilabel_margin_loss_forward.
@@ -7258,10 +7259,10 @@ func MultilabelMarginLossForward(x, target torch.Tensor, reduction torch.Reducti
 	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMultilabelMarginLossForward)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // NativeBatchNorm is BatchNorm that also returns the mean and the inverse standard deviation of
@@ -7271,15 +7272,15 @@ func MultilabelMarginLossForward(x, target torch.Tensor, reduction torch.Reducti
 func NativeBatchNorm(input, weight, bias, runningMean, runningVar torch.Tensor, training bool, momentum, eps float64) (output, saveMean, saveInvStd torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeBatchNorm)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	form.PutTensor(&c, runningMean)
+	form.PutTensor(&c, runningVar)
 	c.Bool(training)
 	c.Float(momentum)
 	c.Float(eps)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // NativeChannelShuffle calls aten::native_channel_shuffle.
@@ -7288,9 +7289,9 @@ func NativeBatchNorm(input, weight, bias, runningMean, runningVar torch.Tensor, 
 func NativeChannelShuffle(x torch.Tensor, groups int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeChannelShuffle)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(groups)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // NativeDropout is Dropout that also returns which elements stayed, a bool tensor.
@@ -7299,10 +7300,10 @@ func NativeChannelShuffle(x torch.Tensor, groups int) torch.Tensor {
 func NativeDropout(input torch.Tensor, p float64, train bool) (output, mask torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeDropout)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Float(p)
 	c.Bool(train)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // NativeGroupNorm is GroupNorm that also returns the mean and the inverse standard deviation of
@@ -7312,15 +7313,15 @@ func NativeDropout(input torch.Tensor, p float64, train bool) (output, mask torc
 func NativeGroupNorm(input, weight, bias torch.Tensor, n, channels, hxw, group int, eps float64) (output, mean, rstd torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeGroupNorm)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Int(n)
 	c.Int(channels)
 	c.Int(hxw)
 	c.Int(group)
 	c.Float(eps)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // NativeLayerNorm is LayerNorm that also returns the mean and the inverse standard deviation,
@@ -7330,12 +7331,12 @@ func NativeGroupNorm(input, weight, bias torch.Tensor, n, channels, hxw, group i
 func NativeLayerNorm(input torch.Tensor, normalizedShape []int, weight, bias torch.Tensor, eps float64) (output, mean, rstd torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeLayerNorm)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Ints(normalizedShape)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
 	c.Float(eps)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // NativeNorm calls aten::native_norm.
@@ -7343,14 +7344,14 @@ func NativeLayerNorm(input torch.Tensor, normalizedShape []int, weight, bias tor
 //	native_norm(Tensor self, Scalar p=2) -> Tensor
 func NativeNorm(x torch.Tensor, opts ...NativeNormOptions) torch.Tensor {
 	var o NativeNormOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpNativeNorm)
-	putTensor(&c, x)
-	putScalar(&c, or(o.P, 2))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, form.Or(o.P, 2))
+	return form.Result1(&c)
 }
 
 // NativeNormDimDType calls aten::native_norm.ScalarOpt_dim_dtype.
@@ -7359,12 +7360,12 @@ func NativeNorm(x torch.Tensor, opts ...NativeNormOptions) torch.Tensor {
 func NativeNormDimDType(x torch.Tensor, p torch.Scalar, dim []int, keepDim bool, dtype torch.DType) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeNormScalarOptDimDType)
-	putTensor(&c, x)
-	putOptScalar(&c, p)
+	form.PutTensor(&c, x)
+	form.PutOptScalar(&c, p)
 	c.Ints(dim)
 	c.Bool(keepDim)
-	c.Code(code(dtype))
-	return result1(&c)
+	c.Code(form.Code(dtype))
+	return form.Result1(&c)
 }
 
 // NLLLoss is the negative log-likelihood of the log-probabilities x, [N, C], against class
@@ -7373,18 +7374,18 @@ func NativeNormDimDType(x torch.Tensor, p torch.Scalar, dim []int, keepDim bool,
 //	nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
 func NLLLoss(x, target torch.Tensor, opts ...NLLLossOptions) torch.Tensor {
 	var o NLLLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutTensor(&c, o.Weight)
 	c.Code(how)
-	c.Int(orInt(o.IgnoreIndex, -100))
-	return result1(&c)
+	c.Int(form.OrInt(o.IgnoreIndex, -100))
+	return form.Result1(&c)
 }
 
 // NLLLoss2d is the negative log-likelihood of the log-probabilities x, [N, C, H, W], against
@@ -7393,18 +7394,18 @@ func NLLLoss(x, target torch.Tensor, opts ...NLLLossOptions) torch.Tensor {
 //	nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
 func NLLLoss2d(x, target torch.Tensor, opts ...NLLLoss2dOptions) torch.Tensor {
 	var o NLLLoss2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLoss2d)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutTensor(&c, o.Weight)
 	c.Code(how)
-	c.Int(orInt(o.IgnoreIndex, -100))
-	return result1(&c)
+	c.Int(form.OrInt(o.IgnoreIndex, -100))
+	return form.Result1(&c)
 }
 
 // NLLLoss2dForward calls aten::nll_loss2d_forward.
@@ -7414,12 +7415,12 @@ func NLLLoss2dForward(x, target, weight torch.Tensor, reduction torch.Reduction,
 	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLoss2dForward)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutTensor(&c, weight)
 	c.Code(how)
 	c.Int(ignoreIndex)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // NLLLossForward calls aten::nll_loss_forward.
@@ -7429,12 +7430,12 @@ func NLLLossForward(x, target, weight torch.Tensor, reduction torch.Reduction, i
 	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLossForward)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutTensor(&c, weight)
 	c.Code(how)
 	c.Int(ignoreIndex)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // NLLLossND is the negative log-likelihood of the log-probabilities x, [N, C, *], against class
@@ -7443,18 +7444,18 @@ func NLLLossForward(x, target, weight torch.Tensor, reduction torch.Reduction, i
 //	nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
 func NLLLossND(x, target torch.Tensor, opts ...NLLLossNDOptions) torch.Tensor {
 	var o NLLLossNDOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLossND)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
+	form.PutTensor(&c, o.Weight)
 	c.Code(how)
-	c.Int(orInt(o.IgnoreIndex, -100))
-	return result1(&c)
+	c.Int(form.OrInt(o.IgnoreIndex, -100))
+	return form.Result1(&c)
 }
 
 // NormExceptDim calls aten::norm_except_dim. Optional, in this order: pow (default 2), dim
@@ -7462,13 +7463,13 @@ func NLLLossND(x, target torch.Tensor, opts ...NLLLossNDOptions) torch.Tensor {
 //
 //	norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor
 func NormExceptDim(v torch.Tensor, powDim ...int) torch.Tensor {
-	atMost(len(powDim), 2)
+	form.AtMost(len(powDim), 2)
 	var c cgo.Call
 	c.Begin(cgo.OpNormExceptDim)
-	putTensor(&c, v)
-	c.Int(intAt(powDim, 0, 2))
-	c.Int(intAt(powDim, 1, 0))
-	return result1(&c)
+	form.PutTensor(&c, v)
+	c.Int(form.IntAt(powDim, 0, 2))
+	c.Int(form.IntAt(powDim, 1, 0))
+	return form.Result1(&c)
 }
 
 // NormalFunctional returns normally distributed numbers in the shape of x, which it does not
@@ -7477,16 +7478,16 @@ func NormExceptDim(v torch.Tensor, powDim ...int) torch.Tensor {
 //	normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 func NormalFunctional(x torch.Tensor, mean, std float64, opts ...NormalFunctionalOptions) torch.Tensor {
 	var o NormalFunctionalOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpNormalFunctional)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Float(mean)
 	c.Float(std)
-	putGenerator(&c, o.Generator)
-	return result1(&c)
+	form.PutGenerator(&c, o.Generator)
+	return form.Result1(&c)
 }
 
 // OneHot turns int64 classes into vectors of 0 and 1: [*] → [*, numClasses]. Optional:
@@ -7494,12 +7495,12 @@ func NormalFunctional(x torch.Tensor, mean, std float64, opts ...NormalFunctiona
 //
 //	one_hot(Tensor self, int num_classes=-1) -> Tensor
 func OneHot(x torch.Tensor, numClasses ...int) torch.Tensor {
-	atMost(len(numClasses), 1)
+	form.AtMost(len(numClasses), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpOneHot)
-	putTensor(&c, x)
-	c.Int(intAt(numClasses, 0, -1))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.Int(form.IntAt(numClasses, 0, -1))
+	return form.Result1(&c)
 }
 
 // OutputNr calls aten::output_nr.
@@ -7508,8 +7509,8 @@ func OneHot(x torch.Tensor, numClasses ...int) torch.Tensor {
 func OutputNr(x torch.Tensor) int {
 	var c cgo.Call
 	c.Begin(cgo.OpOutputNr)
-	putTensor(&c, x)
-	return resultInt(&c)
+	form.PutTensor(&c, x)
+	return form.ResultInt(&c)
 }
 
 // Pad pads x by pad, which gives the amounts before and after, from the last dimension on; Mode
@@ -7518,16 +7519,16 @@ func OutputNr(x torch.Tensor) int {
 //	pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor
 func Pad(x torch.Tensor, pad []int, opts ...PadOptions) torch.Tensor {
 	var o PadOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpPad)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(pad)
-	c.Str(orStr(o.Mode, "constant"))
+	c.Str(form.OrStr(o.Mode, "constant"))
 	c.OptFloat(o.Value)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PadSequence joins tensors [l, *] of different lengths into one: [longest, n, *], or with
@@ -7536,16 +7537,16 @@ func Pad(x torch.Tensor, pad []int, opts ...PadOptions) torch.Tensor {
 //	pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor
 func PadSequence(sequences []torch.Tensor, opts ...PadSequenceOptions) torch.Tensor {
 	var o PadSequenceOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpPadSequence)
-	putTensors(&c, sequences)
+	form.PutTensors(&c, sequences)
 	c.Bool(o.BatchFirst)
 	c.Float(o.PaddingValue)
-	c.Str(orStr(o.PaddingSide, "right"))
-	return result1(&c)
+	c.Str(form.OrStr(o.PaddingSide, "right"))
+	return form.Result1(&c)
 }
 
 // PairwiseDistance returns the P-norm of x1 - x2 + Eps along the last dimension.
@@ -7553,17 +7554,17 @@ func PadSequence(sequences []torch.Tensor, opts ...PadSequenceOptions) torch.Ten
 //	pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor
 func PairwiseDistance(x1, x2 torch.Tensor, opts ...PairwiseDistanceOptions) torch.Tensor {
 	var o PairwiseDistanceOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpPairwiseDistance)
-	putTensor(&c, x1)
-	putTensor(&c, x2)
-	c.Float(orFloat(o.P, 2))
-	c.Float(orFloat(o.Eps, 1e-06))
+	form.PutTensor(&c, x1)
+	form.PutTensor(&c, x2)
+	c.Float(form.OrFloat(o.P, 2))
+	c.Float(form.OrFloat(o.Eps, 1e-06))
 	c.Bool(o.KeepDim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PDist returns the P-norm distances of every two rows of x, [n, d], in one vector of n*(n-1)/2
@@ -7572,14 +7573,14 @@ func PairwiseDistance(x1, x2 torch.Tensor, opts ...PairwiseDistanceOptions) torc
 //	pdist(Tensor self, float p=2) -> Tensor
 func PDist(x torch.Tensor, opts ...PDistOptions) torch.Tensor {
 	var o PDistOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpPDist)
-	putTensor(&c, x)
-	c.Float(orFloat(o.P, 2))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.Float(form.OrFloat(o.P, 2))
+	return form.Result1(&c)
 }
 
 // PermuteCopy calls aten::permute_copy.
@@ -7588,9 +7589,9 @@ func PDist(x torch.Tensor, opts ...PDistOptions) torch.Tensor {
 func PermuteCopy(x torch.Tensor, dims ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpPermuteCopy)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(dims)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PixelShuffle turns channels into pixels: [*, C*r*r, H, W] → [*, C, H*r, W*r].
@@ -7599,9 +7600,9 @@ func PermuteCopy(x torch.Tensor, dims ...int) torch.Tensor {
 func PixelShuffle(x torch.Tensor, upscaleFactor int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpPixelShuffle)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(upscaleFactor)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PixelUnshuffle turns pixels into channels: [*, C, H*r, W*r] → [*, C*r*r, H, W].
@@ -7610,9 +7611,9 @@ func PixelShuffle(x torch.Tensor, upscaleFactor int) torch.Tensor {
 func PixelUnshuffle(x torch.Tensor, downscaleFactor int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpPixelUnshuffle)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(downscaleFactor)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PoissonNLLLoss is the negative log-likelihood of target under Poisson distributions: exp(input)
@@ -7624,13 +7625,13 @@ func PoissonNLLLoss(input, target torch.Tensor, logInput, full bool, eps float64
 	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpPoissonNLLLoss)
-	putTensor(&c, input)
-	putTensor(&c, target)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, target)
 	c.Bool(logInput)
 	c.Bool(full)
 	c.Float(eps)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // QPerChannelAxis calls aten::q_per_channel_axis.
@@ -7639,8 +7640,8 @@ func PoissonNLLLoss(input, target torch.Tensor, logInput, full bool, eps float64
 func QPerChannelAxis(x torch.Tensor) int {
 	var c cgo.Call
 	c.Begin(cgo.OpQPerChannelAxis)
-	putTensor(&c, x)
-	return resultInt(&c)
+	form.PutTensor(&c, x)
+	return form.ResultInt(&c)
 }
 
 // QPerChannelScales calls aten::q_per_channel_scales.
@@ -7649,8 +7650,8 @@ func QPerChannelAxis(x torch.Tensor) int {
 func QPerChannelScales(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpQPerChannelScales)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // QPerChannelZeroPoints calls aten::q_per_channel_zero_points.
@@ -7659,8 +7660,8 @@ func QPerChannelScales(x torch.Tensor) torch.Tensor {
 func QPerChannelZeroPoints(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpQPerChannelZeroPoints)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // QScale calls aten::q_scale.
@@ -7669,8 +7670,8 @@ func QPerChannelZeroPoints(x torch.Tensor) torch.Tensor {
 func QScale(x torch.Tensor) float64 {
 	var c cgo.Call
 	c.Begin(cgo.OpQScale)
-	putTensor(&c, x)
-	return resultFloat(&c)
+	form.PutTensor(&c, x)
+	return form.ResultFloat(&c)
 }
 
 // QZeroPoint calls aten::q_zero_point.
@@ -7679,8 +7680,8 @@ func QScale(x torch.Tensor) float64 {
 func QZeroPoint(x torch.Tensor) int {
 	var c cgo.Call
 	c.Begin(cgo.OpQZeroPoint)
-	putTensor(&c, x)
-	return resultInt(&c)
+	form.PutTensor(&c, x)
+	return form.ResultInt(&c)
 }
 
 // QuantizePerChannel calls aten::quantize_per_channel.
@@ -7689,12 +7690,12 @@ func QZeroPoint(x torch.Tensor) int {
 func QuantizePerChannel(x, scales, zeroPoints torch.Tensor, axis int, dtype torch.DType) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizePerChannel)
-	putTensor(&c, x)
-	putTensor(&c, scales)
-	putTensor(&c, zeroPoints)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, scales)
+	form.PutTensor(&c, zeroPoints)
 	c.Int(axis)
-	c.Code(code(dtype))
-	return result1(&c)
+	c.Code(form.Code(dtype))
+	return form.Result1(&c)
 }
 
 // QuantizePerTensor calls aten::quantize_per_tensor.
@@ -7703,11 +7704,11 @@ func QuantizePerChannel(x, scales, zeroPoints torch.Tensor, axis int, dtype torc
 func QuantizePerTensor(x torch.Tensor, scale float64, zeroPoint int, dtype torch.DType) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizePerTensor)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Float(scale)
 	c.Int(zeroPoint)
-	c.Code(code(dtype))
-	return result1(&c)
+	c.Code(form.Code(dtype))
+	return form.Result1(&c)
 }
 
 // QuantizePerTensorTensorQParams calls aten::quantize_per_tensor.tensor_qparams.
@@ -7716,11 +7717,11 @@ func QuantizePerTensor(x torch.Tensor, scale float64, zeroPoint int, dtype torch
 func QuantizePerTensorTensorQParams(x, scale, zeroPoint torch.Tensor, dtype torch.DType) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizePerTensorTensorQParams)
-	putTensor(&c, x)
-	putTensor(&c, scale)
-	putTensor(&c, zeroPoint)
-	c.Code(code(dtype))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, scale)
+	form.PutTensor(&c, zeroPoint)
+	c.Code(form.Code(dtype))
+	return form.Result1(&c)
 }
 
 // QuantizePerTensorTensors calls aten::quantize_per_tensor.tensors.
@@ -7729,11 +7730,11 @@ func QuantizePerTensorTensorQParams(x, scale, zeroPoint torch.Tensor, dtype torc
 func QuantizePerTensorTensors(tensors []torch.Tensor, scales, zeroPoints torch.Tensor, dtype torch.DType) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizePerTensorTensors)
-	putTensors(&c, tensors)
-	putTensor(&c, scales)
-	putTensor(&c, zeroPoints)
-	c.Code(code(dtype))
-	return resultList(&c)
+	form.PutTensors(&c, tensors)
+	form.PutTensor(&c, scales)
+	form.PutTensor(&c, zeroPoints)
+	c.Code(form.Code(dtype))
+	return form.ResultList(&c)
 }
 
 // QuantizePerTensorDynamic calls aten::quantize_per_tensor_dynamic.
@@ -7742,10 +7743,10 @@ func QuantizePerTensorTensors(tensors []torch.Tensor, scales, zeroPoints torch.T
 func QuantizePerTensorDynamic(x torch.Tensor, dtype torch.DType, reduceRange bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizePerTensorDynamic)
-	putTensor(&c, x)
-	c.Code(code(dtype))
+	form.PutTensor(&c, x)
+	c.Code(form.Code(dtype))
 	c.Bool(reduceRange)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // QuantizedBatchNorm calls aten::quantized_batch_norm.
@@ -7754,15 +7755,15 @@ func QuantizePerTensorDynamic(x torch.Tensor, dtype torch.DType, reduceRange boo
 func QuantizedBatchNorm(input, weight, bias, mean, variance torch.Tensor, eps, outputScale float64, outputZeroPoint int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizedBatchNorm)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, mean)
-	putTensor(&c, variance)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, weight)
+	form.PutTensor(&c, bias)
+	form.PutTensor(&c, mean)
+	form.PutTensor(&c, variance)
 	c.Float(eps)
 	c.Float(outputScale)
 	c.Int(outputZeroPoint)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // QuantizedGRUCell calls aten::quantized_gru_cell.
@@ -7771,21 +7772,21 @@ func QuantizedBatchNorm(input, weight, bias, mean, variance torch.Tensor, eps, o
 func QuantizedGRUCell(input, hx, wIH, wHH, bIH, bHH, packedIH, packedHH, colOffsetsIH, colOffsetsHH torch.Tensor, scaleIH, scaleHH, zeroPointIH, zeroPointHH torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizedGRUCell)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensor(&c, wIH)
-	putTensor(&c, wHH)
-	putTensor(&c, bIH)
-	putTensor(&c, bHH)
-	putTensor(&c, packedIH)
-	putTensor(&c, packedHH)
-	putTensor(&c, colOffsetsIH)
-	putTensor(&c, colOffsetsHH)
-	putScalar(&c, scaleIH)
-	putScalar(&c, scaleHH)
-	putScalar(&c, zeroPointIH)
-	putScalar(&c, zeroPointHH)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, wIH)
+	form.PutTensor(&c, wHH)
+	form.PutTensor(&c, bIH)
+	form.PutTensor(&c, bHH)
+	form.PutTensor(&c, packedIH)
+	form.PutTensor(&c, packedHH)
+	form.PutTensor(&c, colOffsetsIH)
+	form.PutTensor(&c, colOffsetsHH)
+	form.PutScalar(&c, scaleIH)
+	form.PutScalar(&c, scaleHH)
+	form.PutScalar(&c, zeroPointIH)
+	form.PutScalar(&c, zeroPointHH)
+	return form.Result1(&c)
 }
 
 // QuantizedLSTMCell calls aten::quantized_lstm_cell.
@@ -7794,21 +7795,21 @@ func QuantizedGRUCell(input, hx, wIH, wHH, bIH, bHH, packedIH, packedHH, colOffs
 func QuantizedLSTMCell(input torch.Tensor, hx []torch.Tensor, wIH, wHH, bIH, bHH, packedIH, packedHH, colOffsetsIH, colOffsetsHH torch.Tensor, scaleIH, scaleHH, zeroPointIH, zeroPointHH torch.Scalar) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizedLSTMCell)
-	putTensor(&c, input)
-	putTensors(&c, hx)
-	putTensor(&c, wIH)
-	putTensor(&c, wHH)
-	putTensor(&c, bIH)
-	putTensor(&c, bHH)
-	putTensor(&c, packedIH)
-	putTensor(&c, packedHH)
-	putTensor(&c, colOffsetsIH)
-	putTensor(&c, colOffsetsHH)
-	putScalar(&c, scaleIH)
-	putScalar(&c, scaleHH)
-	putScalar(&c, zeroPointIH)
-	putScalar(&c, zeroPointHH)
-	return result2(&c)
+	form.PutTensor(&c, input)
+	form.PutTensors(&c, hx)
+	form.PutTensor(&c, wIH)
+	form.PutTensor(&c, wHH)
+	form.PutTensor(&c, bIH)
+	form.PutTensor(&c, bHH)
+	form.PutTensor(&c, packedIH)
+	form.PutTensor(&c, packedHH)
+	form.PutTensor(&c, colOffsetsIH)
+	form.PutTensor(&c, colOffsetsHH)
+	form.PutScalar(&c, scaleIH)
+	form.PutScalar(&c, scaleHH)
+	form.PutScalar(&c, zeroPointIH)
+	form.PutScalar(&c, zeroPointHH)
+	return form.Result2(&c)
 }
 
 // QuantizedMaxPool1d calls aten::quantized_max_pool1d.
@@ -7816,18 +7817,18 @@ func QuantizedLSTMCell(input torch.Tensor, hx []torch.Tensor, wIH, wHH, bIH, bHH
 //	quantized_max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> Tensor
 func QuantizedMaxPool1d(x torch.Tensor, kernelSize []int, opts ...QuantizedMaxPool1dOptions) torch.Tensor {
 	var o QuantizedMaxPool1dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizedMaxPool1d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0))
-	c.Ints(orInts(o.Dilation, 1))
+	c.Ints(form.OrInts(o.Padding, 0))
+	c.Ints(form.OrInts(o.Dilation, 1))
 	c.Bool(o.CeilMode)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // QuantizedMaxPool2d calls aten::quantized_max_pool2d.
@@ -7835,18 +7836,18 @@ func QuantizedMaxPool1d(x torch.Tensor, kernelSize []int, opts ...QuantizedMaxPo
 //	quantized_max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor
 func QuantizedMaxPool2d(x torch.Tensor, kernelSize []int, opts ...QuantizedMaxPool2dOptions) torch.Tensor {
 	var o QuantizedMaxPool2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizedMaxPool2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1))
 	c.Bool(o.CeilMode)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // QuantizedMaxPool3d calls aten::quantized_max_pool3d.
@@ -7854,18 +7855,18 @@ func QuantizedMaxPool2d(x torch.Tensor, kernelSize []int, opts ...QuantizedMaxPo
 //	quantized_max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor
 func QuantizedMaxPool3d(x torch.Tensor, kernelSize []int, opts ...QuantizedMaxPool3dOptions) torch.Tensor {
 	var o QuantizedMaxPool3dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizedMaxPool3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(kernelSize)
 	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1, 1))
 	c.Bool(o.CeilMode)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // QuantizedRNNReLUCell calls aten::quantized_rnn_relu_cell.
@@ -7874,21 +7875,21 @@ func QuantizedMaxPool3d(x torch.Tensor, kernelSize []int, opts ...QuantizedMaxPo
 func QuantizedRNNReLUCell(input, hx, wIH, wHH, bIH, bHH, packedIH, packedHH, colOffsetsIH, colOffsetsHH torch.Tensor, scaleIH, scaleHH, zeroPointIH, zeroPointHH torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizedRNNReLUCell)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensor(&c, wIH)
-	putTensor(&c, wHH)
-	putTensor(&c, bIH)
-	putTensor(&c, bHH)
-	putTensor(&c, packedIH)
-	putTensor(&c, packedHH)
-	putTensor(&c, colOffsetsIH)
-	putTensor(&c, colOffsetsHH)
-	putScalar(&c, scaleIH)
-	putScalar(&c, scaleHH)
-	putScalar(&c, zeroPointIH)
-	putScalar(&c, zeroPointHH)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, wIH)
+	form.PutTensor(&c, wHH)
+	form.PutTensor(&c, bIH)
+	form.PutTensor(&c, bHH)
+	form.PutTensor(&c, packedIH)
+	form.PutTensor(&c, packedHH)
+	form.PutTensor(&c, colOffsetsIH)
+	form.PutTensor(&c, colOffsetsHH)
+	form.PutScalar(&c, scaleIH)
+	form.PutScalar(&c, scaleHH)
+	form.PutScalar(&c, zeroPointIH)
+	form.PutScalar(&c, zeroPointHH)
+	return form.Result1(&c)
 }
 
 // QuantizedRNNTanhCell calls aten::quantized_rnn_tanh_cell.
@@ -7897,21 +7898,21 @@ func QuantizedRNNReLUCell(input, hx, wIH, wHH, bIH, bHH, packedIH, packedHH, col
 func QuantizedRNNTanhCell(input, hx, wIH, wHH, bIH, bHH, packedIH, packedHH, colOffsetsIH, colOffsetsHH torch.Tensor, scaleIH, scaleHH, zeroPointIH, zeroPointHH torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpQuantizedRNNTanhCell)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensor(&c, wIH)
-	putTensor(&c, wHH)
-	putTensor(&c, bIH)
-	putTensor(&c, bHH)
-	putTensor(&c, packedIH)
-	putTensor(&c, packedHH)
-	putTensor(&c, colOffsetsIH)
-	putTensor(&c, colOffsetsHH)
-	putScalar(&c, scaleIH)
-	putScalar(&c, scaleHH)
-	putScalar(&c, zeroPointIH)
-	putScalar(&c, zeroPointHH)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, wIH)
+	form.PutTensor(&c, wHH)
+	form.PutTensor(&c, bIH)
+	form.PutTensor(&c, bHH)
+	form.PutTensor(&c, packedIH)
+	form.PutTensor(&c, packedHH)
+	form.PutTensor(&c, colOffsetsIH)
+	form.PutTensor(&c, colOffsetsHH)
+	form.PutScalar(&c, scaleIH)
+	form.PutScalar(&c, scaleHH)
+	form.PutScalar(&c, zeroPointIH)
+	form.PutScalar(&c, zeroPointHH)
+	return form.Result1(&c)
 }
 
 // ReflectionPad1d pads the last dimension by its reflection: padding is left, right, each less
@@ -7921,9 +7922,9 @@ func QuantizedRNNTanhCell(input, hx, wIH, wHH, bIH, bHH, packedIH, packedHH, col
 func ReflectionPad1d(x torch.Tensor, padding ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReflectionPad1d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReflectionPad2d pads the last two dimensions by their reflection: padding is left, right, top,
@@ -7933,9 +7934,9 @@ func ReflectionPad1d(x torch.Tensor, padding ...int) torch.Tensor {
 func ReflectionPad2d(x torch.Tensor, padding ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReflectionPad2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReflectionPad3d pads the last three dimensions by their reflection: padding is left, right,
@@ -7945,9 +7946,9 @@ func ReflectionPad2d(x torch.Tensor, padding ...int) torch.Tensor {
 func ReflectionPad3d(x torch.Tensor, padding ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReflectionPad3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReLU6 returns min(max(x, 0), 6).
@@ -7956,8 +7957,8 @@ func ReflectionPad3d(x torch.Tensor, padding ...int) torch.Tensor {
 func ReLU6(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReLU6)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ReLU6InPlace is ReLU6 in place: it overwrites x and returns it.
@@ -7966,8 +7967,8 @@ func ReLU6(x torch.Tensor) torch.Tensor {
 func ReLU6InPlace(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReLU6InPlace)
-	putChanged(&c, x)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.Done(&c)
 	return x
 }
 
@@ -7977,9 +7978,9 @@ func ReLU6InPlace(x torch.Tensor) torch.Tensor {
 func ReplicationPad1d(x torch.Tensor, padding ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReplicationPad1d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReplicationPad2d pads the last two dimensions by their edges: padding is left, right, top,
@@ -7989,9 +7990,9 @@ func ReplicationPad1d(x torch.Tensor, padding ...int) torch.Tensor {
 func ReplicationPad2d(x torch.Tensor, padding ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReplicationPad2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ReplicationPad3d pads the last three dimensions by their edges: padding is left, right, top,
@@ -8001,9 +8002,9 @@ func ReplicationPad2d(x torch.Tensor, padding ...int) torch.Tensor {
 func ReplicationPad3d(x torch.Tensor, padding ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReplicationPad3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ResizeAsSparseInPlace calls aten::resize_as_sparse_. It overwrites x and returns it.
@@ -8012,9 +8013,9 @@ func ReplicationPad3d(x torch.Tensor, padding ...int) torch.Tensor {
 func ResizeAsSparseInPlace(x, theTemplate torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpResizeAsSparseInPlace)
-	putChanged(&c, x)
-	putTensor(&c, theTemplate)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutTensor(&c, theTemplate)
+	form.Done(&c)
 	return x
 }
 
@@ -8024,16 +8025,16 @@ func ResizeAsSparseInPlace(x, theTemplate torch.Tensor) torch.Tensor {
 //	rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor
 func RMSNorm(input torch.Tensor, normalizedShape []int, opts ...RMSNormOptions) torch.Tensor {
 	var o RMSNormOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpRMSNorm)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Ints(normalizedShape)
-	putTensor(&c, o.Weight)
+	form.PutTensor(&c, o.Weight)
 	c.OptFloat(o.Eps)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // RNNReLUPacked runs a recurrent network with torch.Tensor.ReLU over packed sequences: data
@@ -8043,16 +8044,16 @@ func RMSNorm(input torch.Tensor, normalizedShape []int, opts ...RMSNormOptions) 
 func RNNReLUPacked(data, batchSizes, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpRNNReLUData)
-	putTensor(&c, data)
-	putTensor(&c, batchSizes)
-	putTensor(&c, hx)
-	putTensors(&c, params)
+	form.PutTensor(&c, data)
+	form.PutTensor(&c, batchSizes)
+	form.PutTensor(&c, hx)
+	form.PutTensors(&c, params)
 	c.Bool(hasBiases)
 	c.Int(numLayers)
 	c.Float(dropout)
 	c.Bool(train)
 	c.Bool(bidirectional)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // RNNReLU runs a recurrent network with torch.Tensor.ReLU over sequences: input [T, N, in], hx
@@ -8062,16 +8063,16 @@ func RNNReLUPacked(data, batchSizes, hx torch.Tensor, params []torch.Tensor, has
 func RNNReLU(input, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpRNNReLUInput)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensors(&c, params)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, hx)
+	form.PutTensors(&c, params)
 	c.Bool(hasBiases)
 	c.Int(numLayers)
 	c.Float(dropout)
 	c.Bool(train)
 	c.Bool(bidirectional)
 	c.Bool(batchFirst)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // RNNReLUCell is one step of a recurrent network with torch.Tensor.ReLU: input [N, in] and the
@@ -8080,18 +8081,18 @@ func RNNReLU(input, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numL
 //	rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
 func RNNReLUCell(input, hx, wIH, wHH torch.Tensor, opts ...RNNReLUCellOptions) torch.Tensor {
 	var o RNNReLUCellOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpRNNReLUCell)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensor(&c, wIH)
-	putTensor(&c, wHH)
-	putTensor(&c, o.BIH)
-	putTensor(&c, o.BHH)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, wIH)
+	form.PutTensor(&c, wHH)
+	form.PutTensor(&c, o.BIH)
+	form.PutTensor(&c, o.BHH)
+	return form.Result1(&c)
 }
 
 // RNNTanhPacked runs a recurrent network with torch.Tensor.Tanh over packed sequences: data
@@ -8101,16 +8102,16 @@ func RNNReLUCell(input, hx, wIH, wHH torch.Tensor, opts ...RNNReLUCellOptions) t
 func RNNTanhPacked(data, batchSizes, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpRNNTanhData)
-	putTensor(&c, data)
-	putTensor(&c, batchSizes)
-	putTensor(&c, hx)
-	putTensors(&c, params)
+	form.PutTensor(&c, data)
+	form.PutTensor(&c, batchSizes)
+	form.PutTensor(&c, hx)
+	form.PutTensors(&c, params)
 	c.Bool(hasBiases)
 	c.Int(numLayers)
 	c.Float(dropout)
 	c.Bool(train)
 	c.Bool(bidirectional)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // RNNTanh runs a recurrent network with torch.Tensor.Tanh over sequences: input [T, N, in], hx
@@ -8120,16 +8121,16 @@ func RNNTanhPacked(data, batchSizes, hx torch.Tensor, params []torch.Tensor, has
 func RNNTanh(input, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpRNNTanhInput)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensors(&c, params)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, hx)
+	form.PutTensors(&c, params)
 	c.Bool(hasBiases)
 	c.Int(numLayers)
 	c.Float(dropout)
 	c.Bool(train)
 	c.Bool(bidirectional)
 	c.Bool(batchFirst)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // RNNTanhCell is one step of a recurrent network with torch.Tensor.Tanh: input [N, in] and the
@@ -8138,18 +8139,18 @@ func RNNTanh(input, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numL
 //	rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
 func RNNTanhCell(input, hx, wIH, wHH torch.Tensor, opts ...RNNTanhCellOptions) torch.Tensor {
 	var o RNNTanhCellOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpRNNTanhCell)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensor(&c, wIH)
-	putTensor(&c, wHH)
-	putTensor(&c, o.BIH)
-	putTensor(&c, o.BHH)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, hx)
+	form.PutTensor(&c, wIH)
+	form.PutTensor(&c, wHH)
+	form.PutTensor(&c, o.BIH)
+	form.PutTensor(&c, o.BHH)
+	return form.Result1(&c)
 }
 
 // RowIndicesCopy calls aten::row_indices_copy.
@@ -8158,8 +8159,8 @@ func RNNTanhCell(input, hx, wIH, wHH torch.Tensor, opts ...RNNTanhCellOptions) t
 func RowIndicesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpRowIndicesCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // RReLU returns x where it is positive and elsewhere x times a slope: in training a random one
@@ -8168,17 +8169,17 @@ func RowIndicesCopy(x torch.Tensor) torch.Tensor {
 //	rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor
 func RReLU(x torch.Tensor, opts ...RReLUOptions) torch.Tensor {
 	var o RReLUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpRReLU)
-	putTensor(&c, x)
-	putScalar(&c, or(o.Lower, 0.125))
-	putScalar(&c, or(o.Upper, 0.3333333333333333))
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, form.Or(o.Lower, 0.125))
+	form.PutScalar(&c, form.Or(o.Upper, 0.3333333333333333))
 	c.Bool(o.Training)
-	putGenerator(&c, o.Generator)
-	return result1(&c)
+	form.PutGenerator(&c, o.Generator)
+	return form.Result1(&c)
 }
 
 // RReLUInPlace is RReLU in place: it overwrites x and returns it.
@@ -8186,17 +8187,17 @@ func RReLU(x torch.Tensor, opts ...RReLUOptions) torch.Tensor {
 //	rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)
 func RReLUInPlace(x torch.Tensor, opts ...RReLUOptions) torch.Tensor {
 	var o RReLUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpRReLUInPlace)
-	putChanged(&c, x)
-	putScalar(&c, or(o.Lower, 0.125))
-	putScalar(&c, or(o.Upper, 0.3333333333333333))
+	form.PutChanged(&c, x)
+	form.PutScalar(&c, form.Or(o.Lower, 0.125))
+	form.PutScalar(&c, form.Or(o.Upper, 0.3333333333333333))
 	c.Bool(o.Training)
-	putGenerator(&c, o.Generator)
-	done(&c)
+	form.PutGenerator(&c, o.Generator)
+	form.Done(&c)
 	return x
 }
 
@@ -8205,18 +8206,18 @@ func RReLUInPlace(x torch.Tensor, opts ...RReLUOptions) torch.Tensor {
 //	rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor
 func RReLUWithNoise(x, noise torch.Tensor, opts ...RReLUWithNoiseOptions) torch.Tensor {
 	var o RReLUWithNoiseOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpRReLUWithNoise)
-	putTensor(&c, x)
-	putChanged(&c, noise)
-	putScalar(&c, or(o.Lower, 0.125))
-	putScalar(&c, or(o.Upper, 0.3333333333333333))
+	form.PutTensor(&c, x)
+	form.PutChanged(&c, noise)
+	form.PutScalar(&c, form.Or(o.Lower, 0.125))
+	form.PutScalar(&c, form.Or(o.Upper, 0.3333333333333333))
 	c.Bool(o.Training)
-	putGenerator(&c, o.Generator)
-	return result1(&c)
+	form.PutGenerator(&c, o.Generator)
+	return form.Result1(&c)
 }
 
 // RReLUWithNoiseInPlace is RReLUWithNoise in place: it overwrites x and returns it.
@@ -8224,18 +8225,18 @@ func RReLUWithNoise(x, noise torch.Tensor, opts ...RReLUWithNoiseOptions) torch.
 //	rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)
 func RReLUWithNoiseInPlace(x, noise torch.Tensor, opts ...RReLUWithNoiseOptions) torch.Tensor {
 	var o RReLUWithNoiseOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpRReLUWithNoiseInPlace)
-	putChanged(&c, x)
-	putChanged(&c, noise)
-	putScalar(&c, or(o.Lower, 0.125))
-	putScalar(&c, or(o.Upper, 0.3333333333333333))
+	form.PutChanged(&c, x)
+	form.PutChanged(&c, noise)
+	form.PutScalar(&c, form.Or(o.Lower, 0.125))
+	form.PutScalar(&c, form.Or(o.Upper, 0.3333333333333333))
 	c.Bool(o.Training)
-	putGenerator(&c, o.Generator)
-	done(&c)
+	form.PutGenerator(&c, o.Generator)
+	form.Done(&c)
 	return x
 }
 
@@ -8245,20 +8246,20 @@ func RReLUWithNoiseInPlace(x, noise torch.Tensor, opts ...RReLUWithNoiseOptions)
 //	scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
 func ScaledDotProductAttention(query, key, value torch.Tensor, opts ...ScaledDotProductAttentionOptions) torch.Tensor {
 	var o ScaledDotProductAttentionOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpScaledDotProductAttention)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, o.AttnMask)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, o.AttnMask)
 	c.Float(o.DropoutP)
 	c.Bool(o.IsCausal)
 	c.OptFloat(o.Scale)
 	c.Bool(o.EnableGQA)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SelectCopy calls aten::select_copy.int.
@@ -8267,10 +8268,10 @@ func ScaledDotProductAttention(query, key, value torch.Tensor, opts ...ScaledDot
 func SelectCopy(x torch.Tensor, dim, index int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSelectCopyInt)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
 	c.Int(index)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SELU returns 1.0507*x where x is positive and 1.0507*1.6733*(exp(x)-1) elsewhere (to more
@@ -8280,8 +8281,8 @@ func SelectCopy(x torch.Tensor, dim, index int) torch.Tensor {
 func SELU(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSELU)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // SELUInPlace is SELU in place: it overwrites x and returns it.
@@ -8290,8 +8291,8 @@ func SELU(x torch.Tensor) torch.Tensor {
 func SELUInPlace(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSELUInPlace)
-	putChanged(&c, x)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.Done(&c)
 	return x
 }
 
@@ -8301,8 +8302,8 @@ func SELUInPlace(x torch.Tensor) torch.Tensor {
 func SiLU(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSiLU)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // SiLUInPlace is SiLU in place: it overwrites x and returns it.
@@ -8311,8 +8312,8 @@ func SiLU(x torch.Tensor) torch.Tensor {
 func SiLUInPlace(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSiLUInPlace)
-	putChanged(&c, x)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.Done(&c)
 	return x
 }
 
@@ -8321,17 +8322,17 @@ func SiLUInPlace(x torch.Tensor) torch.Tensor {
 //	slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
 func SliceCopy(x torch.Tensor, opts ...SliceCopyOptions) torch.Tensor {
 	var o SliceCopyOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSliceCopyTensor)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(o.Dim)
 	c.OptInt(o.Start)
 	c.OptInt(o.End)
-	c.Int(orInt(o.Step, 1))
-	return result1(&c)
+	c.Int(form.OrInt(o.Step, 1))
+	return form.Result1(&c)
 }
 
 // SliceInverse calls aten::slice_inverse.
@@ -8339,18 +8340,18 @@ func SliceCopy(x torch.Tensor, opts ...SliceCopyOptions) torch.Tensor {
 //	slice_inverse(Tensor(a) self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
 func SliceInverse(x, src torch.Tensor, opts ...SliceInverseOptions) torch.Tensor {
 	var o SliceInverseOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSliceInverse)
-	putTensor(&c, x)
-	putTensor(&c, src)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, src)
 	c.Int(o.Dim)
 	c.OptInt(o.Start)
 	c.OptInt(o.End)
-	c.Int(orInt(o.Step, 1))
-	return result1(&c)
+	c.Int(form.OrInt(o.Step, 1))
+	return form.Result1(&c)
 }
 
 // SlowConv3d calls aten::slow_conv3d.
@@ -8358,18 +8359,18 @@ func SliceInverse(x, src torch.Tensor, opts ...SliceInverseOptions) torch.Tensor
 //	slow_conv3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0) -> Tensor
 func SlowConv3d(x, weight torch.Tensor, kernelSize []int, opts ...SlowConv3dOptions) torch.Tensor {
 	var o SlowConv3dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSlowConv3d)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(kernelSize)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	return result1(&c)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0, 0))
+	return form.Result1(&c)
 }
 
 // SlowConv3dForward calls aten::slow_conv3d_forward.
@@ -8378,13 +8379,13 @@ func SlowConv3d(x, weight torch.Tensor, kernelSize []int, opts ...SlowConv3dOpti
 func SlowConv3dForward(x, weight torch.Tensor, kernelSize []int, bias torch.Tensor, stride, padding []int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSlowConv3dForward)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(kernelSize)
-	putTensor(&c, bias)
+	form.PutTensor(&c, bias)
 	c.Ints(stride)
 	c.Ints(padding)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SlowConvDilated2d calls aten::slow_conv_dilated2d.
@@ -8392,19 +8393,19 @@ func SlowConv3dForward(x, weight torch.Tensor, kernelSize []int, bias torch.Tens
 //	slow_conv_dilated2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1) -> Tensor
 func SlowConvDilated2d(x, weight torch.Tensor, kernelSize []int, opts ...SlowConvDilated2dOptions) torch.Tensor {
 	var o SlowConvDilated2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSlowConvDilated2d)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(kernelSize)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1))
-	return result1(&c)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1))
+	return form.Result1(&c)
 }
 
 // SlowConvDilated3d calls aten::slow_conv_dilated3d.
@@ -8412,19 +8413,19 @@ func SlowConvDilated2d(x, weight torch.Tensor, kernelSize []int, opts ...SlowCon
 //	slow_conv_dilated3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] dilation=1) -> Tensor
 func SlowConvDilated3d(x, weight torch.Tensor, kernelSize []int, opts ...SlowConvDilated3dOptions) torch.Tensor {
 	var o SlowConvDilated3dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSlowConvDilated3d)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(kernelSize)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
-	return result1(&c)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1, 1))
+	return form.Result1(&c)
 }
 
 // SlowConvTranspose2d calls aten::slow_conv_transpose2d.
@@ -8432,20 +8433,20 @@ func SlowConvDilated3d(x, weight torch.Tensor, kernelSize []int, opts ...SlowCon
 //	slow_conv_transpose2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] output_padding=0, SymInt[2] dilation=1) -> Tensor
 func SlowConvTranspose2d(x, weight torch.Tensor, kernelSize []int, opts ...SlowConvTranspose2dOptions) torch.Tensor {
 	var o SlowConvTranspose2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSlowConvTranspose2d)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(kernelSize)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.OutputPadding, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1))
-	return result1(&c)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0))
+	c.Ints(form.OrInts(o.OutputPadding, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1))
+	return form.Result1(&c)
 }
 
 // SlowConvTranspose3d calls aten::slow_conv_transpose3d.
@@ -8453,20 +8454,20 @@ func SlowConvTranspose2d(x, weight torch.Tensor, kernelSize []int, opts ...SlowC
 //	slow_conv_transpose3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] output_padding=0, SymInt[3] dilation=1) -> Tensor
 func SlowConvTranspose3d(x, weight torch.Tensor, kernelSize []int, opts ...SlowConvTranspose3dOptions) torch.Tensor {
 	var o SlowConvTranspose3dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSlowConvTranspose3d)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(kernelSize)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.OutputPadding, 0, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
-	return result1(&c)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0, 0))
+	c.Ints(form.OrInts(o.OutputPadding, 0, 0, 0))
+	c.Ints(form.OrInts(o.Dilation, 1, 1, 1))
+	return form.Result1(&c)
 }
 
 // SmoothL1Loss is the squared difference, divided by 2*Beta, below Beta and the absolute one,
@@ -8475,17 +8476,17 @@ func SlowConvTranspose3d(x, weight torch.Tensor, kernelSize []int, opts ...SlowC
 //	smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 func SmoothL1Loss(x, target torch.Tensor, opts ...SmoothL1LossOptions) torch.Tensor {
 	var o SmoothL1LossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpSmoothL1Loss)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
-	c.Float(orFloat(o.Beta, 1.0))
-	return result1(&c)
+	c.Float(form.OrFloat(o.Beta, 1.0))
+	return form.Result1(&c)
 }
 
 // SoftMarginLoss is log(1 + exp(-target*x)) for a target of 1 or -1.
@@ -8493,16 +8494,16 @@ func SmoothL1Loss(x, target torch.Tensor, opts ...SmoothL1LossOptions) torch.Ten
 //	soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func SoftMarginLoss(x, target torch.Tensor, opts ...SoftMarginLossOptions) torch.Tensor {
 	var o SoftMarginLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpSoftMarginLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, target)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // Softplus returns log(1+exp(Beta*x))/Beta.
@@ -8510,15 +8511,15 @@ func SoftMarginLoss(x, target torch.Tensor, opts ...SoftMarginLossOptions) torch
 //	softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
 func Softplus(x torch.Tensor, opts ...SoftplusOptions) torch.Tensor {
 	var o SoftplusOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSoftplus)
-	putTensor(&c, x)
-	putScalar(&c, or(o.Beta, 1))
-	putScalar(&c, or(o.Threshold, 20))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, form.Or(o.Beta, 1))
+	form.PutScalar(&c, form.Or(o.Threshold, 20))
+	return form.Result1(&c)
 }
 
 // Softshrink returns x - Lambda above Lambda, x + Lambda below -Lambda and 0 between.
@@ -8526,14 +8527,14 @@ func Softplus(x torch.Tensor, opts ...SoftplusOptions) torch.Tensor {
 //	softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 func Softshrink(x torch.Tensor, opts ...SoftshrinkOptions) torch.Tensor {
 	var o SoftshrinkOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSoftshrink)
-	putTensor(&c, x)
-	putScalar(&c, or(o.Lambda, 0.5))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, form.Or(o.Lambda, 0.5))
+	return form.Result1(&c)
 }
 
 // SparseResizeInPlace calls aten::sparse_resize_. It overwrites x and returns it.
@@ -8542,11 +8543,11 @@ func Softshrink(x torch.Tensor, opts ...SoftshrinkOptions) torch.Tensor {
 func SparseResizeInPlace(x torch.Tensor, size []int, sparseDim, denseDim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSparseResizeInPlace)
-	putChanged(&c, x)
+	form.PutChanged(&c, x)
 	c.Ints(size)
 	c.Int(sparseDim)
 	c.Int(denseDim)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -8557,11 +8558,11 @@ func SparseResizeInPlace(x torch.Tensor, size []int, sparseDim, denseDim int) to
 func SparseResizeAndClearInPlace(x torch.Tensor, size []int, sparseDim, denseDim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSparseResizeAndClearInPlace)
-	putChanged(&c, x)
+	form.PutChanged(&c, x)
 	c.Ints(size)
 	c.Int(sparseDim)
 	c.Int(denseDim)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -8569,26 +8570,26 @@ func SparseResizeAndClearInPlace(x torch.Tensor, size []int, sparseDim, denseDim
 //
 //	split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
 func SplitCopy(x torch.Tensor, splitSize int, dim ...int) []torch.Tensor {
-	atMost(len(dim), 1)
+	form.AtMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSplitCopyTensor)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(splitSize)
-	c.Int(intAt(dim, 0, 0))
-	return resultList(&c)
+	c.Int(form.IntAt(dim, 0, 0))
+	return form.ResultList(&c)
 }
 
 // SplitWithSizesCopy calls aten::split_with_sizes_copy. Optional: dim (default 0).
 //
 //	split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
 func SplitWithSizesCopy(x torch.Tensor, splitSizes []int, dim ...int) []torch.Tensor {
-	atMost(len(dim), 1)
+	form.AtMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSplitWithSizesCopy)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(splitSizes)
-	c.Int(intAt(dim, 0, 0))
-	return resultList(&c)
+	c.Int(form.IntAt(dim, 0, 0))
+	return form.ResultList(&c)
 }
 
 // SqueezeCopy calls aten::squeeze_copy.
@@ -8597,8 +8598,8 @@ func SplitWithSizesCopy(x torch.Tensor, splitSizes []int, dim ...int) []torch.Te
 func SqueezeCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSqueezeCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // SqueezeCopyDim calls aten::squeeze_copy.dim.
@@ -8607,9 +8608,9 @@ func SqueezeCopy(x torch.Tensor) torch.Tensor {
 func SqueezeCopyDim(x torch.Tensor, dim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSqueezeCopyDim)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SqueezeCopyDims calls aten::squeeze_copy.dims.
@@ -8618,9 +8619,9 @@ func SqueezeCopyDim(x torch.Tensor, dim int) torch.Tensor {
 func SqueezeCopyDims(x torch.Tensor, dim ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSqueezeCopyDims)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SSPAddMM calls aten::sspaddmm.
@@ -8628,17 +8629,17 @@ func SqueezeCopyDims(x torch.Tensor, dim ...int) torch.Tensor {
 //	sspaddmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 func SSPAddMM(x, mat1, mat2 torch.Tensor, opts ...SSPAddMMOptions) torch.Tensor {
 	var o SSPAddMMOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSSPAddMM)
-	putTensor(&c, x)
-	putTensor(&c, mat1)
-	putTensor(&c, mat2)
-	putScalar(&c, or(o.Beta, 1))
-	putScalar(&c, or(o.Alpha, 1))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, mat1)
+	form.PutTensor(&c, mat2)
+	form.PutScalar(&c, form.Or(o.Beta, 1))
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	return form.Result1(&c)
 }
 
 // StdBiased returns the standard deviation of all elements, with n-1 as the divisor unless
@@ -8647,14 +8648,14 @@ func SSPAddMM(x, mat1, mat2 torch.Tensor, opts ...SSPAddMMOptions) torch.Tensor 
 //	std(Tensor self, bool unbiased=True) -> Tensor
 func StdBiased(x torch.Tensor, opts ...StdBiasedOptions) torch.Tensor {
 	var o StdBiasedOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpStd)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(!o.Biased)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // StdDimBiased returns the standard deviation along the dimensions, with n-1 as the divisor
@@ -8663,16 +8664,16 @@ func StdBiased(x torch.Tensor, opts ...StdBiasedOptions) torch.Tensor {
 //	std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 func StdDimBiased(x torch.Tensor, dim []int, opts ...StdDimBiasedOptions) torch.Tensor {
 	var o StdDimBiasedOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpStdDim)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(dim)
 	c.Bool(!o.Biased)
 	c.Bool(o.KeepDim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // StdMeanBiased returns the standard deviation and the mean of all elements, the deviation with
@@ -8681,14 +8682,14 @@ func StdDimBiased(x torch.Tensor, dim []int, opts ...StdDimBiasedOptions) torch.
 //	std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
 func StdMeanBiased(x torch.Tensor, opts ...StdMeanBiasedOptions) (std, mean torch.Tensor) {
 	var o StdMeanBiasedOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpStdMean)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(!o.Biased)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // StdMeanDimBiased returns the standard deviations and the means along the dimensions, the
@@ -8697,16 +8698,16 @@ func StdMeanBiased(x torch.Tensor, opts ...StdMeanBiasedOptions) (std, mean torc
 //	std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
 func StdMeanDimBiased(x torch.Tensor, dim []int, opts ...StdMeanDimBiasedOptions) (std, mean torch.Tensor) {
 	var o StdMeanDimBiasedOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpStdMeanDim)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(dim)
 	c.Bool(!o.Biased)
 	c.Bool(o.KeepDim)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // TCopy calls aten::t_copy.
@@ -8715,8 +8716,8 @@ func StdMeanDimBiased(x torch.Tensor, dim []int, opts ...StdMeanDimBiasedOptions
 func TCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpTCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // THNNConv2d calls aten::thnn_conv2d.
@@ -8724,18 +8725,18 @@ func TCopy(x torch.Tensor) torch.Tensor {
 //	thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0) -> Tensor
 func THNNConv2d(x, weight torch.Tensor, kernelSize []int, opts ...THNNConv2dOptions) torch.Tensor {
 	var o THNNConv2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpTHNNConv2d)
-	putTensor(&c, x)
-	putTensor(&c, weight)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, weight)
 	c.Ints(kernelSize)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0))
-	return result1(&c)
+	form.PutTensor(&c, o.Bias)
+	c.Ints(form.OrInts(o.Stride, 1, 1))
+	c.Ints(form.OrInts(o.Padding, 0, 0))
+	return form.Result1(&c)
 }
 
 // Threshold returns x where it exceeds threshold and value elsewhere.
@@ -8744,10 +8745,10 @@ func THNNConv2d(x, weight torch.Tensor, kernelSize []int, opts ...THNNConv2dOpti
 func Threshold(x torch.Tensor, threshold, value torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpThreshold)
-	putTensor(&c, x)
-	putScalar(&c, threshold)
-	putScalar(&c, value)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, threshold)
+	form.PutScalar(&c, value)
+	return form.Result1(&c)
 }
 
 // ThresholdInPlace is Threshold in place: it overwrites x and returns it.
@@ -8756,10 +8757,10 @@ func Threshold(x torch.Tensor, threshold, value torch.Scalar) torch.Tensor {
 func ThresholdInPlace(x torch.Tensor, threshold, value torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpThresholdInPlace)
-	putChanged(&c, x)
-	putScalar(&c, threshold)
-	putScalar(&c, value)
-	done(&c)
+	form.PutChanged(&c, x)
+	form.PutScalar(&c, threshold)
+	form.PutScalar(&c, value)
+	form.Done(&c)
 	return x
 }
 
@@ -8768,14 +8769,14 @@ func ThresholdInPlace(x torch.Tensor, threshold, value torch.Scalar) torch.Tenso
 //	to_mkldnn(Tensor self, ScalarType? dtype=None) -> Tensor
 func ToMKLDNN(x torch.Tensor, opts ...ToMKLDNNOptions) torch.Tensor {
 	var o ToMKLDNNOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpToMKLDNN)
-	putTensor(&c, x)
-	c.Code(code(o.DType))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // TransposeCopy calls aten::transpose_copy.int.
@@ -8784,10 +8785,10 @@ func ToMKLDNN(x torch.Tensor, opts ...ToMKLDNNOptions) torch.Tensor {
 func TransposeCopy(x torch.Tensor, dim0, dim1 int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpTransposeCopyInt)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim0)
 	c.Int(dim1)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // TripletMarginLoss is max(0, d(anchor, positive) - d(anchor, negative) + Margin) with the P-norm
@@ -8796,33 +8797,33 @@ func TransposeCopy(x torch.Tensor, dim0, dim1 int) torch.Tensor {
 //	triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor
 func TripletMarginLoss(anchor, positive, negative torch.Tensor, opts ...TripletMarginLossOptions) torch.Tensor {
 	var o TripletMarginLossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpTripletMarginLoss)
-	putTensor(&c, anchor)
-	putTensor(&c, positive)
-	putTensor(&c, negative)
-	c.Float(orFloat(o.Margin, 1.0))
-	c.Float(orFloat(o.P, 2))
-	c.Float(orFloat(o.Eps, 1e-06))
+	form.PutTensor(&c, anchor)
+	form.PutTensor(&c, positive)
+	form.PutTensor(&c, negative)
+	c.Float(form.OrFloat(o.Margin, 1.0))
+	c.Float(form.OrFloat(o.P, 2))
+	c.Float(form.OrFloat(o.Eps, 1e-06))
 	c.Bool(o.Swap)
 	c.Code(how)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UnbindCopy calls aten::unbind_copy.int. Optional: dim (default 0).
 //
 //	unbind_copy.int(Tensor self, int dim=0) -> Tensor[]
 func UnbindCopy(x torch.Tensor, dim ...int) []torch.Tensor {
-	atMost(len(dim), 1)
+	form.AtMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUnbindCopyInt)
-	putTensor(&c, x)
-	c.Int(intAt(dim, 0, 0))
-	return resultList(&c)
+	form.PutTensor(&c, x)
+	c.Int(form.IntAt(dim, 0, 0))
+	return form.ResultList(&c)
 }
 
 // UnflattenDenseTensors cuts a vector into views in the shapes of the tensors: the inverse of
@@ -8832,9 +8833,9 @@ func UnbindCopy(x torch.Tensor, dim ...int) []torch.Tensor {
 func UnflattenDenseTensors(flat torch.Tensor, tensors ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUnflattenDenseTensors)
-	putTensor(&c, flat)
-	putTensors(&c, tensors)
-	return resultList(&c)
+	form.PutTensor(&c, flat)
+	form.PutTensors(&c, tensors)
+	return form.ResultList(&c)
 }
 
 // UnfoldCopy calls aten::unfold_copy.
@@ -8843,50 +8844,50 @@ func UnflattenDenseTensors(flat torch.Tensor, tensors ...torch.Tensor) []torch.T
 func UnfoldCopy(x torch.Tensor, dimension, size, step int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUnfoldCopy)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dimension)
 	c.Int(size)
 	c.Int(step)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UnsafeChunk calls aten::unsafe_chunk. Optional: dim (default 0).
 //
 //	unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]
 func UnsafeChunk(x torch.Tensor, chunks int, dim ...int) []torch.Tensor {
-	atMost(len(dim), 1)
+	form.AtMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUnsafeChunk)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(chunks)
-	c.Int(intAt(dim, 0, 0))
-	return resultList(&c)
+	c.Int(form.IntAt(dim, 0, 0))
+	return form.ResultList(&c)
 }
 
 // UnsafeSplit calls aten::unsafe_split.Tensor. Optional: dim (default 0).
 //
 //	unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
 func UnsafeSplit(x torch.Tensor, splitSize int, dim ...int) []torch.Tensor {
-	atMost(len(dim), 1)
+	form.AtMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUnsafeSplitTensor)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(splitSize)
-	c.Int(intAt(dim, 0, 0))
-	return resultList(&c)
+	c.Int(form.IntAt(dim, 0, 0))
+	return form.ResultList(&c)
 }
 
 // UnsafeSplitWithSizes calls aten::unsafe_split_with_sizes. Optional: dim (default 0).
 //
 //	unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
 func UnsafeSplitWithSizes(x torch.Tensor, splitSizes []int, dim ...int) []torch.Tensor {
-	atMost(len(dim), 1)
+	form.AtMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUnsafeSplitWithSizes)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(splitSizes)
-	c.Int(intAt(dim, 0, 0))
-	return resultList(&c)
+	c.Int(form.IntAt(dim, 0, 0))
+	return form.ResultList(&c)
 }
 
 // UnsqueezeCopy calls aten::unsqueeze_copy.
@@ -8895,9 +8896,9 @@ func UnsafeSplitWithSizes(x torch.Tensor, splitSizes []int, dim ...int) []torch.
 func UnsqueezeCopy(x torch.Tensor, dim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUnsqueezeCopy)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleBicubic2d resizes [N, C, H, W] to outputSize by bicubic interpolation.
@@ -8905,17 +8906,17 @@ func UnsqueezeCopy(x torch.Tensor, dim int) torch.Tensor {
 //	upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleBicubic2d(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBicubic2dOptions) torch.Tensor {
 	var o UpsampleBicubic2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleBicubic2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.Bool(alignCorners)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleBicubic2dVec is UpsampleBicubic2d with a size or factors of scale.
@@ -8924,11 +8925,11 @@ func UpsampleBicubic2d(x torch.Tensor, outputSize []int, alignCorners bool, opts
 func UpsampleBicubic2dVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleBicubic2dVec)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.OptInts(outputSize)
 	c.Bool(alignCorners)
 	c.OptFloats(scaleFactors)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleBilinear2d resizes [N, C, H, W] to outputSize by bilinear interpolation.
@@ -8936,17 +8937,17 @@ func UpsampleBicubic2dVec(input torch.Tensor, outputSize []int, alignCorners boo
 //	upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleBilinear2d(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBilinear2dOptions) torch.Tensor {
 	var o UpsampleBilinear2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleBilinear2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.Bool(alignCorners)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleBilinear2dVec is UpsampleBilinear2d with a size or factors of scale.
@@ -8955,11 +8956,11 @@ func UpsampleBilinear2d(x torch.Tensor, outputSize []int, alignCorners bool, opt
 func UpsampleBilinear2dVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleBilinear2dVec)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.OptInts(outputSize)
 	c.Bool(alignCorners)
 	c.OptFloats(scaleFactors)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleLinear1d resizes [N, C, L] to outputSize by linear interpolation.
@@ -8967,16 +8968,16 @@ func UpsampleBilinear2dVec(input torch.Tensor, outputSize []int, alignCorners bo
 //	upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
 func UpsampleLinear1d(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleLinear1dOptions) torch.Tensor {
 	var o UpsampleLinear1dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleLinear1d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.Bool(alignCorners)
 	c.OptFloat(o.Scales)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleLinear1dVec is UpsampleLinear1d with a size or factors of scale.
@@ -8985,11 +8986,11 @@ func UpsampleLinear1d(x torch.Tensor, outputSize []int, alignCorners bool, opts 
 func UpsampleLinear1dVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleLinear1dVec)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.OptInts(outputSize)
 	c.Bool(alignCorners)
 	c.OptFloats(scaleFactors)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearest1d resizes [N, C, L] to outputSize by repeating elements.
@@ -8997,15 +8998,15 @@ func UpsampleLinear1dVec(input torch.Tensor, outputSize []int, alignCorners bool
 //	upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 func UpsampleNearest1d(x torch.Tensor, outputSize []int, opts ...UpsampleNearest1dOptions) torch.Tensor {
 	var o UpsampleNearest1dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleNearest1d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.OptFloat(o.Scales)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearest1dVec is UpsampleNearest1d with a size or factors of scale.
@@ -9014,10 +9015,10 @@ func UpsampleNearest1d(x torch.Tensor, outputSize []int, opts ...UpsampleNearest
 func UpsampleNearest1dVec(input torch.Tensor, outputSize []int, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleNearest1dVec)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.OptInts(outputSize)
 	c.OptFloats(scaleFactors)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearest2d resizes [N, C, H, W] to outputSize by repeating pixels.
@@ -9025,16 +9026,16 @@ func UpsampleNearest1dVec(input torch.Tensor, outputSize []int, scaleFactors []f
 //	upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleNearest2d(x torch.Tensor, outputSize []int, opts ...UpsampleNearest2dOptions) torch.Tensor {
 	var o UpsampleNearest2dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleNearest2d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearest2dVec is UpsampleNearest2d with a size or factors of scale.
@@ -9043,10 +9044,10 @@ func UpsampleNearest2d(x torch.Tensor, outputSize []int, opts ...UpsampleNearest
 func UpsampleNearest2dVec(input torch.Tensor, outputSize []int, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleNearest2dVec)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.OptInts(outputSize)
 	c.OptFloats(scaleFactors)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearest3d resizes [N, C, D, H, W] to outputSize by repeating elements.
@@ -9054,17 +9055,17 @@ func UpsampleNearest2dVec(input torch.Tensor, outputSize []int, scaleFactors []f
 //	upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleNearest3d(x torch.Tensor, outputSize []int, opts ...UpsampleNearest3dOptions) torch.Tensor {
 	var o UpsampleNearest3dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleNearest3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.OptFloat(o.ScalesD)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleNearest3dVec is UpsampleNearest3d with a size or factors of scale.
@@ -9073,10 +9074,10 @@ func UpsampleNearest3d(x torch.Tensor, outputSize []int, opts ...UpsampleNearest
 func UpsampleNearest3dVec(input torch.Tensor, outputSize []int, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleNearest3dVec)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.OptInts(outputSize)
 	c.OptFloats(scaleFactors)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleTrilinear3d resizes [N, C, D, H, W] to outputSize by trilinear interpolation.
@@ -9084,18 +9085,18 @@ func UpsampleNearest3dVec(input torch.Tensor, outputSize []int, scaleFactors []f
 //	upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleTrilinear3d(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleTrilinear3dOptions) torch.Tensor {
 	var o UpsampleTrilinear3dOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleTrilinear3d)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(outputSize)
 	c.Bool(alignCorners)
 	c.OptFloat(o.ScalesD)
 	c.OptFloat(o.ScalesH)
 	c.OptFloat(o.ScalesW)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // UpsampleTrilinear3dVec is UpsampleTrilinear3d with a size or factors of scale.
@@ -9104,11 +9105,11 @@ func UpsampleTrilinear3d(x torch.Tensor, outputSize []int, alignCorners bool, op
 func UpsampleTrilinear3dVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleTrilinear3dVec)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.OptInts(outputSize)
 	c.Bool(alignCorners)
 	c.OptFloats(scaleFactors)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ValuesCopy calls aten::values_copy.
@@ -9117,8 +9118,8 @@ func UpsampleTrilinear3dVec(input torch.Tensor, outputSize []int, alignCorners b
 func ValuesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpValuesCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // VarBiased returns the variance of all elements, with n-1 as the divisor unless Biased.
@@ -9126,14 +9127,14 @@ func ValuesCopy(x torch.Tensor) torch.Tensor {
 //	var(Tensor self, bool unbiased=True) -> Tensor
 func VarBiased(x torch.Tensor, opts ...VarBiasedOptions) torch.Tensor {
 	var o VarBiasedOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpVar)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(!o.Biased)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // VarDimBiased returns the variance along the dimensions, with n-1 as the divisor unless Biased.
@@ -9141,16 +9142,16 @@ func VarBiased(x torch.Tensor, opts ...VarBiasedOptions) torch.Tensor {
 //	var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 func VarDimBiased(x torch.Tensor, dim []int, opts ...VarDimBiasedOptions) torch.Tensor {
 	var o VarDimBiasedOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpVarDim)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(dim)
 	c.Bool(!o.Biased)
 	c.Bool(o.KeepDim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // VarMeanBiased returns the variance and the mean of all elements, the variance with n-1 as the
@@ -9159,14 +9160,14 @@ func VarDimBiased(x torch.Tensor, dim []int, opts ...VarDimBiasedOptions) torch.
 //	var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
 func VarMeanBiased(x torch.Tensor, opts ...VarMeanBiasedOptions) (variance, mean torch.Tensor) {
 	var o VarMeanBiasedOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpVarMean)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(!o.Biased)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // VarMeanDimBiased returns the variances and the means along the dimensions, the variances with
@@ -9175,16 +9176,16 @@ func VarMeanBiased(x torch.Tensor, opts ...VarMeanBiasedOptions) (variance, mean
 //	var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
 func VarMeanDimBiased(x torch.Tensor, dim []int, opts ...VarMeanDimBiasedOptions) (variance, mean torch.Tensor) {
 	var o VarMeanDimBiasedOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpVarMeanDim)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(dim)
 	c.Bool(!o.Biased)
 	c.Bool(o.KeepDim)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // ViewAsComplexCopy calls aten::view_as_complex_copy.
@@ -9193,8 +9194,8 @@ func VarMeanDimBiased(x torch.Tensor, dim []int, opts ...VarMeanDimBiasedOptions
 func ViewAsComplexCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpViewAsComplexCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ViewAsRealCopy calls aten::view_as_real_copy.
@@ -9203,8 +9204,8 @@ func ViewAsComplexCopy(x torch.Tensor) torch.Tensor {
 func ViewAsRealCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpViewAsRealCopy)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ViewCopy calls aten::view_copy.
@@ -9213,9 +9214,9 @@ func ViewAsRealCopy(x torch.Tensor) torch.Tensor {
 func ViewCopy(x torch.Tensor, size ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpViewCopy)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(size)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ViewCopyDType calls aten::view_copy.dtype.
@@ -9224,7 +9225,7 @@ func ViewCopy(x torch.Tensor, size ...int) torch.Tensor {
 func ViewCopyDType(x torch.Tensor, dtype torch.DType) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpViewCopyDType)
-	putTensor(&c, x)
-	c.Code(code(dtype))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.Code(form.Code(dtype))
+	return form.Result1(&c)
 }

@@ -4,6 +4,7 @@ package aten
 
 import (
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/form"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -14,10 +15,10 @@ import (
 func AMPForeachNonFiniteCheckAndUnscaleInPlace(x []torch.Tensor, foundInf, invScale torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace)
-	putAllChanged(&c, x)
-	putChanged(&c, foundInf)
-	putTensor(&c, invScale)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutChanged(&c, foundInf)
+	form.PutTensor(&c, invScale)
+	form.Done(&c)
 }
 
 // AMPUpdateScaleInPlace calls aten::_amp_update_scale_. It overwrites x and returns it.
@@ -26,13 +27,13 @@ func AMPForeachNonFiniteCheckAndUnscaleInPlace(x []torch.Tensor, foundInf, invSc
 func AMPUpdateScaleInPlace(x, growthTracker, foundInf torch.Tensor, scaleGrowthFactor, scaleBackoffFactor float64, growthInterval int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAMPUpdateScaleInPlace)
-	putChanged(&c, x)
-	putChanged(&c, growthTracker)
-	putTensor(&c, foundInf)
+	form.PutChanged(&c, x)
+	form.PutChanged(&c, growthTracker)
+	form.PutTensor(&c, foundInf)
 	c.Float(scaleGrowthFactor)
 	c.Float(scaleBackoffFactor)
 	c.Int(growthInterval)
-	done(&c)
+	form.Done(&c)
 	return x
 }
 
@@ -42,8 +43,8 @@ func AMPUpdateScaleInPlace(x, growthTracker, foundInf torch.Tensor, scaleGrowthF
 func ForeachAbs(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAbs)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachAbsInPlace is ForeachAbs in place: it overwrites x.
@@ -52,8 +53,8 @@ func ForeachAbs(x ...torch.Tensor) []torch.Tensor {
 func ForeachAbsInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAbsInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachAcos calls aten::_foreach_acos.
@@ -62,8 +63,8 @@ func ForeachAbsInPlace(x ...torch.Tensor) {
 func ForeachAcos(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAcos)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachAcosInPlace is ForeachAcos in place: it overwrites x.
@@ -72,8 +73,8 @@ func ForeachAcos(x ...torch.Tensor) []torch.Tensor {
 func ForeachAcosInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAcosInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachAdd calls aten::_foreach_add.List.
@@ -81,15 +82,15 @@ func ForeachAcosInPlace(x ...torch.Tensor) {
 //	_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]
 func ForeachAdd(x, other []torch.Tensor, opts ...ForeachAddOptions) []torch.Tensor {
 	var o ForeachAddOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddList)
-	putTensors(&c, x)
-	putTensors(&c, other)
-	putScalar(&c, or(o.Alpha, 1))
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, other)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	return form.ResultList(&c)
 }
 
 // ForeachAddScalar calls aten::_foreach_add.Scalar.
@@ -98,9 +99,9 @@ func ForeachAdd(x, other []torch.Tensor, opts ...ForeachAddOptions) []torch.Tens
 func ForeachAddScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddScalar)
-	putTensors(&c, x)
-	putScalar(&c, scalar)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalar(&c, scalar)
+	return form.ResultList(&c)
 }
 
 // ForeachAddScalarList calls aten::_foreach_add.ScalarList.
@@ -109,9 +110,9 @@ func ForeachAddScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor {
 func ForeachAddScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddScalarList)
-	putTensors(&c, x)
-	putScalars(&c, scalars)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalars(&c, scalars)
+	return form.ResultList(&c)
 }
 
 // ForeachAddTensor calls aten::_foreach_add.Tensor.
@@ -119,15 +120,15 @@ func ForeachAddScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tens
 //	_foreach_add.Tensor(Tensor[] self, Tensor other, *, Scalar alpha=1) -> Tensor[]
 func ForeachAddTensor(x []torch.Tensor, other torch.Tensor, opts ...ForeachAddOptions) []torch.Tensor {
 	var o ForeachAddOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddTensor)
-	putTensors(&c, x)
-	putTensor(&c, other)
-	putScalar(&c, or(o.Alpha, 1))
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensor(&c, other)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	return form.ResultList(&c)
 }
 
 // ForeachAddInPlace is ForeachAdd in place: it overwrites x.
@@ -135,15 +136,15 @@ func ForeachAddTensor(x []torch.Tensor, other torch.Tensor, opts ...ForeachAddOp
 //	_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()
 func ForeachAddInPlace(x, other []torch.Tensor, opts ...ForeachAddOptions) {
 	var o ForeachAddOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddInPlaceList)
-	putAllChanged(&c, x)
-	putTensors(&c, other)
-	putScalar(&c, or(o.Alpha, 1))
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, other)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	form.Done(&c)
 }
 
 // ForeachAddScalarInPlace is ForeachAddScalar in place: it overwrites x.
@@ -152,9 +153,9 @@ func ForeachAddInPlace(x, other []torch.Tensor, opts ...ForeachAddOptions) {
 func ForeachAddScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddInPlaceScalar)
-	putAllChanged(&c, x)
-	putScalar(&c, scalar)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalar(&c, scalar)
+	form.Done(&c)
 }
 
 // ForeachAddScalarListInPlace is ForeachAddScalarList in place: it overwrites x.
@@ -163,9 +164,9 @@ func ForeachAddScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachAddScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddInPlaceScalarList)
-	putAllChanged(&c, x)
-	putScalars(&c, scalars)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalars(&c, scalars)
+	form.Done(&c)
 }
 
 // ForeachAddTensorInPlace is ForeachAddTensor in place: it overwrites x.
@@ -173,15 +174,15 @@ func ForeachAddScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 //	_foreach_add_.Tensor(Tensor(a!)[] self, Tensor other, *, Scalar alpha=1) -> ()
 func ForeachAddTensorInPlace(x []torch.Tensor, other torch.Tensor, opts ...ForeachAddOptions) {
 	var o ForeachAddOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddInPlaceTensor)
-	putAllChanged(&c, x)
-	putTensor(&c, other)
-	putScalar(&c, or(o.Alpha, 1))
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensor(&c, other)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	form.Done(&c)
 }
 
 // ForeachAddCDivScalar calls aten::_foreach_addcdiv.Scalar.
@@ -189,16 +190,16 @@ func ForeachAddTensorInPlace(x []torch.Tensor, other torch.Tensor, opts ...Forea
 //	_foreach_addcdiv.Scalar(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> Tensor[]
 func ForeachAddCDivScalar(x, tensor1, tensor2 []torch.Tensor, opts ...ForeachAddCDivScalarOptions) []torch.Tensor {
 	var o ForeachAddCDivScalarOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivScalar)
-	putTensors(&c, x)
-	putTensors(&c, tensor1)
-	putTensors(&c, tensor2)
-	putScalar(&c, or(o.Value, 1))
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, tensor1)
+	form.PutTensors(&c, tensor2)
+	form.PutScalar(&c, form.Or(o.Value, 1))
+	return form.ResultList(&c)
 }
 
 // ForeachAddCDivScalarList calls aten::_foreach_addcdiv.ScalarList.
@@ -207,11 +208,11 @@ func ForeachAddCDivScalar(x, tensor1, tensor2 []torch.Tensor, opts ...ForeachAdd
 func ForeachAddCDivScalarList(x, tensor1, tensor2 []torch.Tensor, scalars []torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivScalarList)
-	putTensors(&c, x)
-	putTensors(&c, tensor1)
-	putTensors(&c, tensor2)
-	putScalars(&c, scalars)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, tensor1)
+	form.PutTensors(&c, tensor2)
+	form.PutScalars(&c, scalars)
+	return form.ResultList(&c)
 }
 
 // ForeachAddCDiv calls aten::_foreach_addcdiv.Tensor.
@@ -220,11 +221,11 @@ func ForeachAddCDivScalarList(x, tensor1, tensor2 []torch.Tensor, scalars []torc
 func ForeachAddCDiv(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivTensor)
-	putTensors(&c, x)
-	putTensors(&c, tensor1)
-	putTensors(&c, tensor2)
-	putTensor(&c, scalars)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, tensor1)
+	form.PutTensors(&c, tensor2)
+	form.PutTensor(&c, scalars)
+	return form.ResultList(&c)
 }
 
 // ForeachAddCDivScalarInPlace is ForeachAddCDivScalar in place: it overwrites x.
@@ -232,16 +233,16 @@ func ForeachAddCDiv(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) []
 //	_foreach_addcdiv_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()
 func ForeachAddCDivScalarInPlace(x, tensor1, tensor2 []torch.Tensor, opts ...ForeachAddCDivScalarOptions) {
 	var o ForeachAddCDivScalarOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivInPlaceScalar)
-	putAllChanged(&c, x)
-	putTensors(&c, tensor1)
-	putTensors(&c, tensor2)
-	putScalar(&c, or(o.Value, 1))
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, tensor1)
+	form.PutTensors(&c, tensor2)
+	form.PutScalar(&c, form.Or(o.Value, 1))
+	form.Done(&c)
 }
 
 // ForeachAddCDivScalarListInPlace is ForeachAddCDivScalarList in place: it overwrites x.
@@ -250,11 +251,11 @@ func ForeachAddCDivScalarInPlace(x, tensor1, tensor2 []torch.Tensor, opts ...For
 func ForeachAddCDivScalarListInPlace(x, tensor1, tensor2 []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivInPlaceScalarList)
-	putAllChanged(&c, x)
-	putTensors(&c, tensor1)
-	putTensors(&c, tensor2)
-	putScalars(&c, scalars)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, tensor1)
+	form.PutTensors(&c, tensor2)
+	form.PutScalars(&c, scalars)
+	form.Done(&c)
 }
 
 // ForeachAddCDivInPlace is ForeachAddCDiv in place: it overwrites x.
@@ -263,11 +264,11 @@ func ForeachAddCDivScalarListInPlace(x, tensor1, tensor2 []torch.Tensor, scalars
 func ForeachAddCDivInPlace(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivInPlaceTensor)
-	putAllChanged(&c, x)
-	putTensors(&c, tensor1)
-	putTensors(&c, tensor2)
-	putTensor(&c, scalars)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, tensor1)
+	form.PutTensors(&c, tensor2)
+	form.PutTensor(&c, scalars)
+	form.Done(&c)
 }
 
 // ForeachAddCMulScalar calls aten::_foreach_addcmul.Scalar.
@@ -275,16 +276,16 @@ func ForeachAddCDivInPlace(x, tensor1, tensor2 []torch.Tensor, scalars torch.Ten
 //	_foreach_addcmul.Scalar(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> Tensor[]
 func ForeachAddCMulScalar(x, tensor1, tensor2 []torch.Tensor, opts ...ForeachAddCMulScalarOptions) []torch.Tensor {
 	var o ForeachAddCMulScalarOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulScalar)
-	putTensors(&c, x)
-	putTensors(&c, tensor1)
-	putTensors(&c, tensor2)
-	putScalar(&c, or(o.Value, 1))
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, tensor1)
+	form.PutTensors(&c, tensor2)
+	form.PutScalar(&c, form.Or(o.Value, 1))
+	return form.ResultList(&c)
 }
 
 // ForeachAddCMulScalarList calls aten::_foreach_addcmul.ScalarList.
@@ -293,11 +294,11 @@ func ForeachAddCMulScalar(x, tensor1, tensor2 []torch.Tensor, opts ...ForeachAdd
 func ForeachAddCMulScalarList(x, tensor1, tensor2 []torch.Tensor, scalars []torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulScalarList)
-	putTensors(&c, x)
-	putTensors(&c, tensor1)
-	putTensors(&c, tensor2)
-	putScalars(&c, scalars)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, tensor1)
+	form.PutTensors(&c, tensor2)
+	form.PutScalars(&c, scalars)
+	return form.ResultList(&c)
 }
 
 // ForeachAddCMul calls aten::_foreach_addcmul.Tensor.
@@ -306,11 +307,11 @@ func ForeachAddCMulScalarList(x, tensor1, tensor2 []torch.Tensor, scalars []torc
 func ForeachAddCMul(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulTensor)
-	putTensors(&c, x)
-	putTensors(&c, tensor1)
-	putTensors(&c, tensor2)
-	putTensor(&c, scalars)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, tensor1)
+	form.PutTensors(&c, tensor2)
+	form.PutTensor(&c, scalars)
+	return form.ResultList(&c)
 }
 
 // ForeachAddCMulScalarInPlace is ForeachAddCMulScalar in place: it overwrites x.
@@ -318,16 +319,16 @@ func ForeachAddCMul(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) []
 //	_foreach_addcmul_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()
 func ForeachAddCMulScalarInPlace(x, tensor1, tensor2 []torch.Tensor, opts ...ForeachAddCMulScalarOptions) {
 	var o ForeachAddCMulScalarOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulInPlaceScalar)
-	putAllChanged(&c, x)
-	putTensors(&c, tensor1)
-	putTensors(&c, tensor2)
-	putScalar(&c, or(o.Value, 1))
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, tensor1)
+	form.PutTensors(&c, tensor2)
+	form.PutScalar(&c, form.Or(o.Value, 1))
+	form.Done(&c)
 }
 
 // ForeachAddCMulScalarListInPlace is ForeachAddCMulScalarList in place: it overwrites x.
@@ -336,11 +337,11 @@ func ForeachAddCMulScalarInPlace(x, tensor1, tensor2 []torch.Tensor, opts ...For
 func ForeachAddCMulScalarListInPlace(x, tensor1, tensor2 []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulInPlaceScalarList)
-	putAllChanged(&c, x)
-	putTensors(&c, tensor1)
-	putTensors(&c, tensor2)
-	putScalars(&c, scalars)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, tensor1)
+	form.PutTensors(&c, tensor2)
+	form.PutScalars(&c, scalars)
+	form.Done(&c)
 }
 
 // ForeachAddCMulInPlace is ForeachAddCMul in place: it overwrites x.
@@ -349,11 +350,11 @@ func ForeachAddCMulScalarListInPlace(x, tensor1, tensor2 []torch.Tensor, scalars
 func ForeachAddCMulInPlace(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulInPlaceTensor)
-	putAllChanged(&c, x)
-	putTensors(&c, tensor1)
-	putTensors(&c, tensor2)
-	putTensor(&c, scalars)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, tensor1)
+	form.PutTensors(&c, tensor2)
+	form.PutTensor(&c, scalars)
+	form.Done(&c)
 }
 
 // ForeachAsin calls aten::_foreach_asin.
@@ -362,8 +363,8 @@ func ForeachAddCMulInPlace(x, tensor1, tensor2 []torch.Tensor, scalars torch.Ten
 func ForeachAsin(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAsin)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachAsinInPlace is ForeachAsin in place: it overwrites x.
@@ -372,8 +373,8 @@ func ForeachAsin(x ...torch.Tensor) []torch.Tensor {
 func ForeachAsinInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAsinInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachAtan calls aten::_foreach_atan.
@@ -382,8 +383,8 @@ func ForeachAsinInPlace(x ...torch.Tensor) {
 func ForeachAtan(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAtan)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachAtanInPlace is ForeachAtan in place: it overwrites x.
@@ -392,8 +393,8 @@ func ForeachAtan(x ...torch.Tensor) []torch.Tensor {
 func ForeachAtanInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAtanInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachCeil calls aten::_foreach_ceil.
@@ -402,8 +403,8 @@ func ForeachAtanInPlace(x ...torch.Tensor) {
 func ForeachCeil(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachCeil)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachCeilInPlace is ForeachCeil in place: it overwrites x.
@@ -412,8 +413,8 @@ func ForeachCeil(x ...torch.Tensor) []torch.Tensor {
 func ForeachCeilInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachCeilInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachClampMax calls aten::_foreach_clamp_max.List.
@@ -422,9 +423,9 @@ func ForeachCeilInPlace(x ...torch.Tensor) {
 func ForeachClampMax(x, other []torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMaxList)
-	putTensors(&c, x)
-	putTensors(&c, other)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, other)
+	return form.ResultList(&c)
 }
 
 // ForeachClampMaxScalar calls aten::_foreach_clamp_max.Scalar.
@@ -433,9 +434,9 @@ func ForeachClampMax(x, other []torch.Tensor) []torch.Tensor {
 func ForeachClampMaxScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMaxScalar)
-	putTensors(&c, x)
-	putScalar(&c, scalar)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalar(&c, scalar)
+	return form.ResultList(&c)
 }
 
 // ForeachClampMaxScalarList calls aten::_foreach_clamp_max.ScalarList.
@@ -444,9 +445,9 @@ func ForeachClampMaxScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor
 func ForeachClampMaxScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMaxScalarList)
-	putTensors(&c, x)
-	putScalars(&c, scalars)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalars(&c, scalars)
+	return form.ResultList(&c)
 }
 
 // ForeachClampMaxInPlace is ForeachClampMax in place: it overwrites x.
@@ -455,9 +456,9 @@ func ForeachClampMaxScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch
 func ForeachClampMaxInPlace(x, other []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMaxInPlaceList)
-	putAllChanged(&c, x)
-	putTensors(&c, other)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, other)
+	form.Done(&c)
 }
 
 // ForeachClampMaxScalarInPlace is ForeachClampMaxScalar in place: it overwrites x.
@@ -466,9 +467,9 @@ func ForeachClampMaxInPlace(x, other []torch.Tensor) {
 func ForeachClampMaxScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMaxInPlaceScalar)
-	putAllChanged(&c, x)
-	putScalar(&c, scalar)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalar(&c, scalar)
+	form.Done(&c)
 }
 
 // ForeachClampMaxScalarListInPlace is ForeachClampMaxScalarList in place: it overwrites x.
@@ -477,9 +478,9 @@ func ForeachClampMaxScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachClampMaxScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMaxInPlaceScalarList)
-	putAllChanged(&c, x)
-	putScalars(&c, scalars)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalars(&c, scalars)
+	form.Done(&c)
 }
 
 // ForeachClampMin calls aten::_foreach_clamp_min.List.
@@ -488,9 +489,9 @@ func ForeachClampMaxScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) 
 func ForeachClampMin(x, other []torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMinList)
-	putTensors(&c, x)
-	putTensors(&c, other)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, other)
+	return form.ResultList(&c)
 }
 
 // ForeachClampMinScalar calls aten::_foreach_clamp_min.Scalar.
@@ -499,9 +500,9 @@ func ForeachClampMin(x, other []torch.Tensor) []torch.Tensor {
 func ForeachClampMinScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMinScalar)
-	putTensors(&c, x)
-	putScalar(&c, scalar)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalar(&c, scalar)
+	return form.ResultList(&c)
 }
 
 // ForeachClampMinScalarList calls aten::_foreach_clamp_min.ScalarList.
@@ -510,9 +511,9 @@ func ForeachClampMinScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor
 func ForeachClampMinScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMinScalarList)
-	putTensors(&c, x)
-	putScalars(&c, scalars)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalars(&c, scalars)
+	return form.ResultList(&c)
 }
 
 // ForeachClampMinInPlace is ForeachClampMin in place: it overwrites x.
@@ -521,9 +522,9 @@ func ForeachClampMinScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch
 func ForeachClampMinInPlace(x, other []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMinInPlaceList)
-	putAllChanged(&c, x)
-	putTensors(&c, other)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, other)
+	form.Done(&c)
 }
 
 // ForeachClampMinScalarInPlace is ForeachClampMinScalar in place: it overwrites x.
@@ -532,9 +533,9 @@ func ForeachClampMinInPlace(x, other []torch.Tensor) {
 func ForeachClampMinScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMinInPlaceScalar)
-	putAllChanged(&c, x)
-	putScalar(&c, scalar)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalar(&c, scalar)
+	form.Done(&c)
 }
 
 // ForeachClampMinScalarListInPlace is ForeachClampMinScalarList in place: it overwrites x.
@@ -543,9 +544,9 @@ func ForeachClampMinScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachClampMinScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMinInPlaceScalarList)
-	putAllChanged(&c, x)
-	putScalars(&c, scalars)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalars(&c, scalars)
+	form.Done(&c)
 }
 
 // ForeachCopy calls aten::_foreach_copy.
@@ -553,15 +554,15 @@ func ForeachClampMinScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) 
 //	_foreach_copy(Tensor[] self, Tensor[] src, bool non_blocking=False) -> Tensor[] self_out
 func ForeachCopy(x, src []torch.Tensor, opts ...ForeachCopyOptions) []torch.Tensor {
 	var o ForeachCopyOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachCopy)
-	putTensors(&c, x)
-	putTensors(&c, src)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, src)
 	c.Bool(o.NonBlocking)
-	return resultList(&c)
+	return form.ResultList(&c)
 }
 
 // ForeachCopyInPlace is ForeachCopy in place: it overwrites x.
@@ -569,15 +570,15 @@ func ForeachCopy(x, src []torch.Tensor, opts ...ForeachCopyOptions) []torch.Tens
 //	_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()
 func ForeachCopyInPlace(x, src []torch.Tensor, opts ...ForeachCopyOptions) {
 	var o ForeachCopyOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachCopyInPlace)
-	putAllChanged(&c, x)
-	putTensors(&c, src)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, src)
 	c.Bool(o.NonBlocking)
-	done(&c)
+	form.Done(&c)
 }
 
 // ForeachCos calls aten::_foreach_cos.
@@ -586,8 +587,8 @@ func ForeachCopyInPlace(x, src []torch.Tensor, opts ...ForeachCopyOptions) {
 func ForeachCos(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachCos)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachCosInPlace is ForeachCos in place: it overwrites x.
@@ -596,8 +597,8 @@ func ForeachCos(x ...torch.Tensor) []torch.Tensor {
 func ForeachCosInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachCosInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachCosh calls aten::_foreach_cosh.
@@ -606,8 +607,8 @@ func ForeachCosInPlace(x ...torch.Tensor) {
 func ForeachCosh(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachCosh)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachCoshInPlace is ForeachCosh in place: it overwrites x.
@@ -616,8 +617,8 @@ func ForeachCosh(x ...torch.Tensor) []torch.Tensor {
 func ForeachCoshInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachCoshInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachDiv calls aten::_foreach_div.List.
@@ -626,9 +627,9 @@ func ForeachCoshInPlace(x ...torch.Tensor) {
 func ForeachDiv(x, other []torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachDivList)
-	putTensors(&c, x)
-	putTensors(&c, other)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, other)
+	return form.ResultList(&c)
 }
 
 // ForeachDivScalar calls aten::_foreach_div.Scalar.
@@ -637,9 +638,9 @@ func ForeachDiv(x, other []torch.Tensor) []torch.Tensor {
 func ForeachDivScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachDivScalar)
-	putTensors(&c, x)
-	putScalar(&c, scalar)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalar(&c, scalar)
+	return form.ResultList(&c)
 }
 
 // ForeachDivScalarList calls aten::_foreach_div.ScalarList.
@@ -648,9 +649,9 @@ func ForeachDivScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor {
 func ForeachDivScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachDivScalarList)
-	putTensors(&c, x)
-	putScalars(&c, scalars)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalars(&c, scalars)
+	return form.ResultList(&c)
 }
 
 // ForeachDivTensor calls aten::_foreach_div.Tensor.
@@ -659,9 +660,9 @@ func ForeachDivScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tens
 func ForeachDivTensor(x []torch.Tensor, other torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachDivTensor)
-	putTensors(&c, x)
-	putTensor(&c, other)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensor(&c, other)
+	return form.ResultList(&c)
 }
 
 // ForeachDivInPlace is ForeachDiv in place: it overwrites x.
@@ -670,9 +671,9 @@ func ForeachDivTensor(x []torch.Tensor, other torch.Tensor) []torch.Tensor {
 func ForeachDivInPlace(x, other []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachDivInPlaceList)
-	putAllChanged(&c, x)
-	putTensors(&c, other)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, other)
+	form.Done(&c)
 }
 
 // ForeachDivScalarInPlace is ForeachDivScalar in place: it overwrites x.
@@ -681,9 +682,9 @@ func ForeachDivInPlace(x, other []torch.Tensor) {
 func ForeachDivScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachDivInPlaceScalar)
-	putAllChanged(&c, x)
-	putScalar(&c, scalar)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalar(&c, scalar)
+	form.Done(&c)
 }
 
 // ForeachDivScalarListInPlace is ForeachDivScalarList in place: it overwrites x.
@@ -692,9 +693,9 @@ func ForeachDivScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachDivScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachDivInPlaceScalarList)
-	putAllChanged(&c, x)
-	putScalars(&c, scalars)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalars(&c, scalars)
+	form.Done(&c)
 }
 
 // ForeachDivTensorInPlace is ForeachDivTensor in place: it overwrites x.
@@ -703,9 +704,9 @@ func ForeachDivScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 func ForeachDivTensorInPlace(x []torch.Tensor, other torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachDivInPlaceTensor)
-	putAllChanged(&c, x)
-	putTensor(&c, other)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensor(&c, other)
+	form.Done(&c)
 }
 
 // ForeachErf calls aten::_foreach_erf.
@@ -714,8 +715,8 @@ func ForeachDivTensorInPlace(x []torch.Tensor, other torch.Tensor) {
 func ForeachErf(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachErf)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachErfInPlace is ForeachErf in place: it overwrites x.
@@ -724,8 +725,8 @@ func ForeachErf(x ...torch.Tensor) []torch.Tensor {
 func ForeachErfInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachErfInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachErfc calls aten::_foreach_erfc.
@@ -734,8 +735,8 @@ func ForeachErfInPlace(x ...torch.Tensor) {
 func ForeachErfc(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachErfc)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachErfcInPlace is ForeachErfc in place: it overwrites x.
@@ -744,8 +745,8 @@ func ForeachErfc(x ...torch.Tensor) []torch.Tensor {
 func ForeachErfcInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachErfcInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachExp calls aten::_foreach_exp.
@@ -754,8 +755,8 @@ func ForeachErfcInPlace(x ...torch.Tensor) {
 func ForeachExp(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachExp)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachExpInPlace is ForeachExp in place: it overwrites x.
@@ -764,8 +765,8 @@ func ForeachExp(x ...torch.Tensor) []torch.Tensor {
 func ForeachExpInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachExpInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachExpm1 calls aten::_foreach_expm1.
@@ -774,8 +775,8 @@ func ForeachExpInPlace(x ...torch.Tensor) {
 func ForeachExpm1(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachExpm1)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachExpm1InPlace is ForeachExpm1 in place: it overwrites x.
@@ -784,8 +785,8 @@ func ForeachExpm1(x ...torch.Tensor) []torch.Tensor {
 func ForeachExpm1InPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachExpm1InPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachFloor calls aten::_foreach_floor.
@@ -794,8 +795,8 @@ func ForeachExpm1InPlace(x ...torch.Tensor) {
 func ForeachFloor(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachFloor)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachFloorInPlace is ForeachFloor in place: it overwrites x.
@@ -804,8 +805,8 @@ func ForeachFloor(x ...torch.Tensor) []torch.Tensor {
 func ForeachFloorInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachFloorInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachFrac calls aten::_foreach_frac.
@@ -814,8 +815,8 @@ func ForeachFloorInPlace(x ...torch.Tensor) {
 func ForeachFrac(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachFrac)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachFracInPlace is ForeachFrac in place: it overwrites x.
@@ -824,8 +825,8 @@ func ForeachFrac(x ...torch.Tensor) []torch.Tensor {
 func ForeachFracInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachFracInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachLerp calls aten::_foreach_lerp.List.
@@ -834,10 +835,10 @@ func ForeachFracInPlace(x ...torch.Tensor) {
 func ForeachLerp(x, tensors1, weights []torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLerpList)
-	putTensors(&c, x)
-	putTensors(&c, tensors1)
-	putTensors(&c, weights)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, tensors1)
+	form.PutTensors(&c, weights)
+	return form.ResultList(&c)
 }
 
 // ForeachLerpScalar calls aten::_foreach_lerp.Scalar.
@@ -846,10 +847,10 @@ func ForeachLerp(x, tensors1, weights []torch.Tensor) []torch.Tensor {
 func ForeachLerpScalar(x, tensors1 []torch.Tensor, weight torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLerpScalar)
-	putTensors(&c, x)
-	putTensors(&c, tensors1)
-	putScalar(&c, weight)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, tensors1)
+	form.PutScalar(&c, weight)
+	return form.ResultList(&c)
 }
 
 // ForeachLerpScalarList calls aten::_foreach_lerp.ScalarList.
@@ -858,10 +859,10 @@ func ForeachLerpScalar(x, tensors1 []torch.Tensor, weight torch.Scalar) []torch.
 func ForeachLerpScalarList(x, tensors1 []torch.Tensor, weight []torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLerpScalarList)
-	putTensors(&c, x)
-	putTensors(&c, tensors1)
-	putScalars(&c, weight)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, tensors1)
+	form.PutScalars(&c, weight)
+	return form.ResultList(&c)
 }
 
 // ForeachLerpInPlace is ForeachLerp in place: it overwrites x.
@@ -870,10 +871,10 @@ func ForeachLerpScalarList(x, tensors1 []torch.Tensor, weight []torch.Scalar) []
 func ForeachLerpInPlace(x, tensors1, weights []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLerpInPlaceList)
-	putAllChanged(&c, x)
-	putTensors(&c, tensors1)
-	putTensors(&c, weights)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, tensors1)
+	form.PutTensors(&c, weights)
+	form.Done(&c)
 }
 
 // ForeachLerpScalarInPlace is ForeachLerpScalar in place: it overwrites x.
@@ -882,10 +883,10 @@ func ForeachLerpInPlace(x, tensors1, weights []torch.Tensor) {
 func ForeachLerpScalarInPlace(x, tensors1 []torch.Tensor, weight torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLerpInPlaceScalar)
-	putAllChanged(&c, x)
-	putTensors(&c, tensors1)
-	putScalar(&c, weight)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, tensors1)
+	form.PutScalar(&c, weight)
+	form.Done(&c)
 }
 
 // ForeachLerpScalarListInPlace is ForeachLerpScalarList in place: it overwrites x.
@@ -894,10 +895,10 @@ func ForeachLerpScalarInPlace(x, tensors1 []torch.Tensor, weight torch.Scalar) {
 func ForeachLerpScalarListInPlace(x, tensors1 []torch.Tensor, weight []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLerpInPlaceScalarList)
-	putAllChanged(&c, x)
-	putTensors(&c, tensors1)
-	putScalars(&c, weight)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, tensors1)
+	form.PutScalars(&c, weight)
+	form.Done(&c)
 }
 
 // ForeachLgamma calls aten::_foreach_lgamma.
@@ -906,8 +907,8 @@ func ForeachLerpScalarListInPlace(x, tensors1 []torch.Tensor, weight []torch.Sca
 func ForeachLgamma(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLgamma)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachLgammaInPlace is ForeachLgamma in place: it overwrites x.
@@ -916,8 +917,8 @@ func ForeachLgamma(x ...torch.Tensor) []torch.Tensor {
 func ForeachLgammaInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLgammaInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachLog calls aten::_foreach_log.
@@ -926,8 +927,8 @@ func ForeachLgammaInPlace(x ...torch.Tensor) {
 func ForeachLog(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLog)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachLog10 calls aten::_foreach_log10.
@@ -936,8 +937,8 @@ func ForeachLog(x ...torch.Tensor) []torch.Tensor {
 func ForeachLog10(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLog10)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachLog10InPlace is ForeachLog10 in place: it overwrites x.
@@ -946,8 +947,8 @@ func ForeachLog10(x ...torch.Tensor) []torch.Tensor {
 func ForeachLog10InPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLog10InPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachLog1p calls aten::_foreach_log1p.
@@ -956,8 +957,8 @@ func ForeachLog10InPlace(x ...torch.Tensor) {
 func ForeachLog1p(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLog1p)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachLog1pInPlace is ForeachLog1p in place: it overwrites x.
@@ -966,8 +967,8 @@ func ForeachLog1p(x ...torch.Tensor) []torch.Tensor {
 func ForeachLog1pInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLog1pInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachLog2 calls aten::_foreach_log2.
@@ -976,8 +977,8 @@ func ForeachLog1pInPlace(x ...torch.Tensor) {
 func ForeachLog2(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLog2)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachLog2InPlace is ForeachLog2 in place: it overwrites x.
@@ -986,8 +987,8 @@ func ForeachLog2(x ...torch.Tensor) []torch.Tensor {
 func ForeachLog2InPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLog2InPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachLogInPlace is ForeachLog in place: it overwrites x.
@@ -996,8 +997,8 @@ func ForeachLog2InPlace(x ...torch.Tensor) {
 func ForeachLogInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLogInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachMax calls aten::_foreach_max.
@@ -1006,8 +1007,8 @@ func ForeachLogInPlace(x ...torch.Tensor) {
 func ForeachMax(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMax)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachMaximum calls aten::_foreach_maximum.List.
@@ -1016,9 +1017,9 @@ func ForeachMax(x ...torch.Tensor) []torch.Tensor {
 func ForeachMaximum(x, other []torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMaximumList)
-	putTensors(&c, x)
-	putTensors(&c, other)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, other)
+	return form.ResultList(&c)
 }
 
 // ForeachMaximumScalar calls aten::_foreach_maximum.Scalar.
@@ -1027,9 +1028,9 @@ func ForeachMaximum(x, other []torch.Tensor) []torch.Tensor {
 func ForeachMaximumScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMaximumScalar)
-	putTensors(&c, x)
-	putScalar(&c, scalar)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalar(&c, scalar)
+	return form.ResultList(&c)
 }
 
 // ForeachMaximumScalarList calls aten::_foreach_maximum.ScalarList.
@@ -1038,9 +1039,9 @@ func ForeachMaximumScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor 
 func ForeachMaximumScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMaximumScalarList)
-	putTensors(&c, x)
-	putScalars(&c, scalars)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalars(&c, scalars)
+	return form.ResultList(&c)
 }
 
 // ForeachMaximumInPlace is ForeachMaximum in place: it overwrites x.
@@ -1049,9 +1050,9 @@ func ForeachMaximumScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.
 func ForeachMaximumInPlace(x, other []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMaximumInPlaceList)
-	putAllChanged(&c, x)
-	putTensors(&c, other)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, other)
+	form.Done(&c)
 }
 
 // ForeachMaximumScalarInPlace is ForeachMaximumScalar in place: it overwrites x.
@@ -1060,9 +1061,9 @@ func ForeachMaximumInPlace(x, other []torch.Tensor) {
 func ForeachMaximumScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMaximumInPlaceScalar)
-	putAllChanged(&c, x)
-	putScalar(&c, scalar)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalar(&c, scalar)
+	form.Done(&c)
 }
 
 // ForeachMaximumScalarListInPlace is ForeachMaximumScalarList in place: it overwrites x.
@@ -1071,9 +1072,9 @@ func ForeachMaximumScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachMaximumScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMaximumInPlaceScalarList)
-	putAllChanged(&c, x)
-	putScalars(&c, scalars)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalars(&c, scalars)
+	form.Done(&c)
 }
 
 // ForeachMinimum calls aten::_foreach_minimum.List.
@@ -1082,9 +1083,9 @@ func ForeachMaximumScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 func ForeachMinimum(x, other []torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMinimumList)
-	putTensors(&c, x)
-	putTensors(&c, other)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, other)
+	return form.ResultList(&c)
 }
 
 // ForeachMinimumScalar calls aten::_foreach_minimum.Scalar.
@@ -1093,9 +1094,9 @@ func ForeachMinimum(x, other []torch.Tensor) []torch.Tensor {
 func ForeachMinimumScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMinimumScalar)
-	putTensors(&c, x)
-	putScalar(&c, scalar)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalar(&c, scalar)
+	return form.ResultList(&c)
 }
 
 // ForeachMinimumScalarList calls aten::_foreach_minimum.ScalarList.
@@ -1104,9 +1105,9 @@ func ForeachMinimumScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor 
 func ForeachMinimumScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMinimumScalarList)
-	putTensors(&c, x)
-	putScalars(&c, scalars)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalars(&c, scalars)
+	return form.ResultList(&c)
 }
 
 // ForeachMinimumInPlace is ForeachMinimum in place: it overwrites x.
@@ -1115,9 +1116,9 @@ func ForeachMinimumScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.
 func ForeachMinimumInPlace(x, other []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMinimumInPlaceList)
-	putAllChanged(&c, x)
-	putTensors(&c, other)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, other)
+	form.Done(&c)
 }
 
 // ForeachMinimumScalarInPlace is ForeachMinimumScalar in place: it overwrites x.
@@ -1126,9 +1127,9 @@ func ForeachMinimumInPlace(x, other []torch.Tensor) {
 func ForeachMinimumScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMinimumInPlaceScalar)
-	putAllChanged(&c, x)
-	putScalar(&c, scalar)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalar(&c, scalar)
+	form.Done(&c)
 }
 
 // ForeachMinimumScalarListInPlace is ForeachMinimumScalarList in place: it overwrites x.
@@ -1137,9 +1138,9 @@ func ForeachMinimumScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachMinimumScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMinimumInPlaceScalarList)
-	putAllChanged(&c, x)
-	putScalars(&c, scalars)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalars(&c, scalars)
+	form.Done(&c)
 }
 
 // ForeachMul calls aten::_foreach_mul.List.
@@ -1148,9 +1149,9 @@ func ForeachMinimumScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 func ForeachMul(x, other []torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMulList)
-	putTensors(&c, x)
-	putTensors(&c, other)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, other)
+	return form.ResultList(&c)
 }
 
 // ForeachMulScalar calls aten::_foreach_mul.Scalar.
@@ -1159,9 +1160,9 @@ func ForeachMul(x, other []torch.Tensor) []torch.Tensor {
 func ForeachMulScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMulScalar)
-	putTensors(&c, x)
-	putScalar(&c, scalar)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalar(&c, scalar)
+	return form.ResultList(&c)
 }
 
 // ForeachMulScalarList calls aten::_foreach_mul.ScalarList.
@@ -1170,9 +1171,9 @@ func ForeachMulScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor {
 func ForeachMulScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMulScalarList)
-	putTensors(&c, x)
-	putScalars(&c, scalars)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalars(&c, scalars)
+	return form.ResultList(&c)
 }
 
 // ForeachMulTensor calls aten::_foreach_mul.Tensor.
@@ -1181,9 +1182,9 @@ func ForeachMulScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tens
 func ForeachMulTensor(x []torch.Tensor, other torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMulTensor)
-	putTensors(&c, x)
-	putTensor(&c, other)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensor(&c, other)
+	return form.ResultList(&c)
 }
 
 // ForeachMulInPlace is ForeachMul in place: it overwrites x.
@@ -1192,9 +1193,9 @@ func ForeachMulTensor(x []torch.Tensor, other torch.Tensor) []torch.Tensor {
 func ForeachMulInPlace(x, other []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMulInPlaceList)
-	putAllChanged(&c, x)
-	putTensors(&c, other)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, other)
+	form.Done(&c)
 }
 
 // ForeachMulScalarInPlace is ForeachMulScalar in place: it overwrites x.
@@ -1203,9 +1204,9 @@ func ForeachMulInPlace(x, other []torch.Tensor) {
 func ForeachMulScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMulInPlaceScalar)
-	putAllChanged(&c, x)
-	putScalar(&c, scalar)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalar(&c, scalar)
+	form.Done(&c)
 }
 
 // ForeachMulScalarListInPlace is ForeachMulScalarList in place: it overwrites x.
@@ -1214,9 +1215,9 @@ func ForeachMulScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachMulScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMulInPlaceScalarList)
-	putAllChanged(&c, x)
-	putScalars(&c, scalars)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalars(&c, scalars)
+	form.Done(&c)
 }
 
 // ForeachMulTensorInPlace is ForeachMulTensor in place: it overwrites x.
@@ -1225,9 +1226,9 @@ func ForeachMulScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 func ForeachMulTensorInPlace(x []torch.Tensor, other torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMulInPlaceTensor)
-	putAllChanged(&c, x)
-	putTensor(&c, other)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensor(&c, other)
+	form.Done(&c)
 }
 
 // ForeachNeg calls aten::_foreach_neg.
@@ -1236,8 +1237,8 @@ func ForeachMulTensorInPlace(x []torch.Tensor, other torch.Tensor) {
 func ForeachNeg(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachNeg)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachNegInPlace is ForeachNeg in place: it overwrites x.
@@ -1246,8 +1247,8 @@ func ForeachNeg(x ...torch.Tensor) []torch.Tensor {
 func ForeachNegInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachNegInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachNorm calls aten::_foreach_norm.Scalar.
@@ -1255,15 +1256,15 @@ func ForeachNegInPlace(x ...torch.Tensor) {
 //	_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]
 func ForeachNorm(x []torch.Tensor, opts ...ForeachNormOptions) []torch.Tensor {
 	var o ForeachNormOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachNormScalar)
-	putTensors(&c, x)
-	putScalar(&c, or(o.Ord, 2))
-	c.Code(code(o.DType))
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalar(&c, form.Or(o.Ord, 2))
+	c.Code(form.Code(o.DType))
+	return form.ResultList(&c)
 }
 
 // ForeachPow calls aten::_foreach_pow.List.
@@ -1272,9 +1273,9 @@ func ForeachNorm(x []torch.Tensor, opts ...ForeachNormOptions) []torch.Tensor {
 func ForeachPow(x, exponent []torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachPowList)
-	putTensors(&c, x)
-	putTensors(&c, exponent)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, exponent)
+	return form.ResultList(&c)
 }
 
 // ForeachPowScalar calls aten::_foreach_pow.Scalar.
@@ -1283,9 +1284,9 @@ func ForeachPow(x, exponent []torch.Tensor) []torch.Tensor {
 func ForeachPowScalar(x []torch.Tensor, exponent torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachPowScalar)
-	putTensors(&c, x)
-	putScalar(&c, exponent)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalar(&c, exponent)
+	return form.ResultList(&c)
 }
 
 // ForeachPowScalarAndTensor calls aten::_foreach_pow.ScalarAndTensor.
@@ -1294,9 +1295,9 @@ func ForeachPowScalar(x []torch.Tensor, exponent torch.Scalar) []torch.Tensor {
 func ForeachPowScalarAndTensor(x torch.Scalar, exponent ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachPowScalarAndTensor)
-	putScalar(&c, x)
-	putTensors(&c, exponent)
-	return resultList(&c)
+	form.PutScalar(&c, x)
+	form.PutTensors(&c, exponent)
+	return form.ResultList(&c)
 }
 
 // ForeachPowScalarList calls aten::_foreach_pow.ScalarList.
@@ -1305,9 +1306,9 @@ func ForeachPowScalarAndTensor(x torch.Scalar, exponent ...torch.Tensor) []torch
 func ForeachPowScalarList(x []torch.Tensor, exponent []torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachPowScalarList)
-	putTensors(&c, x)
-	putScalars(&c, exponent)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalars(&c, exponent)
+	return form.ResultList(&c)
 }
 
 // ForeachPowInPlace is ForeachPow in place: it overwrites x.
@@ -1316,9 +1317,9 @@ func ForeachPowScalarList(x []torch.Tensor, exponent []torch.Scalar) []torch.Ten
 func ForeachPowInPlace(x, exponent []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachPowInPlaceList)
-	putAllChanged(&c, x)
-	putTensors(&c, exponent)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, exponent)
+	form.Done(&c)
 }
 
 // ForeachPowScalarInPlace is ForeachPowScalar in place: it overwrites x.
@@ -1327,9 +1328,9 @@ func ForeachPowInPlace(x, exponent []torch.Tensor) {
 func ForeachPowScalarInPlace(x []torch.Tensor, exponent torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachPowInPlaceScalar)
-	putAllChanged(&c, x)
-	putScalar(&c, exponent)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalar(&c, exponent)
+	form.Done(&c)
 }
 
 // ForeachPowScalarListInPlace is ForeachPowScalarList in place: it overwrites x.
@@ -1338,9 +1339,9 @@ func ForeachPowScalarInPlace(x []torch.Tensor, exponent torch.Scalar) {
 func ForeachPowScalarListInPlace(x []torch.Tensor, exponent []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachPowInPlaceScalarList)
-	putAllChanged(&c, x)
-	putScalars(&c, exponent)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalars(&c, exponent)
+	form.Done(&c)
 }
 
 // ForeachPowsum calls aten::_foreach_powsum.Scalar.
@@ -1348,15 +1349,15 @@ func ForeachPowScalarListInPlace(x []torch.Tensor, exponent []torch.Scalar) {
 //	_foreach_powsum.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]
 func ForeachPowsum(x []torch.Tensor, opts ...ForeachPowsumOptions) []torch.Tensor {
 	var o ForeachPowsumOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachPowsumScalar)
-	putTensors(&c, x)
-	putScalar(&c, or(o.Ord, 2))
-	c.Code(code(o.DType))
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalar(&c, form.Or(o.Ord, 2))
+	c.Code(form.Code(o.DType))
+	return form.ResultList(&c)
 }
 
 // ForeachReciprocal calls aten::_foreach_reciprocal.
@@ -1365,8 +1366,8 @@ func ForeachPowsum(x []torch.Tensor, opts ...ForeachPowsumOptions) []torch.Tenso
 func ForeachReciprocal(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachReciprocal)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachReciprocalInPlace is ForeachReciprocal in place: it overwrites x.
@@ -1375,8 +1376,8 @@ func ForeachReciprocal(x ...torch.Tensor) []torch.Tensor {
 func ForeachReciprocalInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachReciprocalInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachRound calls aten::_foreach_round.
@@ -1385,8 +1386,8 @@ func ForeachReciprocalInPlace(x ...torch.Tensor) {
 func ForeachRound(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachRound)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachRoundInPlace is ForeachRound in place: it overwrites x.
@@ -1395,8 +1396,8 @@ func ForeachRound(x ...torch.Tensor) []torch.Tensor {
 func ForeachRoundInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachRoundInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachRsqrt calls aten::_foreach_rsqrt.
@@ -1405,8 +1406,8 @@ func ForeachRoundInPlace(x ...torch.Tensor) {
 func ForeachRsqrt(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachRsqrt)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachRsqrtInPlace is ForeachRsqrt in place: it overwrites x.
@@ -1415,8 +1416,8 @@ func ForeachRsqrt(x ...torch.Tensor) []torch.Tensor {
 func ForeachRsqrtInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachRsqrtInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachSigmoid calls aten::_foreach_sigmoid.
@@ -1425,8 +1426,8 @@ func ForeachRsqrtInPlace(x ...torch.Tensor) {
 func ForeachSigmoid(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSigmoid)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachSigmoidInPlace is ForeachSigmoid in place: it overwrites x.
@@ -1435,8 +1436,8 @@ func ForeachSigmoid(x ...torch.Tensor) []torch.Tensor {
 func ForeachSigmoidInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSigmoidInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachSign calls aten::_foreach_sign.
@@ -1445,8 +1446,8 @@ func ForeachSigmoidInPlace(x ...torch.Tensor) {
 func ForeachSign(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSign)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachSignInPlace is ForeachSign in place: it overwrites x.
@@ -1455,8 +1456,8 @@ func ForeachSign(x ...torch.Tensor) []torch.Tensor {
 func ForeachSignInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSignInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachSin calls aten::_foreach_sin.
@@ -1465,8 +1466,8 @@ func ForeachSignInPlace(x ...torch.Tensor) {
 func ForeachSin(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSin)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachSinInPlace is ForeachSin in place: it overwrites x.
@@ -1475,8 +1476,8 @@ func ForeachSin(x ...torch.Tensor) []torch.Tensor {
 func ForeachSinInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSinInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachSinh calls aten::_foreach_sinh.
@@ -1485,8 +1486,8 @@ func ForeachSinInPlace(x ...torch.Tensor) {
 func ForeachSinh(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSinh)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachSinhInPlace is ForeachSinh in place: it overwrites x.
@@ -1495,8 +1496,8 @@ func ForeachSinh(x ...torch.Tensor) []torch.Tensor {
 func ForeachSinhInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSinhInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachSqrt calls aten::_foreach_sqrt.
@@ -1505,8 +1506,8 @@ func ForeachSinhInPlace(x ...torch.Tensor) {
 func ForeachSqrt(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSqrt)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachSqrtInPlace is ForeachSqrt in place: it overwrites x.
@@ -1515,8 +1516,8 @@ func ForeachSqrt(x ...torch.Tensor) []torch.Tensor {
 func ForeachSqrtInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSqrtInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachSub calls aten::_foreach_sub.List.
@@ -1524,15 +1525,15 @@ func ForeachSqrtInPlace(x ...torch.Tensor) {
 //	_foreach_sub.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]
 func ForeachSub(x, other []torch.Tensor, opts ...ForeachSubOptions) []torch.Tensor {
 	var o ForeachSubOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSubList)
-	putTensors(&c, x)
-	putTensors(&c, other)
-	putScalar(&c, or(o.Alpha, 1))
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutTensors(&c, other)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	return form.ResultList(&c)
 }
 
 // ForeachSubScalar calls aten::_foreach_sub.Scalar.
@@ -1541,9 +1542,9 @@ func ForeachSub(x, other []torch.Tensor, opts ...ForeachSubOptions) []torch.Tens
 func ForeachSubScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSubScalar)
-	putTensors(&c, x)
-	putScalar(&c, scalar)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalar(&c, scalar)
+	return form.ResultList(&c)
 }
 
 // ForeachSubScalarList calls aten::_foreach_sub.ScalarList.
@@ -1552,9 +1553,9 @@ func ForeachSubScalar(x []torch.Tensor, scalar torch.Scalar) []torch.Tensor {
 func ForeachSubScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSubScalarList)
-	putTensors(&c, x)
-	putScalars(&c, scalars)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	form.PutScalars(&c, scalars)
+	return form.ResultList(&c)
 }
 
 // ForeachSubInPlace is ForeachSub in place: it overwrites x.
@@ -1562,15 +1563,15 @@ func ForeachSubScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tens
 //	_foreach_sub_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()
 func ForeachSubInPlace(x, other []torch.Tensor, opts ...ForeachSubOptions) {
 	var o ForeachSubOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSubInPlaceList)
-	putAllChanged(&c, x)
-	putTensors(&c, other)
-	putScalar(&c, or(o.Alpha, 1))
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutTensors(&c, other)
+	form.PutScalar(&c, form.Or(o.Alpha, 1))
+	form.Done(&c)
 }
 
 // ForeachSubScalarInPlace is ForeachSubScalar in place: it overwrites x.
@@ -1579,9 +1580,9 @@ func ForeachSubInPlace(x, other []torch.Tensor, opts ...ForeachSubOptions) {
 func ForeachSubScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSubInPlaceScalar)
-	putAllChanged(&c, x)
-	putScalar(&c, scalar)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalar(&c, scalar)
+	form.Done(&c)
 }
 
 // ForeachSubScalarListInPlace is ForeachSubScalarList in place: it overwrites x.
@@ -1590,9 +1591,9 @@ func ForeachSubScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachSubScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSubInPlaceScalarList)
-	putAllChanged(&c, x)
-	putScalars(&c, scalars)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.PutScalars(&c, scalars)
+	form.Done(&c)
 }
 
 // ForeachTan calls aten::_foreach_tan.
@@ -1601,8 +1602,8 @@ func ForeachSubScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 func ForeachTan(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachTan)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachTanInPlace is ForeachTan in place: it overwrites x.
@@ -1611,8 +1612,8 @@ func ForeachTan(x ...torch.Tensor) []torch.Tensor {
 func ForeachTanInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachTanInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachTanh calls aten::_foreach_tanh.
@@ -1621,8 +1622,8 @@ func ForeachTanInPlace(x ...torch.Tensor) {
 func ForeachTanh(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachTanh)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachTanhInPlace is ForeachTanh in place: it overwrites x.
@@ -1631,8 +1632,8 @@ func ForeachTanh(x ...torch.Tensor) []torch.Tensor {
 func ForeachTanhInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachTanhInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachTrunc calls aten::_foreach_trunc.
@@ -1641,8 +1642,8 @@ func ForeachTanhInPlace(x ...torch.Tensor) {
 func ForeachTrunc(x ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachTrunc)
-	putTensors(&c, x)
-	return resultList(&c)
+	form.PutTensors(&c, x)
+	return form.ResultList(&c)
 }
 
 // ForeachTruncInPlace is ForeachTrunc in place: it overwrites x.
@@ -1651,8 +1652,8 @@ func ForeachTrunc(x ...torch.Tensor) []torch.Tensor {
 func ForeachTruncInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachTruncInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // ForeachZeroInPlace calls aten::_foreach_zero_. It overwrites x.
@@ -1661,8 +1662,8 @@ func ForeachTruncInPlace(x ...torch.Tensor) {
 func ForeachZeroInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachZeroInPlace)
-	putAllChanged(&c, x)
-	done(&c)
+	form.PutAllChanged(&c, x)
+	form.Done(&c)
 }
 
 // FusedAdagradInPlace calls aten::_fused_adagrad_. It overwrites x.
@@ -1670,23 +1671,23 @@ func ForeachZeroInPlace(x ...torch.Tensor) {
 //	_fused_adagrad_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, Tensor(d!)[] state_steps, *, float lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedAdagradInPlace(x, grads, stateSums, stateSteps []torch.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, opts ...FusedAdagradOptions) {
 	var o FusedAdagradOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedAdagradInPlace)
-	putAllChanged(&c, x)
-	putAllChanged(&c, grads)
-	putAllChanged(&c, stateSums)
-	putAllChanged(&c, stateSteps)
+	form.PutAllChanged(&c, x)
+	form.PutAllChanged(&c, grads)
+	form.PutAllChanged(&c, stateSums)
+	form.PutAllChanged(&c, stateSteps)
 	c.Float(lr)
 	c.Float(lrDecay)
 	c.Float(weightDecay)
 	c.Float(eps)
 	c.Bool(maximize)
-	putTensor(&c, o.GradScale)
-	putTensor(&c, o.FoundInf)
-	done(&c)
+	form.PutTensor(&c, o.GradScale)
+	form.PutTensor(&c, o.FoundInf)
+	form.Done(&c)
 }
 
 // FusedAdagradTensorLRInPlace calls aten::_fused_adagrad_.tensor_lr. It overwrites x.
@@ -1694,23 +1695,23 @@ func FusedAdagradInPlace(x, grads, stateSums, stateSteps []torch.Tensor, lr, lrD
 //	_fused_adagrad_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, Tensor[] state_steps, *, Tensor lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedAdagradTensorLRInPlace(x, grads, stateSums, stateSteps []torch.Tensor, lr torch.Tensor, lrDecay, weightDecay, eps float64, maximize bool, opts ...FusedAdagradOptions) {
 	var o FusedAdagradOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedAdagradInPlaceTensorLR)
-	putAllChanged(&c, x)
-	putAllChanged(&c, grads)
-	putAllChanged(&c, stateSums)
-	putTensors(&c, stateSteps)
-	putTensor(&c, lr)
+	form.PutAllChanged(&c, x)
+	form.PutAllChanged(&c, grads)
+	form.PutAllChanged(&c, stateSums)
+	form.PutTensors(&c, stateSteps)
+	form.PutTensor(&c, lr)
 	c.Float(lrDecay)
 	c.Float(weightDecay)
 	c.Float(eps)
 	c.Bool(maximize)
-	putTensor(&c, o.GradScale)
-	putTensor(&c, o.FoundInf)
-	done(&c)
+	form.PutTensor(&c, o.GradScale)
+	form.PutTensor(&c, o.FoundInf)
+	form.Done(&c)
 }
 
 // FusedAdamInPlace calls aten::_fused_adam_. It overwrites x.
@@ -1718,17 +1719,17 @@ func FusedAdagradTensorLRInPlace(x, grads, stateSums, stateSteps []torch.Tensor,
 //	_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedAdamInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []torch.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, opts ...FusedAdamOptions) {
 	var o FusedAdamOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedAdamInPlace)
-	putAllChanged(&c, x)
-	putAllChanged(&c, grads)
-	putAllChanged(&c, expAvgs)
-	putAllChanged(&c, expAvgSqs)
-	putAllChanged(&c, maxExpAvgSqs)
-	putTensors(&c, stateSteps)
+	form.PutAllChanged(&c, x)
+	form.PutAllChanged(&c, grads)
+	form.PutAllChanged(&c, expAvgs)
+	form.PutAllChanged(&c, expAvgSqs)
+	form.PutAllChanged(&c, maxExpAvgSqs)
+	form.PutTensors(&c, stateSteps)
 	c.Float(lr)
 	c.Float(beta1)
 	c.Float(beta2)
@@ -1736,9 +1737,9 @@ func FusedAdamInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []t
 	c.Float(eps)
 	c.Bool(amsgrad)
 	c.Bool(maximize)
-	putTensor(&c, o.GradScale)
-	putTensor(&c, o.FoundInf)
-	done(&c)
+	form.PutTensor(&c, o.GradScale)
+	form.PutTensor(&c, o.FoundInf)
+	form.Done(&c)
 }
 
 // FusedAdamTensorLRInPlace calls aten::_fused_adam_.tensor_lr. It overwrites x.
@@ -1746,27 +1747,27 @@ func FusedAdamInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []t
 //	_fused_adam_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedAdamTensorLRInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []torch.Tensor, lr torch.Tensor, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, opts ...FusedAdamOptions) {
 	var o FusedAdamOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedAdamInPlaceTensorLR)
-	putAllChanged(&c, x)
-	putAllChanged(&c, grads)
-	putAllChanged(&c, expAvgs)
-	putAllChanged(&c, expAvgSqs)
-	putAllChanged(&c, maxExpAvgSqs)
-	putTensors(&c, stateSteps)
-	putTensor(&c, lr)
+	form.PutAllChanged(&c, x)
+	form.PutAllChanged(&c, grads)
+	form.PutAllChanged(&c, expAvgs)
+	form.PutAllChanged(&c, expAvgSqs)
+	form.PutAllChanged(&c, maxExpAvgSqs)
+	form.PutTensors(&c, stateSteps)
+	form.PutTensor(&c, lr)
 	c.Float(beta1)
 	c.Float(beta2)
 	c.Float(weightDecay)
 	c.Float(eps)
 	c.Bool(amsgrad)
 	c.Bool(maximize)
-	putTensor(&c, o.GradScale)
-	putTensor(&c, o.FoundInf)
-	done(&c)
+	form.PutTensor(&c, o.GradScale)
+	form.PutTensor(&c, o.FoundInf)
+	form.Done(&c)
 }
 
 // FusedAdamWInPlace calls aten::_fused_adamw_. It overwrites x.
@@ -1774,17 +1775,17 @@ func FusedAdamTensorLRInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateS
 //	_fused_adamw_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedAdamWInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []torch.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, opts ...FusedAdamWOptions) {
 	var o FusedAdamWOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedAdamWInPlace)
-	putAllChanged(&c, x)
-	putAllChanged(&c, grads)
-	putAllChanged(&c, expAvgs)
-	putAllChanged(&c, expAvgSqs)
-	putAllChanged(&c, maxExpAvgSqs)
-	putTensors(&c, stateSteps)
+	form.PutAllChanged(&c, x)
+	form.PutAllChanged(&c, grads)
+	form.PutAllChanged(&c, expAvgs)
+	form.PutAllChanged(&c, expAvgSqs)
+	form.PutAllChanged(&c, maxExpAvgSqs)
+	form.PutTensors(&c, stateSteps)
 	c.Float(lr)
 	c.Float(beta1)
 	c.Float(beta2)
@@ -1792,9 +1793,9 @@ func FusedAdamWInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []
 	c.Float(eps)
 	c.Bool(amsgrad)
 	c.Bool(maximize)
-	putTensor(&c, o.GradScale)
-	putTensor(&c, o.FoundInf)
-	done(&c)
+	form.PutTensor(&c, o.GradScale)
+	form.PutTensor(&c, o.FoundInf)
+	form.Done(&c)
 }
 
 // FusedAdamWTensorLRInPlace calls aten::_fused_adamw_.tensor_lr. It overwrites x.
@@ -1802,27 +1803,27 @@ func FusedAdamWInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []
 //	_fused_adamw_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedAdamWTensorLRInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []torch.Tensor, lr torch.Tensor, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, opts ...FusedAdamWOptions) {
 	var o FusedAdamWOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedAdamWInPlaceTensorLR)
-	putAllChanged(&c, x)
-	putAllChanged(&c, grads)
-	putAllChanged(&c, expAvgs)
-	putAllChanged(&c, expAvgSqs)
-	putAllChanged(&c, maxExpAvgSqs)
-	putTensors(&c, stateSteps)
-	putTensor(&c, lr)
+	form.PutAllChanged(&c, x)
+	form.PutAllChanged(&c, grads)
+	form.PutAllChanged(&c, expAvgs)
+	form.PutAllChanged(&c, expAvgSqs)
+	form.PutAllChanged(&c, maxExpAvgSqs)
+	form.PutTensors(&c, stateSteps)
+	form.PutTensor(&c, lr)
 	c.Float(beta1)
 	c.Float(beta2)
 	c.Float(weightDecay)
 	c.Float(eps)
 	c.Bool(amsgrad)
 	c.Bool(maximize)
-	putTensor(&c, o.GradScale)
-	putTensor(&c, o.FoundInf)
-	done(&c)
+	form.PutTensor(&c, o.GradScale)
+	form.PutTensor(&c, o.FoundInf)
+	form.Done(&c)
 }
 
 // FusedDropout calls aten::_fused_dropout.
@@ -1830,15 +1831,15 @@ func FusedAdamWTensorLRInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, state
 //	_fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
 func FusedDropout(x torch.Tensor, p float64, opts ...FusedDropoutOptions) (torch.Tensor, torch.Tensor) {
 	var o FusedDropoutOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedDropout)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Float(p)
-	putGenerator(&c, o.Generator)
-	return result2(&c)
+	form.PutGenerator(&c, o.Generator)
+	return form.Result2(&c)
 }
 
 // FusedMovingAvgObsFQHelper calls aten::_fused_moving_avg_obs_fq_helper.
@@ -1846,25 +1847,25 @@ func FusedDropout(x torch.Tensor, p float64, opts ...FusedDropoutOptions) (torch
 //	_fused_moving_avg_obs_fq_helper(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask)
 func FusedMovingAvgObsFQHelper(x, observerOn, fakeQuantOn, runningMin, runningMax, scale, zeroPoint torch.Tensor, averagingConst float64, quantMin, quantMax, chAxis int, opts ...FusedMovingAvgObsFQHelperOptions) (output, mask torch.Tensor) {
 	var o FusedMovingAvgObsFQHelperOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedMovingAvgObsFQHelper)
-	putTensor(&c, x)
-	putTensor(&c, observerOn)
-	putTensor(&c, fakeQuantOn)
-	putChanged(&c, runningMin)
-	putChanged(&c, runningMax)
-	putChanged(&c, scale)
-	putChanged(&c, zeroPoint)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, observerOn)
+	form.PutTensor(&c, fakeQuantOn)
+	form.PutChanged(&c, runningMin)
+	form.PutChanged(&c, runningMax)
+	form.PutChanged(&c, scale)
+	form.PutChanged(&c, zeroPoint)
 	c.Float(averagingConst)
 	c.Int(quantMin)
 	c.Int(quantMax)
 	c.Int(chAxis)
 	c.Bool(o.PerRowFakeQuant)
 	c.Bool(o.SymmetricQuant)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // FusedRMSNorm calls aten::_fused_rms_norm.
@@ -1873,11 +1874,11 @@ func FusedMovingAvgObsFQHelper(x, observerOn, fakeQuantOn, runningMin, runningMa
 func FusedRMSNorm(input torch.Tensor, normalizedShape []int, weight torch.Tensor, eps *float64) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedRMSNorm)
-	putTensor(&c, input)
+	form.PutTensor(&c, input)
 	c.Ints(normalizedShape)
-	putTensor(&c, weight)
+	form.PutTensor(&c, weight)
 	c.OptFloat(eps)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // FusedRMSNormBackward calls aten::_fused_rms_norm_backward.
@@ -1886,13 +1887,13 @@ func FusedRMSNorm(input torch.Tensor, normalizedShape []int, weight torch.Tensor
 func FusedRMSNormBackward(gradOut, input torch.Tensor, normalizedShape []int, rstd, weight torch.Tensor, outputMask []bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedRMSNormBackward)
-	putTensor(&c, gradOut)
-	putTensor(&c, input)
+	form.PutTensor(&c, gradOut)
+	form.PutTensor(&c, input)
 	c.Ints(normalizedShape)
-	putTensor(&c, rstd)
-	putTensor(&c, weight)
+	form.PutTensor(&c, rstd)
+	form.PutTensor(&c, weight)
 	c.Bools(outputMask)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // FusedSDPChoice calls aten::_fused_sdp_choice.
@@ -1900,20 +1901,20 @@ func FusedRMSNormBackward(gradOut, input torch.Tensor, normalizedShape []int, rs
 //	_fused_sdp_choice(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> int
 func FusedSDPChoice(query, key, value torch.Tensor, opts ...FusedSDPChoiceOptions) int {
 	var o FusedSDPChoiceOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedSDPChoice)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, o.AttnMask)
+	form.PutTensor(&c, query)
+	form.PutTensor(&c, key)
+	form.PutTensor(&c, value)
+	form.PutTensor(&c, o.AttnMask)
 	c.Float(o.DropoutP)
 	c.Bool(o.IsCausal)
 	c.OptFloat(o.Scale)
 	c.Bool(o.EnableGQA)
-	return resultInt(&c)
+	return form.ResultInt(&c)
 }
 
 // FusedSGDInPlace calls aten::_fused_sgd_. It overwrites x.
@@ -1921,14 +1922,14 @@ func FusedSDPChoice(query, key, value torch.Tensor, opts ...FusedSDPChoiceOption
 //	_fused_sgd_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, float lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedSGDInPlace(x, grads, momentumBufferList []torch.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, opts ...FusedSGDOptions) {
 	var o FusedSGDOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedSGDInPlace)
-	putAllChanged(&c, x)
-	putAllChanged(&c, grads)
-	putAllChanged(&c, momentumBufferList)
+	form.PutAllChanged(&c, x)
+	form.PutAllChanged(&c, grads)
+	form.PutAllChanged(&c, momentumBufferList)
 	c.Float(weightDecay)
 	c.Float(momentum)
 	c.Float(lr)
@@ -1936,9 +1937,9 @@ func FusedSGDInPlace(x, grads, momentumBufferList []torch.Tensor, weightDecay, m
 	c.Bool(nesterov)
 	c.Bool(maximize)
 	c.Bool(isFirstStep)
-	putTensor(&c, o.GradScale)
-	putTensor(&c, o.FoundInf)
-	done(&c)
+	form.PutTensor(&c, o.GradScale)
+	form.PutTensor(&c, o.FoundInf)
+	form.Done(&c)
 }
 
 // FusedSGDTensorLRInPlace calls aten::_fused_sgd_.tensor_lr. It overwrites x.
@@ -1946,22 +1947,22 @@ func FusedSGDInPlace(x, grads, momentumBufferList []torch.Tensor, weightDecay, m
 //	_fused_sgd_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, Tensor lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedSGDTensorLRInPlace(x, grads, momentumBufferList []torch.Tensor, weightDecay, momentum float64, lr torch.Tensor, dampening float64, nesterov, maximize, isFirstStep bool, opts ...FusedSGDOptions) {
 	var o FusedSGDOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedSGDInPlaceTensorLR)
-	putAllChanged(&c, x)
-	putAllChanged(&c, grads)
-	putAllChanged(&c, momentumBufferList)
+	form.PutAllChanged(&c, x)
+	form.PutAllChanged(&c, grads)
+	form.PutAllChanged(&c, momentumBufferList)
 	c.Float(weightDecay)
 	c.Float(momentum)
-	putTensor(&c, lr)
+	form.PutTensor(&c, lr)
 	c.Float(dampening)
 	c.Bool(nesterov)
 	c.Bool(maximize)
 	c.Bool(isFirstStep)
-	putTensor(&c, o.GradScale)
-	putTensor(&c, o.FoundInf)
-	done(&c)
+	form.PutTensor(&c, o.GradScale)
+	form.PutTensor(&c, o.FoundInf)
+	form.Done(&c)
 }

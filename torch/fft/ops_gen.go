@@ -4,6 +4,7 @@ package fft
 
 import (
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/form"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -12,16 +13,16 @@ import (
 //	fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 func FFT(x torch.Tensor, opts ...FFTOptions) torch.Tensor {
 	var o FFTOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTFFT)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInt(o.N)
-	c.Int(orInt(o.Dim, -1))
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	c.Int(form.OrInt(o.Dim, -1))
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // FFT2 returns the Fourier transform in two dimensions.
@@ -29,16 +30,16 @@ func FFT(x torch.Tensor, opts ...FFTOptions) torch.Tensor {
 //	fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor
 func FFT2(x torch.Tensor, opts ...FFT2Options) torch.Tensor {
 	var o FFT2Options
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTFFT2)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(o.S)
-	c.Ints(orInts(o.Dim, -2, -1))
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	c.Ints(form.OrInts(o.Dim, -2, -1))
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // FFTFreq returns the frequencies of the n elements of an FFT for samples d apart.
@@ -46,15 +47,15 @@ func FFT2(x torch.Tensor, opts ...FFT2Options) torch.Tensor {
 //	fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func FFTFreq(n int, d float64, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTFFTFreq)
 	c.Int(n)
 	c.Float(d)
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // FFTN returns the Fourier transform in all dimensions, or in Dim.
@@ -62,16 +63,16 @@ func FFTFreq(n int, d float64, opts ...torch.TensorOptions) torch.Tensor {
 //	fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor
 func FFTN(x torch.Tensor, opts ...FFTNOptions) torch.Tensor {
 	var o FFTNOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTFFTN)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(o.S)
 	c.OptInts(o.Dim)
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // FFTShift moves the zero frequency to the middle. Optional: dim.
@@ -80,9 +81,9 @@ func FFTN(x torch.Tensor, opts ...FFTNOptions) torch.Tensor {
 func FFTShift(x torch.Tensor, dim ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFFTFFTShift)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // HFFT returns the Fourier transform of a signal with Hermitian symmetry, given by its first
@@ -91,16 +92,16 @@ func FFTShift(x torch.Tensor, dim ...int) torch.Tensor {
 //	fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 func HFFT(x torch.Tensor, opts ...HFFTOptions) torch.Tensor {
 	var o HFFTOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTHFFT)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInt(o.N)
-	c.Int(orInt(o.Dim, -1))
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	c.Int(form.OrInt(o.Dim, -1))
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // HFFT2 returns the Fourier transform, in two dimensions, of a signal with Hermitian symmetry,
@@ -109,16 +110,16 @@ func HFFT(x torch.Tensor, opts ...HFFTOptions) torch.Tensor {
 //	fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor
 func HFFT2(x torch.Tensor, opts ...HFFT2Options) torch.Tensor {
 	var o HFFT2Options
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTHFFT2)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(o.S)
-	c.Ints(orInts(o.Dim, -2, -1))
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	c.Ints(form.OrInts(o.Dim, -2, -1))
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // HFFTN returns the Fourier transform, in all dimensions or in Dim, of a signal with Hermitian
@@ -127,16 +128,16 @@ func HFFT2(x torch.Tensor, opts ...HFFT2Options) torch.Tensor {
 //	fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor
 func HFFTN(x torch.Tensor, opts ...HFFTNOptions) torch.Tensor {
 	var o HFFTNOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTHFFTN)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(o.S)
 	c.OptInts(o.Dim)
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // IFFT returns the inverse of FFT.
@@ -144,16 +145,16 @@ func HFFTN(x torch.Tensor, opts ...HFFTNOptions) torch.Tensor {
 //	fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 func IFFT(x torch.Tensor, opts ...IFFTOptions) torch.Tensor {
 	var o IFFTOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTIFFT)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInt(o.N)
-	c.Int(orInt(o.Dim, -1))
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	c.Int(form.OrInt(o.Dim, -1))
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // IFFT2 returns the inverse of FFT2.
@@ -161,16 +162,16 @@ func IFFT(x torch.Tensor, opts ...IFFTOptions) torch.Tensor {
 //	fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor
 func IFFT2(x torch.Tensor, opts ...IFFT2Options) torch.Tensor {
 	var o IFFT2Options
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTIFFT2)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(o.S)
-	c.Ints(orInts(o.Dim, -2, -1))
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	c.Ints(form.OrInts(o.Dim, -2, -1))
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // IFFTN returns the inverse of FFTN.
@@ -178,16 +179,16 @@ func IFFT2(x torch.Tensor, opts ...IFFT2Options) torch.Tensor {
 //	fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor
 func IFFTN(x torch.Tensor, opts ...IFFTNOptions) torch.Tensor {
 	var o IFFTNOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTIFFTN)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(o.S)
 	c.OptInts(o.Dim)
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // IFFTShift moves the middle back to the front: the inverse of FFTShift. Optional: dim.
@@ -196,9 +197,9 @@ func IFFTN(x torch.Tensor, opts ...IFFTNOptions) torch.Tensor {
 func IFFTShift(x torch.Tensor, dim ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFFTIFFTShift)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(dim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // IHFFT returns the inverse of HFFT: the half of the inverse transform of a real signal that is
@@ -207,16 +208,16 @@ func IFFTShift(x torch.Tensor, dim ...int) torch.Tensor {
 //	fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 func IHFFT(x torch.Tensor, opts ...IHFFTOptions) torch.Tensor {
 	var o IHFFTOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTIHFFT)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInt(o.N)
-	c.Int(orInt(o.Dim, -1))
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	c.Int(form.OrInt(o.Dim, -1))
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // IHFFT2 returns the inverse of HFFT2.
@@ -224,16 +225,16 @@ func IHFFT(x torch.Tensor, opts ...IHFFTOptions) torch.Tensor {
 //	fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor
 func IHFFT2(x torch.Tensor, opts ...IHFFT2Options) torch.Tensor {
 	var o IHFFT2Options
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTIHFFT2)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(o.S)
-	c.Ints(orInts(o.Dim, -2, -1))
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	c.Ints(form.OrInts(o.Dim, -2, -1))
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // IHFFTN returns the inverse of HFFTN.
@@ -241,16 +242,16 @@ func IHFFT2(x torch.Tensor, opts ...IHFFT2Options) torch.Tensor {
 //	fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor
 func IHFFTN(x torch.Tensor, opts ...IHFFTNOptions) torch.Tensor {
 	var o IHFFTNOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTIHFFTN)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(o.S)
 	c.OptInts(o.Dim)
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // IRFFT returns the inverse of RFFT, a real signal of N elements.
@@ -258,16 +259,16 @@ func IHFFTN(x torch.Tensor, opts ...IHFFTNOptions) torch.Tensor {
 //	fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 func IRFFT(x torch.Tensor, opts ...IRFFTOptions) torch.Tensor {
 	var o IRFFTOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTIRFFT)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInt(o.N)
-	c.Int(orInt(o.Dim, -1))
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	c.Int(form.OrInt(o.Dim, -1))
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // IRFFT2 returns the inverse of RFFT2, a real signal.
@@ -275,16 +276,16 @@ func IRFFT(x torch.Tensor, opts ...IRFFTOptions) torch.Tensor {
 //	fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor
 func IRFFT2(x torch.Tensor, opts ...IRFFT2Options) torch.Tensor {
 	var o IRFFT2Options
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTIRFFT2)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(o.S)
-	c.Ints(orInts(o.Dim, -2, -1))
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	c.Ints(form.OrInts(o.Dim, -2, -1))
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // IRFFTN returns the inverse of RFFTN, a real signal.
@@ -292,16 +293,16 @@ func IRFFT2(x torch.Tensor, opts ...IRFFT2Options) torch.Tensor {
 //	fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor
 func IRFFTN(x torch.Tensor, opts ...IRFFTNOptions) torch.Tensor {
 	var o IRFFTNOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTIRFFTN)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(o.S)
 	c.OptInts(o.Dim)
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // RFFT returns the half of the Fourier transform of a real signal that is not redundant.
@@ -309,16 +310,16 @@ func IRFFTN(x torch.Tensor, opts ...IRFFTNOptions) torch.Tensor {
 //	fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 func RFFT(x torch.Tensor, opts ...RFFTOptions) torch.Tensor {
 	var o RFFTOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTRFFT)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInt(o.N)
-	c.Int(orInt(o.Dim, -1))
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	c.Int(form.OrInt(o.Dim, -1))
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // RFFT2 returns the half, in the last dimension, of the Fourier transform of a real signal in two
@@ -327,16 +328,16 @@ func RFFT(x torch.Tensor, opts ...RFFTOptions) torch.Tensor {
 //	fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor
 func RFFT2(x torch.Tensor, opts ...RFFT2Options) torch.Tensor {
 	var o RFFT2Options
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTRFFT2)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(o.S)
-	c.Ints(orInts(o.Dim, -2, -1))
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	c.Ints(form.OrInts(o.Dim, -2, -1))
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }
 
 // RFFTFreq returns the frequencies of the n/2+1 elements of RFFT for n samples d apart.
@@ -344,15 +345,15 @@ func RFFT2(x torch.Tensor, opts ...RFFT2Options) torch.Tensor {
 //	fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func RFFTFreq(n int, d float64, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTRFFTFreq)
 	c.Int(n)
 	c.Float(d)
-	putOptions(&c, &o, -1)
-	return finish(o, result1(&c))
+	form.PutOptions(&c, &o, -1)
+	return form.Finish(o, form.Result1(&c))
 }
 
 // RFFTN returns the half, in the last dimension, of the Fourier transform of a real signal in all
@@ -361,14 +362,14 @@ func RFFTFreq(n int, d float64, opts ...torch.TensorOptions) torch.Tensor {
 //	fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor
 func RFFTN(x torch.Tensor, opts ...RFFTNOptions) torch.Tensor {
 	var o RFFTNOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFFTRFFTN)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInts(o.S)
 	c.OptInts(o.Dim)
-	putOptStr(&c, o.Norm)
-	return result1(&c)
+	form.PutOptStr(&c, o.Norm)
+	return form.Result1(&c)
 }

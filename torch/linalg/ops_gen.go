@@ -4,6 +4,7 @@ package linalg
 
 import (
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/form"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -12,14 +13,14 @@ import (
 //	linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor
 func Cholesky(x torch.Tensor, opts ...CholeskyOptions) torch.Tensor {
 	var o CholeskyOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgCholesky)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.Upper)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // CholeskyEx is Cholesky that does not fail: info is 0 for each matrix that is positive-definite,
@@ -28,15 +29,15 @@ func Cholesky(x torch.Tensor, opts ...CholeskyOptions) torch.Tensor {
 //	linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
 func CholeskyEx(x torch.Tensor, opts ...CholeskyExOptions) (l, info torch.Tensor) {
 	var o CholeskyExOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgCholeskyEx)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.Upper)
 	c.Bool(o.CheckErrors)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // Cond returns the condition number of matrices in the P-norm: nil is the 2-norm, the largest
@@ -45,14 +46,14 @@ func CholeskyEx(x torch.Tensor, opts ...CholeskyExOptions) (l, info torch.Tensor
 //	linalg_cond(Tensor self, Scalar? p=None) -> Tensor
 func Cond(x torch.Tensor, opts ...CondOptions) torch.Tensor {
 	var o CondOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgCond)
-	putTensor(&c, x)
-	putOptScalar(&c, o.P)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutOptScalar(&c, o.P)
+	return form.Result1(&c)
 }
 
 // CondStr returns the condition number of square matrices in the norm "fro" or "nuc".
@@ -61,9 +62,9 @@ func Cond(x torch.Tensor, opts ...CondOptions) torch.Tensor {
 func CondStr(x torch.Tensor, p string) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgCondPStr)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Str(p)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // Cross returns the cross product of vectors of 3 along Dim; the shapes are broadcast.
@@ -71,15 +72,15 @@ func CondStr(x torch.Tensor, p string) torch.Tensor {
 //	linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
 func Cross(x, other torch.Tensor, opts ...CrossOptions) torch.Tensor {
 	var o CrossOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgCross)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	c.Int(orInt(o.Dim, -1))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	c.Int(form.OrInt(o.Dim, -1))
+	return form.Result1(&c)
 }
 
 // Det returns the determinant of square matrices.
@@ -88,8 +89,8 @@ func Cross(x, other torch.Tensor, opts ...CrossOptions) torch.Tensor {
 func Det(a torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgDet)
-	putTensor(&c, a)
-	return result1(&c)
+	form.PutTensor(&c, a)
+	return form.Result1(&c)
 }
 
 // Diagonal returns the diagonals of matrices, as a view with them as the last dimension.
@@ -97,16 +98,16 @@ func Det(a torch.Tensor) torch.Tensor {
 //	linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)
 func Diagonal(a torch.Tensor, opts ...DiagonalOptions) torch.Tensor {
 	var o DiagonalOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgDiagonal)
-	putTensor(&c, a)
+	form.PutTensor(&c, a)
 	c.Int(o.Offset)
-	c.Int(orInt(o.Dim1, -2))
-	c.Int(orInt(o.Dim2, -1))
-	return result1(&c)
+	c.Int(form.OrInt(o.Dim1, -2))
+	c.Int(form.OrInt(o.Dim2, -1))
+	return form.Result1(&c)
 }
 
 // Eig returns the eigenvalues and the eigenvectors of square matrices, complex in general.
@@ -115,8 +116,8 @@ func Diagonal(a torch.Tensor, opts ...DiagonalOptions) torch.Tensor {
 func Eig(x torch.Tensor) (eigenvalues, eigenvectors torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgEig)
-	putTensor(&c, x)
-	return result2(&c)
+	form.PutTensor(&c, x)
+	return form.Result2(&c)
 }
 
 // Eigh returns the eigenvalues, ascending, and the eigenvectors of symmetric or Hermitian
@@ -125,14 +126,14 @@ func Eig(x torch.Tensor) (eigenvalues, eigenvectors torch.Tensor) {
 //	linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
 func Eigh(x torch.Tensor, opts ...EighOptions) (eigenvalues, eigenvectors torch.Tensor) {
 	var o EighOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgEigh)
-	putTensor(&c, x)
-	c.Str(orStr(o.UPLO, "L"))
-	return result2(&c)
+	form.PutTensor(&c, x)
+	c.Str(form.OrStr(o.UPLO, "L"))
+	return form.Result2(&c)
 }
 
 // Eigvals returns the eigenvalues of square matrices, complex and in no order.
@@ -141,8 +142,8 @@ func Eigh(x torch.Tensor, opts ...EighOptions) (eigenvalues, eigenvectors torch.
 func Eigvals(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgEigvals)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Eigvalsh returns the eigenvalues, ascending, of symmetric or Hermitian matrices, of which the
@@ -151,14 +152,14 @@ func Eigvals(x torch.Tensor) torch.Tensor {
 //	linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
 func Eigvalsh(x torch.Tensor, opts ...EigvalshOptions) torch.Tensor {
 	var o EigvalshOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgEigvalsh)
-	putTensor(&c, x)
-	c.Str(orStr(o.UPLO, "L"))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.Str(form.OrStr(o.UPLO, "L"))
+	return form.Result1(&c)
 }
 
 // HouseholderProduct returns the first columns of the product of the reflectors that lie in the
@@ -168,9 +169,9 @@ func Eigvalsh(x torch.Tensor, opts ...EigvalshOptions) torch.Tensor {
 func HouseholderProduct(input, tau torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgHouseholderProduct)
-	putTensor(&c, input)
-	putTensor(&c, tau)
-	return result1(&c)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, tau)
+	return form.Result1(&c)
 }
 
 // Inv returns the inverse of square matrices; it panics if one is singular.
@@ -179,8 +180,8 @@ func HouseholderProduct(input, tau torch.Tensor) torch.Tensor {
 func Inv(a torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgInv)
-	putTensor(&c, a)
-	return result1(&c)
+	form.PutTensor(&c, a)
+	return form.Result1(&c)
 }
 
 // InvEx is Inv that does not fail: info is 0 for each matrix that has an inverse.
@@ -188,14 +189,14 @@ func Inv(a torch.Tensor) torch.Tensor {
 //	linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
 func InvEx(a torch.Tensor, opts ...InvExOptions) (inverse, info torch.Tensor) {
 	var o InvExOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgInvEx)
-	putTensor(&c, a)
+	form.PutTensor(&c, a)
 	c.Bool(o.CheckErrors)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // LDLFactor factors symmetric or Hermitian matrices into L·D·Lᵀ in LAPACK's compact form,
@@ -204,14 +205,14 @@ func InvEx(a torch.Tensor, opts ...InvExOptions) (inverse, info torch.Tensor) {
 //	linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)
 func LDLFactor(x torch.Tensor, opts ...LDLFactorOptions) (ld, pivots torch.Tensor) {
 	var o LDLFactorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgLDLFactor)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.Hermitian)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // LDLFactorEx is LDLFactor that does not fail: info is 0 for each matrix that could be factored.
@@ -219,15 +220,15 @@ func LDLFactor(x torch.Tensor, opts ...LDLFactorOptions) (ld, pivots torch.Tenso
 //	linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)
 func LDLFactorEx(x torch.Tensor, opts ...LDLFactorExOptions) (ld, pivots, info torch.Tensor) {
 	var o LDLFactorExOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgLDLFactorEx)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Bool(o.Hermitian)
 	c.Bool(o.CheckErrors)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // LDLSolve returns y with A·y = b, from the factors of A that LDLFactor returns.
@@ -235,16 +236,16 @@ func LDLFactorEx(x torch.Tensor, opts ...LDLFactorExOptions) (ld, pivots, info t
 //	linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor
 func LDLSolve(ld, pivots, b torch.Tensor, opts ...LDLSolveOptions) torch.Tensor {
 	var o LDLSolveOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgLDLSolve)
-	putTensor(&c, ld)
-	putTensor(&c, pivots)
-	putTensor(&c, b)
+	form.PutTensor(&c, ld)
+	form.PutTensor(&c, pivots)
+	form.PutTensor(&c, b)
 	c.Bool(o.Hermitian)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // Lstsq returns the least-squares solution of a·y = b, with the residuals, the rank and the
@@ -253,16 +254,16 @@ func LDLSolve(ld, pivots, b torch.Tensor, opts ...LDLSolveOptions) torch.Tensor 
 //	linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)
 func Lstsq(x, b torch.Tensor, opts ...LstsqOptions) (solution, residuals, rank, singularValues torch.Tensor) {
 	var o LstsqOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgLstsq)
-	putTensor(&c, x)
-	putTensor(&c, b)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, b)
 	c.OptFloat(o.RCond)
-	putOptStr(&c, o.Driver)
-	return result4(&c)
+	form.PutOptStr(&c, o.Driver)
+	return form.Result4(&c)
 }
 
 // LU factors matrices into a permutation p, a lower triangular l with ones on its diagonal and an
@@ -271,14 +272,14 @@ func Lstsq(x, b torch.Tensor, opts ...LstsqOptions) (solution, residuals, rank, 
 //	linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
 func LU(a torch.Tensor, opts ...LUOptions) (p, l, u torch.Tensor) {
 	var o LUOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgLU)
-	putTensor(&c, a)
+	form.PutTensor(&c, a)
 	c.Bool(!o.NoPivot)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // LUFactor factors matrices into L and U, stored in one matrix, and the exchanges of rows, which
@@ -287,14 +288,14 @@ func LU(a torch.Tensor, opts ...LUOptions) (p, l, u torch.Tensor) {
 //	linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)
 func LUFactor(a torch.Tensor, opts ...LUFactorOptions) (lu, pivots torch.Tensor) {
 	var o LUFactorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgLUFactor)
-	putTensor(&c, a)
+	form.PutTensor(&c, a)
 	c.Bool(!o.NoPivot)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // LUFactorEx is LUFactor that does not fail: info is 0 for each matrix that is not singular.
@@ -302,15 +303,15 @@ func LUFactor(a torch.Tensor, opts ...LUFactorOptions) (lu, pivots torch.Tensor)
 //	linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
 func LUFactorEx(a torch.Tensor, opts ...LUFactorExOptions) (lu, pivots, info torch.Tensor) {
 	var o LUFactorExOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgLUFactorEx)
-	putTensor(&c, a)
+	form.PutTensor(&c, a)
 	c.Bool(!o.NoPivot)
 	c.Bool(o.CheckErrors)
-	return result3(&c)
+	return form.Result3(&c)
 }
 
 // LUSolve returns y with A·y = b, from the factors of A that LUFactor returns.
@@ -318,17 +319,17 @@ func LUFactorEx(a torch.Tensor, opts ...LUFactorExOptions) (lu, pivots, info tor
 //	linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
 func LUSolve(lu, pivots, b torch.Tensor, opts ...LUSolveOptions) torch.Tensor {
 	var o LUSolveOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgLUSolve)
-	putTensor(&c, lu)
-	putTensor(&c, pivots)
-	putTensor(&c, b)
+	form.PutTensor(&c, lu)
+	form.PutTensor(&c, pivots)
+	form.PutTensor(&c, b)
 	c.Bool(!o.Right)
 	c.Bool(o.Adjoint)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MatMul is torch.Tensor.MatMul.
@@ -337,9 +338,9 @@ func LUSolve(lu, pivots, b torch.Tensor, opts ...LUSolveOptions) torch.Tensor {
 func MatMul(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatMul)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // MatrixExp returns the exponential of square matrices, I + A + A²/2! + ….
@@ -348,8 +349,8 @@ func MatMul(x, other torch.Tensor) torch.Tensor {
 func MatrixExp(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixExp)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // MatrixNorm returns the norm of matrices: ord 1, 2, ∞ or their negatives.
@@ -357,17 +358,17 @@ func MatrixExp(x torch.Tensor) torch.Tensor {
 //	linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func MatrixNorm(x torch.Tensor, ord torch.Scalar, opts ...MatrixNormOptions) torch.Tensor {
 	var o MatrixNormOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixNorm)
-	putTensor(&c, x)
-	putScalar(&c, ord)
-	c.Ints(orInts(o.Dim, -2, -1))
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, ord)
+	c.Ints(form.OrInts(o.Dim, -2, -1))
 	c.Bool(o.KeepDim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // MatrixNormStr returns the norm of matrices: Ord "fro", the root of the sum of squares, or
@@ -376,17 +377,17 @@ func MatrixNorm(x torch.Tensor, ord torch.Scalar, opts ...MatrixNormOptions) tor
 //	linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func MatrixNormStr(x torch.Tensor, opts ...MatrixNormStrOptions) torch.Tensor {
 	var o MatrixNormStrOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixNormStrOrd)
-	putTensor(&c, x)
-	c.Str(orStr(o.Ord, "fro"))
-	c.Ints(orInts(o.Dim, -2, -1))
+	form.PutTensor(&c, x)
+	c.Str(form.OrStr(o.Ord, "fro"))
+	c.Ints(form.OrInts(o.Dim, -2, -1))
 	c.Bool(o.KeepDim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // MatrixPower returns the n-th power of square matrices; a negative one is that of the inverse.
@@ -395,9 +396,9 @@ func MatrixNormStr(x torch.Tensor, opts ...MatrixNormStrOptions) torch.Tensor {
 func MatrixPower(x torch.Tensor, n int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixPower)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(n)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MatrixRankTol returns the number of singular values above the tolerance.
@@ -405,15 +406,15 @@ func MatrixPower(x torch.Tensor, n int) torch.Tensor {
 //	linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor
 func MatrixRankTol(x torch.Tensor, tol float64, opts ...MatrixRankTolOptions) torch.Tensor {
 	var o MatrixRankTolOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixRank)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Float(tol)
 	c.Bool(o.Hermitian)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MatrixRank returns the number of singular values above the tolerance.
@@ -421,16 +422,16 @@ func MatrixRankTol(x torch.Tensor, tol float64, opts ...MatrixRankTolOptions) to
 //	linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor
 func MatrixRank(x torch.Tensor, opts ...MatrixRankOptions) torch.Tensor {
 	var o MatrixRankOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixRankATolRTolFloat)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptFloat(o.ATol)
 	c.OptFloat(o.RTol)
 	c.Bool(o.Hermitian)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MatrixRankTensor returns the number of singular values above the tolerance.
@@ -438,16 +439,16 @@ func MatrixRank(x torch.Tensor, opts ...MatrixRankOptions) torch.Tensor {
 //	linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor
 func MatrixRankTensor(input torch.Tensor, opts ...MatrixRankTensorOptions) torch.Tensor {
 	var o MatrixRankTensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixRankATolRTolTensor)
-	putTensor(&c, input)
-	putTensor(&c, o.ATol)
-	putTensor(&c, o.RTol)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, o.ATol)
+	form.PutTensor(&c, o.RTol)
 	c.Bool(o.Hermitian)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MatrixRankTolTensor returns the number of singular values above the tolerance.
@@ -455,15 +456,15 @@ func MatrixRankTensor(input torch.Tensor, opts ...MatrixRankTensorOptions) torch
 //	linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor
 func MatrixRankTolTensor(input, tol torch.Tensor, opts ...MatrixRankTolOptions) torch.Tensor {
 	var o MatrixRankTolOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixRankTolTensor)
-	putTensor(&c, input)
-	putTensor(&c, tol)
+	form.PutTensor(&c, input)
+	form.PutTensor(&c, tol)
 	c.Bool(o.Hermitian)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // MultiDot returns the product of matrices, multiplied in the order that costs least; the first
@@ -473,8 +474,8 @@ func MatrixRankTolTensor(input, tol torch.Tensor, opts ...MatrixRankTolOptions) 
 func MultiDot(tensors ...torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMultiDot)
-	putTensors(&c, tensors)
-	return result1(&c)
+	form.PutTensors(&c, tensors)
+	return form.Result1(&c)
 }
 
 // Norm returns the norm of vectors or matrices; by default the 2-norm of all elements.
@@ -482,17 +483,17 @@ func MultiDot(tensors ...torch.Tensor) torch.Tensor {
 //	linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func Norm(x torch.Tensor, opts ...NormOptions) torch.Tensor {
 	var o NormOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgNorm)
-	putTensor(&c, x)
-	putOptScalar(&c, o.Ord)
+	form.PutTensor(&c, x)
+	form.PutOptScalar(&c, o.Ord)
 	c.OptInts(o.Dim)
 	c.Bool(o.KeepDim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // NormStr returns the norm of matrices: ord "fro", the root of the sum of squares, or "nuc", the
@@ -501,17 +502,17 @@ func Norm(x torch.Tensor, opts ...NormOptions) torch.Tensor {
 //	linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func NormStr(x torch.Tensor, ord string, opts ...NormStrOptions) torch.Tensor {
 	var o NormStrOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgNormOrdStr)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Str(ord)
 	c.OptInts(o.Dim)
 	c.Bool(o.KeepDim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // PinvRCond returns the pseudoinverse.
@@ -519,15 +520,15 @@ func NormStr(x torch.Tensor, ord string, opts ...NormStrOptions) torch.Tensor {
 //	linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor
 func PinvRCond(x torch.Tensor, rcond float64, opts ...PinvRCondOptions) torch.Tensor {
 	var o PinvRCondOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgPinv)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Float(rcond)
 	c.Bool(o.Hermitian)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // Pinv returns the pseudoinverse.
@@ -535,16 +536,16 @@ func PinvRCond(x torch.Tensor, rcond float64, opts ...PinvRCondOptions) torch.Te
 //	linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor
 func Pinv(x torch.Tensor, opts ...PinvOptions) torch.Tensor {
 	var o PinvOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgPinvATolRTolFloat)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptFloat(o.ATol)
 	c.OptFloat(o.RTol)
 	c.Bool(o.Hermitian)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PinvTensor returns the pseudoinverse.
@@ -552,16 +553,16 @@ func Pinv(x torch.Tensor, opts ...PinvOptions) torch.Tensor {
 //	linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor
 func PinvTensor(x torch.Tensor, opts ...PinvTensorOptions) torch.Tensor {
 	var o PinvTensorOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgPinvATolRTolTensor)
-	putTensor(&c, x)
-	putTensor(&c, o.ATol)
-	putTensor(&c, o.RTol)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, o.ATol)
+	form.PutTensor(&c, o.RTol)
 	c.Bool(o.Hermitian)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // PinvRCondTensor returns the pseudoinverse.
@@ -569,15 +570,15 @@ func PinvTensor(x torch.Tensor, opts ...PinvTensorOptions) torch.Tensor {
 //	linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor
 func PinvRCondTensor(x, rcond torch.Tensor, opts ...PinvRCondOptions) torch.Tensor {
 	var o PinvRCondOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgPinvRCondTensor)
-	putTensor(&c, x)
-	putTensor(&c, rcond)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, rcond)
 	c.Bool(o.Hermitian)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // QR factors matrices into q with orthonormal columns and upper triangular r; mode is "reduced",
@@ -586,14 +587,14 @@ func PinvRCondTensor(x, rcond torch.Tensor, opts ...PinvRCondOptions) torch.Tens
 //	linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
 func QR(a torch.Tensor, opts ...QROptions) (q, r torch.Tensor) {
 	var o QROptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgQR)
-	putTensor(&c, a)
-	c.Str(orStr(o.Mode, "reduced"))
-	return result2(&c)
+	form.PutTensor(&c, a)
+	c.Str(form.OrStr(o.Mode, "reduced"))
+	return form.Result2(&c)
 }
 
 // SLogDet returns the sign of the determinant of square matrices and the logarithm of its
@@ -603,8 +604,8 @@ func QR(a torch.Tensor, opts ...QROptions) (q, r torch.Tensor) {
 func SLogDet(a torch.Tensor) (sign, logabsdet torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgSLogDet)
-	putTensor(&c, a)
-	return result2(&c)
+	form.PutTensor(&c, a)
+	return form.Result2(&c)
 }
 
 // Solve returns the solution of a·y = b for square a.
@@ -612,15 +613,15 @@ func SLogDet(a torch.Tensor) (sign, logabsdet torch.Tensor) {
 //	linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor
 func Solve(a, b torch.Tensor, opts ...SolveOptions) torch.Tensor {
 	var o SolveOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgSolve)
-	putTensor(&c, a)
-	putTensor(&c, b)
+	form.PutTensor(&c, a)
+	form.PutTensor(&c, b)
 	c.Bool(!o.Right)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SolveEx is Solve that does not fail: info is 0 for each matrix that is not singular.
@@ -628,16 +629,16 @@ func Solve(a, b torch.Tensor, opts ...SolveOptions) torch.Tensor {
 //	linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)
 func SolveEx(a, b torch.Tensor, opts ...SolveExOptions) (result, info torch.Tensor) {
 	var o SolveExOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgSolveEx)
-	putTensor(&c, a)
-	putTensor(&c, b)
+	form.PutTensor(&c, a)
+	form.PutTensor(&c, b)
 	c.Bool(!o.Right)
 	c.Bool(o.CheckErrors)
-	return result2(&c)
+	return form.Result2(&c)
 }
 
 // SolveTriangular returns y with x·y = b for triangular x, of which the triangle that upper
@@ -646,17 +647,17 @@ func SolveEx(a, b torch.Tensor, opts ...SolveExOptions) (result, info torch.Tens
 //	linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
 func SolveTriangular(x, b torch.Tensor, upper bool, opts ...SolveTriangularOptions) torch.Tensor {
 	var o SolveTriangularOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgSolveTriangular)
-	putTensor(&c, x)
-	putTensor(&c, b)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, b)
 	c.Bool(upper)
 	c.Bool(!o.Right)
 	c.Bool(o.Unitriangular)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // SVD factors matrices into u·diag(s)·vh with the singular values s in descending order.
@@ -664,15 +665,15 @@ func SolveTriangular(x, b torch.Tensor, upper bool, opts ...SolveTriangularOptio
 //	linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
 func SVD(a torch.Tensor, opts ...SVDOptions) (u, s, vh torch.Tensor) {
 	var o SVDOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgSVD)
-	putTensor(&c, a)
+	form.PutTensor(&c, a)
 	c.Bool(!o.Reduced)
-	putOptStr(&c, o.Driver)
-	return result3(&c)
+	form.PutOptStr(&c, o.Driver)
+	return form.Result3(&c)
 }
 
 // SVDVals returns the singular values in descending order.
@@ -680,14 +681,14 @@ func SVD(a torch.Tensor, opts ...SVDOptions) (u, s, vh torch.Tensor) {
 //	linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor
 func SVDVals(a torch.Tensor, opts ...SVDValsOptions) torch.Tensor {
 	var o SVDValsOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgSVDVals)
-	putTensor(&c, a)
-	putOptStr(&c, o.Driver)
-	return result1(&c)
+	form.PutTensor(&c, a)
+	form.PutOptStr(&c, o.Driver)
+	return form.Result1(&c)
 }
 
 // TensorInv returns the inverse of x, seen as a matrix of the first ind dimensions by the others,
@@ -695,12 +696,12 @@ func SVDVals(a torch.Tensor, opts ...SVDValsOptions) torch.Tensor {
 //
 //	linalg_tensorinv(Tensor self, int ind=2) -> Tensor
 func TensorInv(x torch.Tensor, ind ...int) torch.Tensor {
-	atMost(len(ind), 1)
+	form.AtMost(len(ind), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgTensorInv)
-	putTensor(&c, x)
-	c.Int(intAt(ind, 0, 2))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	c.Int(form.IntAt(ind, 0, 2))
+	return form.Result1(&c)
 }
 
 // TensorSolve returns y with tensordot(x, y) = other, over the last dimensions of x. Optional:
@@ -710,10 +711,10 @@ func TensorInv(x torch.Tensor, ind ...int) torch.Tensor {
 func TensorSolve(x, other torch.Tensor, dims ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgTensorSolve)
-	putTensor(&c, x)
-	putTensor(&c, other)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
 	c.OptInts(dims)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // Vander makes matrices of the powers of vectors: column j is x^j, for N columns.
@@ -721,14 +722,14 @@ func TensorSolve(x, other torch.Tensor, dims ...int) torch.Tensor {
 //	linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor
 func Vander(x torch.Tensor, opts ...VanderOptions) torch.Tensor {
 	var o VanderOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgVander)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptInt(o.N)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // VecDot returns the inner products of vectors along Dim, of which the first is conjugated; the
@@ -737,15 +738,15 @@ func Vander(x torch.Tensor, opts ...VanderOptions) torch.Tensor {
 //	linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor
 func VecDot(x, y torch.Tensor, opts ...VecDotOptions) torch.Tensor {
 	var o VecDotOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgVecDot)
-	putTensor(&c, x)
-	putTensor(&c, y)
-	c.Int(orInt(o.Dim, -1))
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, y)
+	c.Int(form.OrInt(o.Dim, -1))
+	return form.Result1(&c)
 }
 
 // VectorNorm returns the Ord-norm along the dimensions, by default the 2-norm of all elements.
@@ -753,15 +754,15 @@ func VecDot(x, y torch.Tensor, opts ...VecDotOptions) torch.Tensor {
 //	linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func VectorNorm(x torch.Tensor, opts ...VectorNormOptions) torch.Tensor {
 	var o VectorNormOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgVectorNorm)
-	putTensor(&c, x)
-	putScalar(&c, or(o.Ord, 2))
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, form.Or(o.Ord, 2))
 	c.OptInts(o.Dim)
 	c.Bool(o.KeepDim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }

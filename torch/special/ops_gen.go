@@ -4,6 +4,7 @@ package special
 
 import (
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/form"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -13,8 +14,8 @@ import (
 func AiryAi(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialAiryAi)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // BesselJ0 returns the Bessel function of the first kind and order 0 of each element.
@@ -23,8 +24,8 @@ func AiryAi(x torch.Tensor) torch.Tensor {
 func BesselJ0(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialBesselJ0)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // BesselJ1 returns the Bessel function of the first kind and order 1 of each element.
@@ -33,8 +34,8 @@ func BesselJ0(x torch.Tensor) torch.Tensor {
 func BesselJ1(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialBesselJ1)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // BesselY0 returns the Bessel function of the second kind and order 0 of each element: -∞ at 0,
@@ -44,8 +45,8 @@ func BesselJ1(x torch.Tensor) torch.Tensor {
 func BesselY0(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialBesselY0)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // BesselY1 returns the Bessel function of the second kind and order 1 of each element: -∞ at 0,
@@ -55,8 +56,8 @@ func BesselY0(x torch.Tensor) torch.Tensor {
 func BesselY1(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialBesselY1)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ChebyshevPolynomialT returns the Chebyshev polynomial of the first kind of degree n at x; the
@@ -66,9 +67,9 @@ func BesselY1(x torch.Tensor) torch.Tensor {
 func ChebyshevPolynomialT(x, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialChebyshevPolynomialT)
-	putTensor(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ChebyshevPolynomialTScalar returns the Chebyshev polynomial of the first kind of degree n at x;
@@ -78,9 +79,9 @@ func ChebyshevPolynomialT(x, n torch.Tensor) torch.Tensor {
 func ChebyshevPolynomialTScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialChebyshevPolynomialTNScalar)
-	putTensor(&c, x)
-	putScalar(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, n)
+	return form.Result1(&c)
 }
 
 // ChebyshevPolynomialTScalarTensor returns the Chebyshev polynomial of the first kind of degree n
@@ -90,9 +91,9 @@ func ChebyshevPolynomialTScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 func ChebyshevPolynomialTScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialChebyshevPolynomialTXScalar)
-	putScalar(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ChebyshevPolynomialU returns the Chebyshev polynomial of the second kind of degree n at x; the
@@ -102,9 +103,9 @@ func ChebyshevPolynomialTScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tens
 func ChebyshevPolynomialU(x, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialChebyshevPolynomialU)
-	putTensor(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ChebyshevPolynomialUScalar returns the Chebyshev polynomial of the second kind of degree n at
@@ -114,9 +115,9 @@ func ChebyshevPolynomialU(x, n torch.Tensor) torch.Tensor {
 func ChebyshevPolynomialUScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialChebyshevPolynomialUNScalar)
-	putTensor(&c, x)
-	putScalar(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, n)
+	return form.Result1(&c)
 }
 
 // ChebyshevPolynomialUScalarTensor returns the Chebyshev polynomial of the second kind of degree
@@ -126,9 +127,9 @@ func ChebyshevPolynomialUScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 func ChebyshevPolynomialUScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialChebyshevPolynomialUXScalar)
-	putScalar(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ChebyshevPolynomialV returns the Chebyshev polynomial of the third kind of degree n at x; the
@@ -138,9 +139,9 @@ func ChebyshevPolynomialUScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tens
 func ChebyshevPolynomialV(x, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialChebyshevPolynomialV)
-	putTensor(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ChebyshevPolynomialVScalar returns the Chebyshev polynomial of the third kind of degree n at x;
@@ -150,9 +151,9 @@ func ChebyshevPolynomialV(x, n torch.Tensor) torch.Tensor {
 func ChebyshevPolynomialVScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialChebyshevPolynomialVNScalar)
-	putTensor(&c, x)
-	putScalar(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, n)
+	return form.Result1(&c)
 }
 
 // ChebyshevPolynomialVScalarTensor returns the Chebyshev polynomial of the third kind of degree n
@@ -162,9 +163,9 @@ func ChebyshevPolynomialVScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 func ChebyshevPolynomialVScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialChebyshevPolynomialVXScalar)
-	putScalar(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ChebyshevPolynomialW returns the Chebyshev polynomial of the fourth kind of degree n at x; the
@@ -174,9 +175,9 @@ func ChebyshevPolynomialVScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tens
 func ChebyshevPolynomialW(x, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialChebyshevPolynomialW)
-	putTensor(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ChebyshevPolynomialWScalar returns the Chebyshev polynomial of the fourth kind of degree n at
@@ -186,9 +187,9 @@ func ChebyshevPolynomialW(x, n torch.Tensor) torch.Tensor {
 func ChebyshevPolynomialWScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialChebyshevPolynomialWNScalar)
-	putTensor(&c, x)
-	putScalar(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, n)
+	return form.Result1(&c)
 }
 
 // ChebyshevPolynomialWScalarTensor returns the Chebyshev polynomial of the fourth kind of degree
@@ -198,9 +199,9 @@ func ChebyshevPolynomialWScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 func ChebyshevPolynomialWScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialChebyshevPolynomialWXScalar)
-	putScalar(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // Digamma is torch.Tensor.Digamma.
@@ -209,8 +210,8 @@ func ChebyshevPolynomialWScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tens
 func Digamma(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialDigamma)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Entr returns -x*log(x): 0 at 0 and -∞ below.
@@ -219,8 +220,8 @@ func Digamma(x torch.Tensor) torch.Tensor {
 func Entr(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialEntr)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Erf is torch.Tensor.Erf.
@@ -229,8 +230,8 @@ func Entr(x torch.Tensor) torch.Tensor {
 func Erf(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialErf)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Erfc is torch.Tensor.Erfc.
@@ -239,8 +240,8 @@ func Erf(x torch.Tensor) torch.Tensor {
 func Erfc(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialErfc)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Erfcx returns exp(x²)*erfc(x), without overflow.
@@ -249,8 +250,8 @@ func Erfc(x torch.Tensor) torch.Tensor {
 func Erfcx(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialErfcx)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Erfinv is torch.Tensor.Erfinv.
@@ -259,8 +260,8 @@ func Erfcx(x torch.Tensor) torch.Tensor {
 func Erfinv(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialErfinv)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Exp2 is torch.Tensor.Exp2.
@@ -269,8 +270,8 @@ func Erfinv(x torch.Tensor) torch.Tensor {
 func Exp2(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialExp2)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Expit is torch.Tensor.Sigmoid.
@@ -279,8 +280,8 @@ func Exp2(x torch.Tensor) torch.Tensor {
 func Expit(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialExpit)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Expm1 is torch.Tensor.Expm1.
@@ -289,8 +290,8 @@ func Expit(x torch.Tensor) torch.Tensor {
 func Expm1(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialExpm1)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // GammaInc returns the regularized lower incomplete gamma function of each pair: x is the
@@ -301,9 +302,9 @@ func Expm1(x torch.Tensor) torch.Tensor {
 func GammaInc(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialGammaInc)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // GammaIncC returns the regularized upper incomplete gamma function of each pair: 1 - GammaInc.
@@ -312,9 +313,9 @@ func GammaInc(x, other torch.Tensor) torch.Tensor {
 func GammaIncC(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialGammaIncC)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // GammaLn is torch.Tensor.Lgamma.
@@ -323,8 +324,8 @@ func GammaIncC(x, other torch.Tensor) torch.Tensor {
 func GammaLn(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialGammaLn)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // HermitePolynomialH returns the physicists' Hermite polynomial of degree n at x; the shapes are
@@ -334,9 +335,9 @@ func GammaLn(x torch.Tensor) torch.Tensor {
 func HermitePolynomialH(x, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialHermitePolynomialH)
-	putTensor(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // HermitePolynomialHScalar returns the physicists' Hermite polynomial of degree n at x; the
@@ -346,9 +347,9 @@ func HermitePolynomialH(x, n torch.Tensor) torch.Tensor {
 func HermitePolynomialHScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialHermitePolynomialHNScalar)
-	putTensor(&c, x)
-	putScalar(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, n)
+	return form.Result1(&c)
 }
 
 // HermitePolynomialHScalarTensor returns the physicists' Hermite polynomial of degree n at x; the
@@ -358,9 +359,9 @@ func HermitePolynomialHScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 func HermitePolynomialHScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialHermitePolynomialHXScalar)
-	putScalar(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // HermitePolynomialHe returns the probabilists' Hermite polynomial of degree n at x; the shapes
@@ -370,9 +371,9 @@ func HermitePolynomialHScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor
 func HermitePolynomialHe(x, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialHermitePolynomialHe)
-	putTensor(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // HermitePolynomialHeScalar returns the probabilists' Hermite polynomial of degree n at x; the
@@ -382,9 +383,9 @@ func HermitePolynomialHe(x, n torch.Tensor) torch.Tensor {
 func HermitePolynomialHeScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialHermitePolynomialHeNScalar)
-	putTensor(&c, x)
-	putScalar(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, n)
+	return form.Result1(&c)
 }
 
 // HermitePolynomialHeScalarTensor returns the probabilists' Hermite polynomial of degree n at x;
@@ -394,9 +395,9 @@ func HermitePolynomialHeScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 func HermitePolynomialHeScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialHermitePolynomialHeXScalar)
-	putScalar(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // I0 is torch.Tensor.I0.
@@ -405,8 +406,8 @@ func HermitePolynomialHeScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tenso
 func I0(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialI0)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // I0e returns exp(-|x|) times I0, without overflow.
@@ -415,8 +416,8 @@ func I0(x torch.Tensor) torch.Tensor {
 func I0e(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialI0e)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // I1 returns the modified Bessel function of the first kind and order 1 of each element.
@@ -425,8 +426,8 @@ func I0e(x torch.Tensor) torch.Tensor {
 func I1(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialI1)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // I1e returns exp(-|x|) times I1, without overflow.
@@ -435,8 +436,8 @@ func I1(x torch.Tensor) torch.Tensor {
 func I1e(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialI1e)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // LaguerrePolynomialL returns the Laguerre polynomial of degree n at x; the shapes are broadcast.
@@ -445,9 +446,9 @@ func I1e(x torch.Tensor) torch.Tensor {
 func LaguerrePolynomialL(x, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLaguerrePolynomialL)
-	putTensor(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // LaguerrePolynomialLScalar returns the Laguerre polynomial of degree n at x; the shapes are
@@ -457,9 +458,9 @@ func LaguerrePolynomialL(x, n torch.Tensor) torch.Tensor {
 func LaguerrePolynomialLScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLaguerrePolynomialLNScalar)
-	putTensor(&c, x)
-	putScalar(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, n)
+	return form.Result1(&c)
 }
 
 // LaguerrePolynomialLScalarTensor returns the Laguerre polynomial of degree n at x; the shapes
@@ -469,9 +470,9 @@ func LaguerrePolynomialLScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 func LaguerrePolynomialLScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLaguerrePolynomialLXScalar)
-	putScalar(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // LegendrePolynomialP returns the Legendre polynomial of degree n at x; the shapes are broadcast.
@@ -480,9 +481,9 @@ func LaguerrePolynomialLScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tenso
 func LegendrePolynomialP(x, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLegendrePolynomialP)
-	putTensor(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // LegendrePolynomialPScalar returns the Legendre polynomial of degree n at x; the shapes are
@@ -492,9 +493,9 @@ func LegendrePolynomialP(x, n torch.Tensor) torch.Tensor {
 func LegendrePolynomialPScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLegendrePolynomialPNScalar)
-	putTensor(&c, x)
-	putScalar(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, n)
+	return form.Result1(&c)
 }
 
 // LegendrePolynomialPScalarTensor returns the Legendre polynomial of degree n at x; the shapes
@@ -504,9 +505,9 @@ func LegendrePolynomialPScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 func LegendrePolynomialPScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLegendrePolynomialPXScalar)
-	putScalar(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // Log1p is torch.Tensor.Log1p.
@@ -515,8 +516,8 @@ func LegendrePolynomialPScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tenso
 func Log1p(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLog1p)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // LogNdtr returns the logarithm of Ndtr, exact far below 0.
@@ -525,8 +526,8 @@ func Log1p(x torch.Tensor) torch.Tensor {
 func LogNdtr(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLogNdtr)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // LogSoftmax is torch.Tensor.LogSoftmax.
@@ -534,15 +535,15 @@ func LogNdtr(x torch.Tensor) torch.Tensor {
 //	special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 func LogSoftmax(x torch.Tensor, dim int, opts ...LogSoftmaxOptions) torch.Tensor {
 	var o LogSoftmaxOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLogSoftmax)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // Logit is torch.Tensor.Logit.
@@ -550,14 +551,14 @@ func LogSoftmax(x torch.Tensor, dim int, opts ...LogSoftmaxOptions) torch.Tensor
 //	special_logit(Tensor self, float? eps=None) -> Tensor
 func Logit(x torch.Tensor, opts ...LogitOptions) torch.Tensor {
 	var o LogitOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLogit)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.OptFloat(o.Eps)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // LogSumExp is torch.Tensor.LogSumExp.
@@ -565,15 +566,15 @@ func Logit(x torch.Tensor, opts ...LogitOptions) torch.Tensor {
 //	special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 func LogSumExp(x torch.Tensor, dim []int, opts ...LogSumExpOptions) torch.Tensor {
 	var o LogSumExpOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLogSumExp)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Ints(dim)
 	c.Bool(o.KeepDim)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ModifiedBesselI0 returns the modified Bessel function of the first kind and order 0 of each
@@ -583,8 +584,8 @@ func LogSumExp(x torch.Tensor, dim []int, opts ...LogSumExpOptions) torch.Tensor
 func ModifiedBesselI0(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialModifiedBesselI0)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ModifiedBesselI1 returns the modified Bessel function of the first kind and order 1 of each
@@ -594,8 +595,8 @@ func ModifiedBesselI0(x torch.Tensor) torch.Tensor {
 func ModifiedBesselI1(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialModifiedBesselI1)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ModifiedBesselK0 returns the modified Bessel function of the second kind and order 0 of each
@@ -605,8 +606,8 @@ func ModifiedBesselI1(x torch.Tensor) torch.Tensor {
 func ModifiedBesselK0(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialModifiedBesselK0)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ModifiedBesselK1 returns the modified Bessel function of the second kind and order 1 of each
@@ -616,8 +617,8 @@ func ModifiedBesselK0(x torch.Tensor) torch.Tensor {
 func ModifiedBesselK1(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialModifiedBesselK1)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // MultiGammaLn is torch.Tensor.MvLgamma.
@@ -626,9 +627,9 @@ func ModifiedBesselK1(x torch.Tensor) torch.Tensor {
 func MultiGammaLn(x torch.Tensor, p int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialMultiGammaLn)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(p)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // Ndtr returns the distribution function of the standard normal distribution: the probability of
@@ -638,8 +639,8 @@ func MultiGammaLn(x torch.Tensor, p int) torch.Tensor {
 func Ndtr(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialNdtr)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Ndtri returns the inverse of Ndtr: ∓∞ at 0 and 1, NaN outside.
@@ -648,8 +649,8 @@ func Ndtr(x torch.Tensor) torch.Tensor {
 func Ndtri(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialNdtri)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Polygamma is torch.Tensor.Polygamma.
@@ -659,8 +660,8 @@ func Polygamma(n int, x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialPolygamma)
 	c.Int(n)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Psi is torch.Tensor.Digamma under another name.
@@ -669,8 +670,8 @@ func Polygamma(n int, x torch.Tensor) torch.Tensor {
 func Psi(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialPsi)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Round is torch.Tensor.Round, or with Decimals torch.Tensor.RoundDecimals.
@@ -678,14 +679,14 @@ func Psi(x torch.Tensor) torch.Tensor {
 //	special_round(Tensor self, *, int decimals=0) -> Tensor
 func Round(x torch.Tensor, opts ...RoundOptions) torch.Tensor {
 	var o RoundOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialRound)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(o.Decimals)
-	return result1(&c)
+	return form.Result1(&c)
 }
 
 // ScaledModifiedBesselK0 returns exp(x) times ModifiedBesselK0, without underflow.
@@ -694,8 +695,8 @@ func Round(x torch.Tensor, opts ...RoundOptions) torch.Tensor {
 func ScaledModifiedBesselK0(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialScaledModifiedBesselK0)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ScaledModifiedBesselK1 returns exp(x) times ModifiedBesselK1, without underflow.
@@ -704,8 +705,8 @@ func ScaledModifiedBesselK0(x torch.Tensor) torch.Tensor {
 func ScaledModifiedBesselK1(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialScaledModifiedBesselK1)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // ShiftedChebyshevPolynomialT returns the Chebyshev polynomial of the first kind of degree n at
@@ -715,9 +716,9 @@ func ScaledModifiedBesselK1(x torch.Tensor) torch.Tensor {
 func ShiftedChebyshevPolynomialT(x, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialShiftedChebyshevPolynomialT)
-	putTensor(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ShiftedChebyshevPolynomialTScalar returns the Chebyshev polynomial of the first kind of degree
@@ -727,9 +728,9 @@ func ShiftedChebyshevPolynomialT(x, n torch.Tensor) torch.Tensor {
 func ShiftedChebyshevPolynomialTScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialShiftedChebyshevPolynomialTNScalar)
-	putTensor(&c, x)
-	putScalar(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, n)
+	return form.Result1(&c)
 }
 
 // ShiftedChebyshevPolynomialTScalarTensor returns the Chebyshev polynomial of the first kind of
@@ -739,9 +740,9 @@ func ShiftedChebyshevPolynomialTScalar(x torch.Tensor, n torch.Scalar) torch.Ten
 func ShiftedChebyshevPolynomialTScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialShiftedChebyshevPolynomialTXScalar)
-	putScalar(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ShiftedChebyshevPolynomialU returns the Chebyshev polynomial of the second kind of degree n at
@@ -751,9 +752,9 @@ func ShiftedChebyshevPolynomialTScalarTensor(x torch.Scalar, n torch.Tensor) tor
 func ShiftedChebyshevPolynomialU(x, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialShiftedChebyshevPolynomialU)
-	putTensor(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ShiftedChebyshevPolynomialUScalar returns the Chebyshev polynomial of the second kind of degree
@@ -763,9 +764,9 @@ func ShiftedChebyshevPolynomialU(x, n torch.Tensor) torch.Tensor {
 func ShiftedChebyshevPolynomialUScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialShiftedChebyshevPolynomialUNScalar)
-	putTensor(&c, x)
-	putScalar(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, n)
+	return form.Result1(&c)
 }
 
 // ShiftedChebyshevPolynomialUScalarTensor returns the Chebyshev polynomial of the second kind of
@@ -775,9 +776,9 @@ func ShiftedChebyshevPolynomialUScalar(x torch.Tensor, n torch.Scalar) torch.Ten
 func ShiftedChebyshevPolynomialUScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialShiftedChebyshevPolynomialUXScalar)
-	putScalar(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ShiftedChebyshevPolynomialV returns the Chebyshev polynomial of the third kind of degree n at
@@ -787,9 +788,9 @@ func ShiftedChebyshevPolynomialUScalarTensor(x torch.Scalar, n torch.Tensor) tor
 func ShiftedChebyshevPolynomialV(x, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialShiftedChebyshevPolynomialV)
-	putTensor(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ShiftedChebyshevPolynomialVScalar returns the Chebyshev polynomial of the third kind of degree
@@ -799,9 +800,9 @@ func ShiftedChebyshevPolynomialV(x, n torch.Tensor) torch.Tensor {
 func ShiftedChebyshevPolynomialVScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialShiftedChebyshevPolynomialVNScalar)
-	putTensor(&c, x)
-	putScalar(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, n)
+	return form.Result1(&c)
 }
 
 // ShiftedChebyshevPolynomialVScalarTensor returns the Chebyshev polynomial of the third kind of
@@ -811,9 +812,9 @@ func ShiftedChebyshevPolynomialVScalar(x torch.Tensor, n torch.Scalar) torch.Ten
 func ShiftedChebyshevPolynomialVScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialShiftedChebyshevPolynomialVXScalar)
-	putScalar(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ShiftedChebyshevPolynomialW returns the Chebyshev polynomial of the fourth kind of degree n at
@@ -823,9 +824,9 @@ func ShiftedChebyshevPolynomialVScalarTensor(x torch.Scalar, n torch.Tensor) tor
 func ShiftedChebyshevPolynomialW(x, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialShiftedChebyshevPolynomialW)
-	putTensor(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // ShiftedChebyshevPolynomialWScalar returns the Chebyshev polynomial of the fourth kind of degree
@@ -835,9 +836,9 @@ func ShiftedChebyshevPolynomialW(x, n torch.Tensor) torch.Tensor {
 func ShiftedChebyshevPolynomialWScalar(x torch.Tensor, n torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialShiftedChebyshevPolynomialWNScalar)
-	putTensor(&c, x)
-	putScalar(&c, n)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, n)
+	return form.Result1(&c)
 }
 
 // ShiftedChebyshevPolynomialWScalarTensor returns the Chebyshev polynomial of the fourth kind of
@@ -847,9 +848,9 @@ func ShiftedChebyshevPolynomialWScalar(x torch.Tensor, n torch.Scalar) torch.Ten
 func ShiftedChebyshevPolynomialWScalarTensor(x torch.Scalar, n torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialShiftedChebyshevPolynomialWXScalar)
-	putScalar(&c, x)
-	putTensor(&c, n)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, n)
+	return form.Result1(&c)
 }
 
 // Sinc is torch.Tensor.Sinc.
@@ -858,8 +859,8 @@ func ShiftedChebyshevPolynomialWScalarTensor(x torch.Scalar, n torch.Tensor) tor
 func Sinc(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialSinc)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // Softmax is torch.Tensor.Softmax.
@@ -867,15 +868,15 @@ func Sinc(x torch.Tensor) torch.Tensor {
 //	special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func Softmax(x torch.Tensor, dim int, opts ...SoftmaxOptions) torch.Tensor {
 	var o SoftmaxOptions
-	if given(len(opts)) {
+	if form.Given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialSoftmax)
-	putTensor(&c, x)
+	form.PutTensor(&c, x)
 	c.Int(dim)
-	c.Code(code(o.DType))
-	return result1(&c)
+	c.Code(form.Code(o.DType))
+	return form.Result1(&c)
 }
 
 // SphericalBesselJ0 returns the spherical Bessel function of order 0 of each element: sin(x)/x,
@@ -885,8 +886,8 @@ func Softmax(x torch.Tensor, dim int, opts ...SoftmaxOptions) torch.Tensor {
 func SphericalBesselJ0(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialSphericalBesselJ0)
-	putTensor(&c, x)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	return form.Result1(&c)
 }
 
 // XLog1PY returns x * log(1+other), and 0 where x is 0 unless other is NaN; the shapes are
@@ -896,9 +897,9 @@ func SphericalBesselJ0(x torch.Tensor) torch.Tensor {
 func XLog1PY(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialXLog1PY)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // XLog1PYScalar returns x * log(1+other), and 0 where x is 0 unless other is NaN; the shapes are
@@ -908,9 +909,9 @@ func XLog1PY(x, other torch.Tensor) torch.Tensor {
 func XLog1PYScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialXLog1PYOtherScalar)
-	putTensor(&c, x)
-	putScalar(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, other)
+	return form.Result1(&c)
 }
 
 // XLog1PYScalarTensor returns x * log(1+other), and 0 where x is 0 unless other is NaN; the
@@ -920,9 +921,9 @@ func XLog1PYScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func XLog1PYScalarTensor(x torch.Scalar, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialXLog1PYSelfScalar)
-	putScalar(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // XLogY is torch.Tensor.XLogY; one of the two may be a number.
@@ -931,9 +932,9 @@ func XLog1PYScalarTensor(x torch.Scalar, other torch.Tensor) torch.Tensor {
 func XLogY(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialXLogY)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // XLogYScalar is torch.Tensor.XLogY; one of the two may be a number.
@@ -942,9 +943,9 @@ func XLogY(x, other torch.Tensor) torch.Tensor {
 func XLogYScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialXLogYOtherScalar)
-	putTensor(&c, x)
-	putScalar(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, other)
+	return form.Result1(&c)
 }
 
 // XLogYScalarTensor is torch.Tensor.XLogY; one of the two may be a number.
@@ -953,9 +954,9 @@ func XLogYScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func XLogYScalarTensor(x torch.Scalar, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialXLogYSelfScalar)
-	putScalar(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // Zeta returns the Hurwitz zeta function of each pair, the sum of 1/(k+other)^x over k = 0, 1, 2
@@ -965,9 +966,9 @@ func XLogYScalarTensor(x torch.Scalar, other torch.Tensor) torch.Tensor {
 func Zeta(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialZeta)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
 
 // ZetaScalar returns the Hurwitz zeta function of each pair, the sum of 1/(k+other)^x over k = 0,
@@ -977,9 +978,9 @@ func Zeta(x, other torch.Tensor) torch.Tensor {
 func ZetaScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialZetaOtherScalar)
-	putTensor(&c, x)
-	putScalar(&c, other)
-	return result1(&c)
+	form.PutTensor(&c, x)
+	form.PutScalar(&c, other)
+	return form.Result1(&c)
 }
 
 // ZetaScalarTensor returns the Hurwitz zeta function of each pair, the sum of 1/(k+other)^x over
@@ -989,7 +990,7 @@ func ZetaScalar(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func ZetaScalarTensor(x torch.Scalar, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialZetaSelfScalar)
-	putScalar(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
+	form.PutScalar(&c, x)
+	form.PutTensor(&c, other)
+	return form.Result1(&c)
 }
