@@ -124,7 +124,7 @@ func (s shape) String() string {
 
 // module is the convolution.
 func (s shape) module() *nn.Conv2d {
-	return nn.NewConv2d(s.in, s.out, s.kernel[:], nn.Conv2dOptions{
+	return nn.NewConv2d(s.in, s.out, s.kernel[:], nn.ConvOptions{
 		Stride: s.stride[:], Padding: s.padding[:], Dilation: s.dilation[:], Groups: s.groups, NoBias: !s.bias,
 	})
 }

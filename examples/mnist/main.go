@@ -27,7 +27,7 @@ type SimpleCNN struct {
 }
 
 func newSimpleCNN() *SimpleCNN {
-	padded := nn.Conv2dOptions{Padding: 1}
+	padded := nn.ConvOptions{Padding: 1}
 	return &SimpleCNN{
 		Conv1: nn.NewConv2d(1, 32, 3, padded),
 		Conv2: nn.NewConv2d(32, 64, 3, padded),

@@ -27,14 +27,14 @@ type builder struct {
 // field, ! reverses a bool.
 var fields = map[string][]string{
 	"_random_samples": {"RandomSamples"}, "affine": {"Affine", "!NoAffine"}, "average_attn_weights": {"!WeightsPerHead"},
-	"bias": {"!NoBias"}, "count_include_pad": {"!CountExcludePad"}, "d_model": {"Embed"}, "dim_feedforward": {"Feedforward"},
-	"distance_function": {"Distance"}, "downscale_factor": {"Factor"}, "elementwise_affine": {"!NoAffine"}, "kernel_size": {"Block"},
-	"lambd": {"Lambda"}, "layer_norm_eps": {"Eps"}, "log_input": {"!Rates"}, "mask": {"Mask"}, "max_val": {"Max"},
-	"memory_key_padding_mask": {"Memory.KeyPaddingMask"}, "memory_mask": {"Memory.Mask"}, "min_val": {"Min"}, "need_weights": {"!NoWeights"},
-	"negative_slope": {"Slope"}, "nhead": {"Heads"}, "num_decoder_layers": {"DecoderLayers"}, "num_encoder_layers": {"EncoderLayers"},
-	"num_layers": {"Layers"}, "num_parameters": {"Channels"}, "output_size": {"Size", "OutputSize"}, "src_key_padding_mask": {"Source.KeyPaddingMask", "KeyPaddingMask"},
+	"bias": {"!NoBias"}, "count_include_pad": {"!CountExcludePad"},
+	"distance_function": {"Distance"}, "downscale_factor": {"Factor"}, "elementwise_affine": {"!NoElementwiseAffine"}, "kernel_size": {"Block"},
+	"lambd": {"Lambda"}, "log_input": {"!NoLogInput"}, "mask": {"Mask"},
+	"memory_key_padding_mask": {"Memory.KeyPaddingMask"}, "memory_mask": {"Memory.Mask"}, "need_weights": {"!NoWeights"},
+
+	"output_size": {"Size", "OutputSize"}, "src_key_padding_mask": {"Source.KeyPaddingMask", "KeyPaddingMask"},
 	"src_mask": {"Source.Mask", "Mask"}, "tgt_key_padding_mask": {"Target.KeyPaddingMask"}, "tgt_mask": {"Target.Mask"},
-	"track_running_stats": {"RunningStats", "!NoRunningStats"}, "unflattened_size": {"Sizes"}, "upscale_factor": {"Factor"},
+	"track_running_stats": {"!NoTrackRunningStats"}, "unflattened_size": {"Sizes"}, "upscale_factor": {"Factor"},
 }
 
 // set puts the arguments into the fields of a struct.
@@ -220,7 +220,7 @@ func (b *builder) build(class string, args values) (m any, err error) {
 			left[name] = value
 		}
 	}
-	made := reflect.ValueOf(e.make)
+	made := reflect.ValueOf(e.constructor(left))
 	if made.Kind() == reflect.Func {
 		in, err := b.arguments(made.Type(), e.signature.make, left)
 		if err != nil {
@@ -238,12 +238,30 @@ func (b *builder) build(class string, args values) (m any, err error) {
 	return made.Interface(), nil
 }
 
+// constructor is the entry's, of two the one for a size that is a list or for one that is not.
+func (e entry) constructor(args values) any {
+	two, ok := e.make.(sized)
+	if !ok {
+		return e.make
+	}
+	for name := range strings.FieldsSeq(e.signature.make) {
+		if _, list := args[name].([]any); list {
+			return two.list
+		}
+	}
+	return two.one
+}
+
 // arguments are those for a function: the ones that names lists, with their defaults, then a
 // struct of options with all others.
 func (b *builder) arguments(fn reflect.Type, names string, left values) (in []reflect.Value, err error) {
 	n := fn.NumIn()
+	options, rest := false, false
 	if fn.IsVariadic() {
 		n--
+		last := fn.In(n).Elem()
+		rest = last.Kind() != reflect.Struct || last == reflect.TypeFor[torch.Tensor]()
+		options = !rest
 	}
 	for _, name := range strings.Fields(names) {
 		name, text, _ := strings.Cut(name, "=")
@@ -253,12 +271,20 @@ func (b *builder) arguments(fn reflect.Type, names string, left values) (in []re
 			value = f
 		}
 		several := []any{value}
-		if list, ok := value.([]any); ok && len(in) < n && fn.In(len(in)) == reflect.TypeFor[torch.Tensor]() {
+		if list, ok := value.([]any); ok && (rest || len(in) < n && fn.In(len(in)) == reflect.TypeFor[torch.Tensor]()) {
 			several = list // the states of an LSTM
 		}
 		for _, value := range several {
-			if len(in) == n {
+			if len(in) >= n {
 				if value == nil {
+					continue
+				}
+				if rest {
+					v, err := b.convert(value, fn.In(n).Elem())
+					if err != nil {
+						return nil, fmt.Errorf("%s: %w", name, err)
+					}
+					in = append(in, v)
 					continue
 				}
 				return nil, fmt.Errorf("%v has no argument %s", fn, name)
@@ -273,7 +299,7 @@ func (b *builder) arguments(fn reflect.Type, names string, left values) (in []re
 	for len(in) < n {
 		in = append(in, reflect.Zero(fn.In(len(in))))
 	}
-	if fn.IsVariadic() && len(left) > 0 {
+	if options && len(left) > 0 {
 		o := reflect.New(fn.In(n).Elem()).Elem()
 		if err := b.set(o, left); err != nil {
 			return nil, err

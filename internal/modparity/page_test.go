@@ -60,7 +60,7 @@ func compareWithPage(t *testing.T, s spec, equal map[string]int) {
 // absent are the arguments of Python's constructor that ours lacks.
 func absent(class string, names []string) []string {
 	e := modules[class]
-	t := reflect.TypeOf(e.make)
+	t := reflect.TypeOf(e.constructor(nil))
 	if t.Kind() == reflect.Func {
 		variadic := t.IsVariadic()
 		if t = t.In(t.NumIn() - 1); variadic {

@@ -67,54 +67,51 @@ var constructors = map[signature][]any{
 		nn.NewBilinear,
 	},
 	{"num_embeddings embedding_dim", "input"}: {
-		nn.NewEmbedding,
-	},
-	{"num_embeddings embedding_dim", "input offsets per_sample_weights"}: {
-		nn.NewEmbeddingBag,
+		nn.NewEmbedding, nn.NewEmbeddingBag,
 	},
 	{"p=0.5", "input"}: {
 		nn.NewDropout, nn.NewDropout1d, nn.NewDropout2d, nn.NewDropout3d, nn.NewAlphaDropout, nn.NewFeatureAlphaDropout,
 	},
 	{"in_channels out_channels kernel_size", "input"}: {
-		nn.NewConv1d, nn.NewConv2d, nn.NewConv3d,
+		sized{nn.NewConv1d[int], nn.NewConv1d[[]int]}, sized{nn.NewConv2d[int], nn.NewConv2d[[]int]}, sized{nn.NewConv3d[int], nn.NewConv3d[[]int]},
 	},
 	{"in_channels out_channels kernel_size", "input output_size"}: {
-		nn.NewConvTranspose1d, nn.NewConvTranspose2d, nn.NewConvTranspose3d,
+		sized{nn.NewConvTranspose1d[int], nn.NewConvTranspose1d[[]int]}, sized{nn.NewConvTranspose2d[int], nn.NewConvTranspose2d[[]int]}, sized{nn.NewConvTranspose3d[int], nn.NewConvTranspose3d[[]int]},
 	},
 	{"out_channels kernel_size", "input"}: {
-		nn.NewLazyConv1d, nn.NewLazyConvTranspose1d, nn.NewLazyConv2d, nn.NewLazyConvTranspose2d, nn.NewLazyConv3d,
-		nn.NewLazyConvTranspose3d,
+		sized{nn.NewLazyConv1d[int], nn.NewLazyConv1d[[]int]}, sized{nn.NewLazyConvTranspose1d[int], nn.NewLazyConvTranspose1d[[]int]}, sized{nn.NewLazyConv2d[int], nn.NewLazyConv2d[[]int]}, sized{nn.NewLazyConvTranspose2d[int], nn.NewLazyConvTranspose2d[[]int]}, sized{nn.NewLazyConv3d[int], nn.NewLazyConv3d[[]int]},
+		sized{nn.NewLazyConvTranspose3d[int], nn.NewLazyConvTranspose3d[[]int]},
 	},
 	{"num_features", "input"}: {
 		nn.NewBatchNorm1d, nn.NewInstanceNorm1d, nn.NewBatchNorm2d, nn.NewInstanceNorm2d, nn.NewBatchNorm3d, nn.NewInstanceNorm3d,
 	},
 	{"kernel_size", "input"}: {
-		nn.NewMaxPool1d, nn.NewAvgPool1d, nn.NewMaxPool2d, nn.NewAvgPool2d, nn.NewFractionalMaxPool2d, nn.NewMaxPool3d,
-		nn.NewAvgPool3d, nn.NewFractionalMaxPool3d,
+		sized{nn.NewMaxPool1d[int], nn.NewMaxPool1d[[]int]}, sized{nn.NewAvgPool1d[int], nn.NewAvgPool1d[[]int]}, sized{nn.NewMaxPool2d[int], nn.NewMaxPool2d[[]int]}, sized{nn.NewAvgPool2d[int], nn.NewAvgPool2d[[]int]}, sized{nn.NewFractionalMaxPool2d[int], nn.NewFractionalMaxPool2d[[]int]}, sized{nn.NewMaxPool3d[int], nn.NewMaxPool3d[[]int]},
+		sized{nn.NewAvgPool3d[int], nn.NewAvgPool3d[[]int]}, sized{nn.NewFractionalMaxPool3d[int], nn.NewFractionalMaxPool3d[[]int]},
 	},
 	{"kernel_size", "input indices"}: {
-		nn.NewMaxUnpool1d, nn.NewMaxUnpool2d, nn.NewMaxUnpool3d,
+		sized{nn.NewMaxUnpool1d[int], nn.NewMaxUnpool1d[[]int]}, sized{nn.NewMaxUnpool2d[int], nn.NewMaxUnpool2d[[]int]}, sized{nn.NewMaxUnpool3d[int], nn.NewMaxUnpool3d[[]int]},
 	},
 	{"norm_type kernel_size", "input"}: {
-		nn.NewLPPool1d, nn.NewLPPool2d, nn.NewLPPool3d,
+		sized{nn.NewLPPool1d[int], nn.NewLPPool1d[[]int]}, sized{nn.NewLPPool2d[int], nn.NewLPPool2d[[]int]}, sized{nn.NewLPPool3d[int], nn.NewLPPool3d[[]int]},
 	},
 	{"output_size", "input"}: {
-		nn.NewAdaptiveMaxPool1d, nn.NewAdaptiveAvgPool1d, nn.NewAdaptiveMaxPool2d, nn.NewAdaptiveAvgPool2d, nn.NewAdaptiveMaxPool3d,
-		nn.NewAdaptiveAvgPool3d,
+		sized{nn.NewAdaptiveMaxPool1d[int], nn.NewAdaptiveMaxPool1d[[]int]}, sized{nn.NewAdaptiveAvgPool1d[int], nn.NewAdaptiveAvgPool1d[[]int]}, sized{nn.NewAdaptiveMaxPool2d[int], nn.NewAdaptiveMaxPool2d[[]int]}, sized{nn.NewAdaptiveAvgPool2d[int], nn.NewAdaptiveAvgPool2d[[]int]}, sized{nn.NewAdaptiveMaxPool3d[int], nn.NewAdaptiveMaxPool3d[[]int]},
+		sized{nn.NewAdaptiveAvgPool3d[int], nn.NewAdaptiveAvgPool3d[[]int]},
 	},
 	{"padding", "input"}: {
-		nn.NewZeroPad1d, nn.NewReflectionPad1d, nn.NewReplicationPad1d, nn.NewCircularPad1d, nn.NewZeroPad2d, nn.NewReflectionPad2d,
-		nn.NewReplicationPad2d, nn.NewCircularPad2d, nn.NewZeroPad3d, nn.NewReflectionPad3d, nn.NewReplicationPad3d,
-		nn.NewCircularPad3d,
+		sized{nn.NewZeroPad1d[int], nn.NewZeroPad1d[[]int]}, sized{nn.NewReflectionPad1d[int], nn.NewReflectionPad1d[[]int]}, sized{nn.NewReplicationPad1d[int], nn.NewReplicationPad1d[[]int]}, sized{nn.NewCircularPad1d[int], nn.NewCircularPad1d[[]int]}, sized{nn.NewZeroPad2d[int], nn.NewZeroPad2d[[]int]}, sized{nn.NewReflectionPad2d[int], nn.NewReflectionPad2d[[]int]},
+		sized{nn.NewReplicationPad2d[int], nn.NewReplicationPad2d[[]int]}, sized{nn.NewCircularPad2d[int], nn.NewCircularPad2d[[]int]}, sized{nn.NewZeroPad3d[int], nn.NewZeroPad3d[[]int]}, sized{nn.NewReflectionPad3d[int], nn.NewReflectionPad3d[[]int]}, sized{nn.NewReplicationPad3d[int], nn.NewReplicationPad3d[[]int]},
+		sized{nn.NewCircularPad3d[int], nn.NewCircularPad3d[[]int]},
 	},
 	{"padding value", "input"}: {
-		nn.NewConstantPad1d, nn.NewConstantPad2d, nn.NewConstantPad3d,
+		sized{nn.NewConstantPad1d[int], nn.NewConstantPad1d[[]int]}, sized{nn.NewConstantPad2d[int], nn.NewConstantPad2d[[]int]}, sized{nn.NewConstantPad3d[int], nn.NewConstantPad3d[[]int]},
 	},
 	{"normalized_shape", "input"}: {
-		nn.NewLayerNorm,
+		sized{nn.NewLayerNorm[int], nn.NewLayerNorm[[]int]},
 	},
 	{"normalized_shape", "x"}: {
-		nn.NewRMSNorm,
+		sized{nn.NewRMSNorm[int], nn.NewRMSNorm[[]int]},
 	},
 	{"num_groups num_channels", "input"}: {
 		nn.NewGroupNorm,
@@ -131,10 +128,10 @@ var constructors = map[signature][]any{
 	{"d_model nhead", "tgt memory"}: {
 		nn.NewTransformerDecoderLayer,
 	},
-	{"encoder_layer num_layers norm", "src"}: {
+	{"encoder_layer num_layers", "src"}: {
 		nn.NewTransformerEncoder,
 	},
-	{"decoder_layer num_layers norm", "tgt memory"}: {
+	{"decoder_layer num_layers", "tgt memory"}: {
 		nn.NewTransformerDecoder,
 	},
 	{"", "src tgt"}: {
@@ -144,6 +141,9 @@ var constructors = map[signature][]any{
 		func(layers []nn.Layer) nn.Sequential { return layers },
 	},
 }
+
+// sized is a constructor for a size that is a number, and for one that is a list.
+type sized struct{ one, list any }
 
 // modules has them under their names: NewLinear makes a Linear, ReLU is a ReLU.
 var modules = func() map[string]entry {
@@ -157,12 +157,15 @@ var modules = func() map[string]entry {
 }()
 
 func nameOf(m any) string {
+	if two, ok := m.(sized); ok {
+		m = two.list
+	}
 	t := reflect.TypeOf(m)
 	if t.Kind() != reflect.Func {
 		return t.Name()
 	}
 	if _, name, ok := strings.Cut(runtime.FuncForPC(reflect.ValueOf(m).Pointer()).Name(), "/nn.New"); ok {
-		return name
+		return strings.TrimSuffix(name, "[...]")
 	}
 	return t.Out(0).Name()
 }

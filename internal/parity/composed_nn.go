@@ -1,16 +1,18 @@
 package parity
 
 import (
+	"slices"
+
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
 
 // nnFunctional is the part of composed that is in torch.nn.functional.
 var nnFunctional = map[string]func(a arguments){
-	"nn.functional.adaptive_avg_pool2d": func(a arguments) { F.AdaptiveAvgPool2d(a.tensor("input"), a.size()) },
-	"nn.functional.adaptive_avg_pool3d": func(a arguments) { F.AdaptiveAvgPool3d(a.tensor("input"), a.size()) },
-	"nn.functional.adaptive_max_pool2d": func(a arguments) { F.AdaptiveMaxPool2d(a.tensor("input"), a.size()) },
-	"nn.functional.adaptive_max_pool3d": func(a arguments) { F.AdaptiveMaxPool3d(a.tensor("input"), a.size()) },
+	"nn.functional.adaptive_avg_pool2d": func(a arguments) { F.AdaptiveAvgPool2d(a.tensor("input"), a.size(2)) },
+	"nn.functional.adaptive_avg_pool3d": func(a arguments) { F.AdaptiveAvgPool3d(a.tensor("input"), a.size(3)) },
+	"nn.functional.adaptive_max_pool2d": func(a arguments) { F.AdaptiveMaxPool2d(a.tensor("input"), a.size(2)) },
+	"nn.functional.adaptive_max_pool3d": func(a arguments) { F.AdaptiveMaxPool3d(a.tensor("input"), a.size(3)) },
 	"nn.functional.gaussian_nll_loss": func(a arguments) {
 		F.GaussianNLLLoss(a.tensor("input"), a.tensor("target"), a.tensor("var"), F.GaussianNLLLossOptions{Reduction: a.reduction()})
 	},
@@ -58,13 +60,12 @@ var nnFunctional = map[string]func(a arguments){
 
 func (a arguments) tensor(name string) torch.Tensor { return get[torch.Tensor](a, name) }
 
-// size is what pooling results in: a number, or one for each dimension.
-func (a arguments) size() F.Size {
+// size is what pooling results in, in each of n dimensions.
+func (a arguments) size(n int) (sizes []int) {
 	list, ok := a.named["output_size"].argument(nil).([]any)
 	if !ok {
-		return get[int](a, "output_size")
+		return slices.Repeat([]int{get[int](a, "output_size")}, n)
 	}
-	var sizes []int
 	for _, n := range list {
 		size, _ := n.(int)
 		sizes = append(sizes, size)

@@ -57,8 +57,8 @@ type PReLU struct {
 
 // PReLUOptions are the arguments of [NewPReLU].
 type PReLUOptions struct {
-	Channels int      // with a weight each; default 1, for all
-	Init     *float64 // of the weights; default 0.25
+	NumParameters int      // weights, one for each channel; default 1, for all
+	Init          *float64 // of the weights; default 0.25
 }
 
 // NewPReLU makes a layer.
@@ -66,7 +66,7 @@ func NewPReLU(opts ...PReLUOptions) *PReLU {
 	v := option.One(opts)
 	p := &PReLU{}
 	create(func() {
-		p.Weight = nninit.Constant(torch.Empty(max(v.Channels, 1)), or(v.Init, 0.25)).SetRequiresGrad(true)
+		p.Weight = nninit.Constant(torch.Empty(max(v.NumParameters, 1)), or(v.Init, 0.25)).SetRequiresGrad(true)
 	})
 	return p
 }

@@ -38,7 +38,7 @@ var activationCases = []moduleCase{
 	layerRow("nn.RReLU(0.1, 0.9)", func() any { return nn.NewRReLU(nn.RReLUOptions{Lower: new(0.1), Upper: new(0.9)}) }, image),
 	layerRow("nn.PReLU()", func() any { return nn.NewPReLU() }, image),
 	layerRow("nn.PReLU(init=0.5)", func() any { return nn.NewPReLU(nn.PReLUOptions{Init: new(0.5)}) }, image),
-	layerRow("nn.PReLU(4)", func() any { return nn.NewPReLU(nn.PReLUOptions{Channels: 4}) }, image),
+	layerRow("nn.PReLU(4)", func() any { return nn.NewPReLU(nn.PReLUOptions{NumParameters: 4}) }, image),
 	layerRow("nn.Hardtanh()", func() any { return nn.Hardtanh{} }, image),
 	layerRow("nn.Hardtanh(-0.5, 2.)", func() any { return nn.Hardtanh{MinVal: new(-0.5), MaxVal: new(2.0)} }, image),
 	layerRow("nn.ELU()", func() any { return nn.ELU{} }, image),

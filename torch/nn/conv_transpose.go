@@ -10,22 +10,9 @@ import (
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
 )
 
-// ConvTransposeOptions are the rarer arguments of the transposed convolutions.
-type ConvTransposeOptions struct {
-	Stride        Size // distance of the kernel's copies in the result; default 1
-	Padding       Size // cut off the result on both sides; default 0
-	OutputPadding Size // added to the result on the far side; default 0
-	Dilation      Size // distance between the kernel's elements; default 1
-	Groups        int  // blocks of channels that do not see each other; default 1
-	NoBias        bool
-}
-
-// The transposed convolutions share their options.
-type (
-	ConvTranspose1dOptions = ConvTransposeOptions
-	ConvTranspose2dOptions = ConvTransposeOptions
-	ConvTranspose3dOptions = ConvTransposeOptions
-)
+// ConvTransposeOptions are the rarer arguments of the transposed convolutions, those of the
+// functions.
+type ConvTransposeOptions = F.ConvTransposeOptions
 
 // ConvTranspose is what the transposed convolutions of all dimensions have in common.
 type ConvTranspose struct {
@@ -45,19 +32,19 @@ type ConvTranspose3d struct{ ConvTranspose }
 
 // NewConvTranspose1d makes a layer from in to out channels with kernels of length k. Weight
 // and bias are drawn uniformly from ±1/√(out/groups·k).
-func NewConvTranspose1d(in, out int, k Size, opts ...ConvTranspose1dOptions) *ConvTranspose1d {
+func NewConvTranspose1d[S Size1d](in, out int, k S, opts ...ConvTransposeOptions) *ConvTranspose1d {
 	return &ConvTranspose1d{newConvTranspose("conv_transpose1d", in, out, k, 1, option.One(opts))}
 }
 
 // NewConvTranspose2d makes a layer from in to out channels with kernels of size k. Weight and
 // bias are drawn uniformly from ±1/√(out/groups·k·k).
-func NewConvTranspose2d(in, out int, k Size, opts ...ConvTranspose2dOptions) *ConvTranspose2d {
+func NewConvTranspose2d[S Size2d](in, out int, k S, opts ...ConvTransposeOptions) *ConvTranspose2d {
 	return &ConvTranspose2d{newConvTranspose("conv_transpose2d", in, out, k, 2, option.One(opts))}
 }
 
 // NewConvTranspose3d makes a layer from in to out channels with kernels of size k. Weight and
 // bias are drawn uniformly from ±1/√(out/groups·k·k·k).
-func NewConvTranspose3d(in, out int, k Size, opts ...ConvTranspose3dOptions) *ConvTranspose3d {
+func NewConvTranspose3d[S Size3d](in, out int, k S, opts ...ConvTransposeOptions) *ConvTranspose3d {
 	return &ConvTranspose3d{newConvTranspose("conv_transpose3d", in, out, k, 3, option.One(opts))}
 }
 

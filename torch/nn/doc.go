@@ -16,7 +16,7 @@
 //	func NewNet() *Net {
 //		return &Net{
 //			Conv1: nn.NewConv2d(1, 32, 3),
-//			Conv2: nn.NewConv2d(32, 64, 3, nn.Conv2dOptions{Stride: 2}),
+//			Conv2: nn.NewConv2d(32, 64, 3, nn.ConvOptions{Stride: 2}),
 //			FC:    nn.NewLinear(64*12*12, 10),
 //		}
 //	}

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
@@ -12,8 +13,14 @@ type Dropout struct {
 	Mode Mode
 }
 
-// NewDropout makes a layer; PyTorch's default p is 0.5.
-func NewDropout(p float64) *Dropout {
+// NewDropout makes a layer that zeroes elements with probability p, which may be left out: 0.5.
+func NewDropout(p ...float64) *Dropout { return newDropout(p) }
+
+func newDropout(given []float64) *Dropout {
+	p := 0.5
+	if len(given) > 0 {
+		p = option.One(given)
+	}
 	if !(p >= 0 && p <= 1) {
 		torch.Throw("dropout", torch.KindValue, "a probability lies between 0 and 1, got %v", p)
 	}

@@ -20,21 +20,21 @@ type AlphaDropout struct{ Dropout }
 // FeatureAlphaDropout is [AlphaDropout] of whole channels of [N, C, ...].
 type FeatureAlphaDropout struct{ Dropout }
 
-// NewDropout1d makes a layer; PyTorch's default p is 0.5.
-func NewDropout1d(p float64) *Dropout1d { return &Dropout1d{*NewDropout(p)} }
+// NewDropout1d makes a layer; p may be left out: 0.5.
+func NewDropout1d(p ...float64) *Dropout1d { return &Dropout1d{*newDropout(p)} }
 
-// NewDropout2d makes a layer; PyTorch's default p is 0.5.
-func NewDropout2d(p float64) *Dropout2d { return &Dropout2d{*NewDropout(p)} }
+// NewDropout2d makes a layer; p may be left out: 0.5.
+func NewDropout2d(p ...float64) *Dropout2d { return &Dropout2d{*newDropout(p)} }
 
-// NewDropout3d makes a layer; PyTorch's default p is 0.5.
-func NewDropout3d(p float64) *Dropout3d { return &Dropout3d{*NewDropout(p)} }
+// NewDropout3d makes a layer; p may be left out: 0.5.
+func NewDropout3d(p ...float64) *Dropout3d { return &Dropout3d{*newDropout(p)} }
 
-// NewAlphaDropout makes a layer; PyTorch's default p is 0.5.
-func NewAlphaDropout(p float64) *AlphaDropout { return &AlphaDropout{*NewDropout(p)} }
+// NewAlphaDropout makes a layer; p may be left out: 0.5.
+func NewAlphaDropout(p ...float64) *AlphaDropout { return &AlphaDropout{*newDropout(p)} }
 
-// NewFeatureAlphaDropout makes a layer; PyTorch's default p is 0.5.
-func NewFeatureAlphaDropout(p float64) *FeatureAlphaDropout {
-	return &FeatureAlphaDropout{*NewDropout(p)}
+// NewFeatureAlphaDropout makes a layer; p may be left out: 0.5.
+func NewFeatureAlphaDropout(p ...float64) *FeatureAlphaDropout {
+	return &FeatureAlphaDropout{*newDropout(p)}
 }
 
 // Forward keeps the shape.

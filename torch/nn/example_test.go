@@ -18,7 +18,7 @@ type Net struct {
 
 func NewNet() *Net {
 	return &Net{
-		Conv1:   nn.NewConv2d(1, 8, 3, nn.Conv2dOptions{Stride: 2, Padding: 1, NoBias: true}),
+		Conv1:   nn.NewConv2d(1, 8, 3, nn.ConvOptions{Stride: 2, Padding: 1, NoBias: true}),
 		Norm:    nn.NewBatchNorm2d(8),
 		Dropout: nn.NewDropout(0.5),
 		FC:      nn.NewLinear(8*14*14, 10),

@@ -117,14 +117,14 @@ func TestHooksOfSeveralTensors(t *testing.T) {
 			return tensorList{y[1], y[0]}
 		})
 		x := number(1)
-		cell0, hidden0 := cell.Forward(x, torch.Tensor{}, torch.Tensor{})
+		cell0, hidden0 := cell.Forward(x)
 		h.Remove()
-		hidden, c := cell.Forward(x, torch.Tensor{}, torch.Tensor{})
+		hidden, c := cell.Forward(x)
 		torchtest.Equal(t, hidden0, hidden)
 		torchtest.Equal(t, cell0, c)
 		h = nn.RegisterForwardHook(cell, func(any, []torch.Tensor, []torch.Tensor) []torch.Tensor { return tensorList{x} })
 		defer h.Remove()
-		require.EqualError(t, torch.Try(func() { cell.Forward(x, torch.Tensor{}, torch.Tensor{}) }), "torch: LSTMCell: forward_hook: a hook returned 1 tensors, expected 2 or nil")
+		require.EqualError(t, torch.Try(func() { cell.Forward(x) }), "torch: LSTMCell: forward_hook: a hook returned 1 tensors, expected 2 or nil")
 		nn.Close(cell)
 	})
 }

@@ -30,26 +30,26 @@ var layerCases = []layerCase{
 	{"linear without bias", func() nn.Layer { return nn.NewLinear(7, 5, nn.LinearOptions{NoBias: true}) }, []int{2, 3, 7}},
 	{"linear without inputs", func() nn.Layer { return nn.NewLinear(0, 5) }, []int{3, 0}},
 	{"conv1d", func() nn.Layer {
-		return nn.NewConv1d(4, 6, 3, nn.Conv1dOptions{Stride: 2, Padding: 1, Dilation: 2})
+		return nn.NewConv1d(4, 6, 3, nn.ConvOptions{Stride: 2, Padding: 1, Dilation: 2})
 	}, []int{2, 4, 11}},
 	{"conv2d", func() nn.Layer { return nn.NewConv2d(4, 6, 3) }, image},
 	{"conv2d stride groups", func() nn.Layer {
-		return nn.NewConv2d(4, 6, []int{3, 2}, nn.Conv2dOptions{Stride: []int{2, 1}, Padding: []int{1, 0}, Groups: 2, NoBias: true})
+		return nn.NewConv2d(4, 6, []int{3, 2}, nn.ConvOptions{Stride: []int{2, 1}, Padding: []int{1, 0}, Groups: 2, NoBias: true})
 	}, image},
 	{"conv2d same", func() nn.Layer {
-		return nn.NewConv2d(4, 6, []int{4, 3}, nn.Conv2dOptions{Padding: "same", Dilation: []int{1, 2}})
+		return nn.NewConv2d(4, 6, []int{4, 3}, nn.ConvOptions{Padding: "same", Dilation: []int{1, 2}})
 	}, image},
-	{"conv2d valid", func() nn.Layer { return nn.NewConv2d(4, 6, 3, nn.Conv2dOptions{Padding: "valid"}) }, image},
+	{"conv2d valid", func() nn.Layer { return nn.NewConv2d(4, 6, 3, nn.ConvOptions{Padding: "valid"}) }, image},
 	{"conv2d reflect", func() nn.Layer {
-		return nn.NewConv2d(4, 6, 3, nn.Conv2dOptions{Padding: []int{1, 2}, PaddingMode: "reflect"})
+		return nn.NewConv2d(4, 6, 3, nn.ConvOptions{Padding: []int{1, 2}, PaddingMode: "reflect"})
 	}, image},
 	{"conv2d circular same", func() nn.Layer {
-		return nn.NewConv2d(4, 6, []int{2, 3}, nn.Conv2dOptions{Padding: "same", PaddingMode: "circular"})
+		return nn.NewConv2d(4, 6, []int{2, 3}, nn.ConvOptions{Padding: "same", PaddingMode: "circular"})
 	}, image},
 	{"conv2d replicate", func() nn.Layer {
-		return nn.NewConv2d(4, 6, 3, nn.Conv2dOptions{Stride: 2, Padding: 2, PaddingMode: "replicate"})
+		return nn.NewConv2d(4, 6, 3, nn.ConvOptions{Stride: 2, Padding: 2, PaddingMode: "replicate"})
 	}, image},
-	{"conv3d", func() nn.Layer { return nn.NewConv3d(2, 4, []int{1, 3, 2}, nn.Conv3dOptions{Padding: 1}) }, []int{2, 2, 3, 5, 4}},
+	{"conv3d", func() nn.Layer { return nn.NewConv3d(2, 4, []int{1, 3, 2}, nn.ConvOptions{Padding: 1}) }, []int{2, 2, 3, 5, 4}},
 	{"batchnorm1d", func() nn.Layer { return nn.NewBatchNorm1d(6) }, []int{4, 6}},
 	{"batchnorm1d length", func() nn.Layer {
 		return nn.NewBatchNorm1d(6, nn.BatchNormOptions{Eps: new(1e-3), Momentum: new(0.3)})
@@ -57,14 +57,14 @@ var layerCases = []layerCase{
 	{"batchnorm2d", func() nn.Layer { return nn.NewBatchNorm2d(4) }, image},
 	{"batchnorm2d cumulative", func() nn.Layer { return nn.NewBatchNorm2d(4, nn.BatchNormOptions{Cumulative: true}) }, image},
 	{"batchnorm2d bare", func() nn.Layer {
-		return nn.NewBatchNorm2d(4, nn.BatchNormOptions{NoAffine: true, NoRunningStats: true})
+		return nn.NewBatchNorm2d(4, nn.BatchNormOptions{NoAffine: true, NoTrackRunningStats: true})
 	}, image},
 	{"batchnorm3d", func() nn.Layer { return nn.NewBatchNorm3d(2, nn.BatchNormOptions{Momentum: new(0.0)}) }, []int{2, 2, 3, 5, 4}},
 	{"layernorm", func() nn.Layer { return nn.NewLayerNorm([]int{5, 7}) }, []int{2, 5, 7}},
 	{"layernorm without bias", func() nn.Layer {
 		return nn.NewLayerNorm([]int{7}, nn.LayerNormOptions{Eps: new(1e-2), NoBias: true})
 	}, []int{2, 5, 7}},
-	{"layernorm bare", func() nn.Layer { return nn.NewLayerNorm([]int{7}, nn.LayerNormOptions{NoAffine: true}) }, []int{2, 5, 7}},
+	{"layernorm bare", func() nn.Layer { return nn.NewLayerNorm([]int{7}, nn.LayerNormOptions{NoElementwiseAffine: true}) }, []int{2, 5, 7}},
 	{"groupnorm", func() nn.Layer { return nn.NewGroupNorm(2, 4) }, image},
 	{"groupnorm bare", func() nn.Layer {
 		return nn.NewGroupNorm(4, 4, nn.GroupNormOptions{Eps: new(1e-2), NoAffine: true})

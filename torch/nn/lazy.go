@@ -45,7 +45,7 @@ type (
 func channelsOf(x torch.Tensor, dims int) int { return x.Size(max(x.Dim(), dims-1) - dims + 1) }
 
 // lazyConv makes a lazy layer for dims dimensions; make is the constructor.
-func lazyConv[L Layer, O any](make func(in, out int, k Size, opts ...O) L, dims, out int, k Size, o O) *Lazy[L] {
+func lazyConv[L Layer, S, O any](make func(in, out int, k S, opts ...O) L, dims, out int, k S, o O) *Lazy[L] {
 	return &Lazy[L]{make: func(x torch.Tensor) L { return make(channelsOf(x, dims+2), out, k, o) }}
 }
 
@@ -57,7 +57,7 @@ func lazyNorm[L Layer, O any](make func(channels int, opts ...O) L, o O) *Lazy[L
 // instance are the options of an instance normalisation that has all that a batch
 // normalisation has.
 func instance(v BatchNormOptions) InstanceNormOptions {
-	return InstanceNormOptions{Eps: v.Eps, Momentum: v.Momentum, Affine: !v.NoAffine, RunningStats: !v.NoRunningStats}
+	return InstanceNormOptions{Eps: v.Eps, Momentum: v.Momentum, Affine: !v.NoAffine, TrackRunningStats: !v.NoTrackRunningStats}
 }
 
 // NewLazyLinear makes a layer to out features.
@@ -67,33 +67,33 @@ func NewLazyLinear(out int, opts ...LinearOptions) *LazyLinear {
 }
 
 // NewLazyConv1d makes a layer to out channels with kernels of size k.
-func NewLazyConv1d(out int, k Size, opts ...ConvOptions) *LazyConv1d {
-	return lazyConv(NewConv1d, 1, out, k, option.One(opts))
+func NewLazyConv1d[S Size1d](out int, k S, opts ...ConvOptions) *LazyConv1d {
+	return lazyConv(NewConv1d[S], 1, out, k, option.One(opts))
 }
 
 // NewLazyConv2d makes a layer to out channels with kernels of size k.
-func NewLazyConv2d(out int, k Size, opts ...ConvOptions) *LazyConv2d {
-	return lazyConv(NewConv2d, 2, out, k, option.One(opts))
+func NewLazyConv2d[S Size2d](out int, k S, opts ...ConvOptions) *LazyConv2d {
+	return lazyConv(NewConv2d[S], 2, out, k, option.One(opts))
 }
 
 // NewLazyConv3d makes a layer to out channels with kernels of size k.
-func NewLazyConv3d(out int, k Size, opts ...ConvOptions) *LazyConv3d {
-	return lazyConv(NewConv3d, 3, out, k, option.One(opts))
+func NewLazyConv3d[S Size3d](out int, k S, opts ...ConvOptions) *LazyConv3d {
+	return lazyConv(NewConv3d[S], 3, out, k, option.One(opts))
 }
 
 // NewLazyConvTranspose1d makes a layer to out channels with kernels of size k.
-func NewLazyConvTranspose1d(out int, k Size, opts ...ConvTransposeOptions) *LazyConvTranspose1d {
-	return lazyConv(NewConvTranspose1d, 1, out, k, option.One(opts))
+func NewLazyConvTranspose1d[S Size1d](out int, k S, opts ...ConvTransposeOptions) *LazyConvTranspose1d {
+	return lazyConv(NewConvTranspose1d[S], 1, out, k, option.One(opts))
 }
 
 // NewLazyConvTranspose2d makes a layer to out channels with kernels of size k.
-func NewLazyConvTranspose2d(out int, k Size, opts ...ConvTransposeOptions) *LazyConvTranspose2d {
-	return lazyConv(NewConvTranspose2d, 2, out, k, option.One(opts))
+func NewLazyConvTranspose2d[S Size2d](out int, k S, opts ...ConvTransposeOptions) *LazyConvTranspose2d {
+	return lazyConv(NewConvTranspose2d[S], 2, out, k, option.One(opts))
 }
 
 // NewLazyConvTranspose3d makes a layer to out channels with kernels of size k.
-func NewLazyConvTranspose3d(out int, k Size, opts ...ConvTransposeOptions) *LazyConvTranspose3d {
-	return lazyConv(NewConvTranspose3d, 3, out, k, option.One(opts))
+func NewLazyConvTranspose3d[S Size3d](out int, k S, opts ...ConvTransposeOptions) *LazyConvTranspose3d {
+	return lazyConv(NewConvTranspose3d[S], 3, out, k, option.One(opts))
 }
 
 // NewLazyBatchNorm1d makes a layer.

@@ -48,34 +48,31 @@ type EmbeddingBag struct {
 	Options EmbeddingBagOptions
 }
 
-// EmbeddingBagOptions are the rarer arguments of [NewEmbeddingBag]. The row PaddingIdx
-// starts as zeros.
-type EmbeddingBagOptions struct {
-	MaxNorm           *float64 // rows in use whose norm is larger are scaled down to it, in Weight itself; default: none
-	NormType          *float64 // which norm that is; default 2
-	ScaleGradByFreq   bool     // divide gradients by how often the row occurs; not for "max"
-	Mode              string   // "sum", "mean" or "max"; default "mean"
-	Sparse            bool     // the gradient of Weight is sparse; not for "max"
-	IncludeLastOffset bool     // offsets end with the end of the last bag
-	PaddingIdx        *int     // rows to pass over; negative counts from the end; default: none
+// EmbeddingBagOptions are the rarer arguments of [NewEmbeddingBag], those of the function. The
+// row PaddingIdx starts as zeros; Offsets and PerSampleWeights are for Forward, see [BagOptions].
+type EmbeddingBagOptions = F.EmbeddingBagOptions
+
+// BagOptions are the arguments of Forward beside the numbers of rows.
+type BagOptions struct {
+	Offsets          torch.Tensor // [B], where each bag begins in x [N]: ascending integers from 0 on
+	PerSampleWeights torch.Tensor // of each row, in x's shape; for "sum" only
 }
 
 // NewEmbeddingBag makes a table of n rows of dim numbers, drawn from the standard normal
 // distribution.
 func NewEmbeddingBag(n, dim int, opts ...EmbeddingBagOptions) *EmbeddingBag {
 	v := option.One(opts)
+	if v.Offsets.Defined() || v.PerSampleWeights.Defined() {
+		torch.Throw("embedding_bag", torch.KindValue, "Offsets and PerSampleWeights belong to an input: give them to Forward, as nn.BagOptions")
+	}
 	table := NewEmbedding(n, dim, EmbeddingOptions{PaddingIdx: v.PaddingIdx})
 	return &EmbeddingBag{table.Weight, v}
 }
 
-// Forward maps integers [B, L], or [N] with the offsets [B] at which bags begin, to [B, dim].
-// Weights of the rows, in x's shape, are for "sum" only. Offsets and weights may be
-// undefined.
-func (e *EmbeddingBag) Forward(x, offsets, weights torch.Tensor) (y torch.Tensor) {
-	o := e.Options
-	HookedAll(e, refs{&x, &offsets, &weights}, refs{&y}, func() {
-		y = F.EmbeddingBag(x, e.Weight, F.EmbeddingBagOptions{Offsets: offsets, PerSampleWeights: weights, MaxNorm: o.MaxNorm, NormType: o.NormType,
-			ScaleGradByFreq: o.ScaleGradByFreq, Mode: o.Mode, Sparse: o.Sparse, IncludeLastOffset: o.IncludeLastOffset, PaddingIdx: o.PaddingIdx})
-	})
+// Forward maps integers [B, L], or [N] with the offsets at which bags begin, to [B, dim].
+func (e *EmbeddingBag) Forward(x torch.Tensor, opts ...BagOptions) (y torch.Tensor) {
+	in, o := option.One(opts), e.Options
+	o.Offsets, o.PerSampleWeights = in.Offsets, in.PerSampleWeights
+	HookedAll(e, refs{&x, &o.Offsets, &o.PerSampleWeights}, refs{&y}, func() { y = F.EmbeddingBag(x, e.Weight, o) })
 	return y
 }

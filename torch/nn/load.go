@@ -12,7 +12,7 @@ import (
 // LoadStateDict copies the tensors of a state dict into those of m of the same names, which
 // keep their dtype and device unless Assign is set:
 //
-//	err := nn.LoadStateDict(model, file.Tensors, nil)
+//	err := nn.LoadStateDict(model, file.Tensors)
 //	err := nn.LoadStateDict(student, maps.Collect(nn.StateDict(teacher)), nil)
 //
 // Where names, shapes or values do not fit it changes nothing and returns a *[StateDictError]

@@ -286,7 +286,7 @@ func TestModulesOutliveScopes(t *testing.T) {
 	var own torch.Tensor
 	torch.Scope(func() {
 		net = nn.Sequential{
-			nn.NewConv2d(3, 4, 3, nn.Conv2dOptions{Padding: 1}), nn.NewBatchNorm2d(4), nn.NewGroupNorm(2, 4),
+			nn.NewConv2d(3, 4, 3, nn.ConvOptions{Padding: 1}), nn.NewBatchNorm2d(4), nn.NewGroupNorm(2, 4),
 			nn.NewLayerNorm([]int{4}), nn.NewLinear(4, 2),
 		}
 		nn.To(net, torch.Float64)
@@ -325,11 +325,11 @@ func TestBadArguments(t *testing.T) {
 		make func()
 		want string
 	}{
-		{"groups", func() { nn.NewConv2d(3, 4, 3, nn.Conv2dOptions{Groups: 2}) }, "torch: conv2d: 3 input and 4 output channels cannot be divided into 2 groups"},
+		{"groups", func() { nn.NewConv2d(3, 4, 3, nn.ConvOptions{Groups: 2}) }, "torch: conv2d: 3 input and 4 output channels cannot be divided into 2 groups"},
 		{"kernel", func() { nn.NewConv2d(3, 4, []int{1, 2, 3}) }, "torch: conv2d kernel: expected an int or a []int of length 2, got []int([1 2 3])"},
-		{"stride", func() { nn.NewConv1d(3, 4, 1, nn.Conv1dOptions{Stride: 1.5}) }, "torch: conv1d stride: expected an int or a []int of length 1, got float64(1.5)"},
-		{"padding", func() { nn.NewConv2d(3, 4, 1, nn.Conv2dOptions{Padding: "some"}) }, `torch: conv2d: padding "some" is not known; expected a number, "same" or "valid"`},
-		{"padding mode", func() { nn.NewConv2d(3, 4, 1, nn.Conv2dOptions{PaddingMode: "mirror"}) }, `torch: conv2d: padding mode "mirror" is not known; expected zeros, reflect, replicate or circular`},
+		{"stride", func() { nn.NewConv1d(3, 4, 1, nn.ConvOptions{Stride: 1.5}) }, "torch: conv1d stride: expected an int or a []int of length 1, got float64(1.5)"},
+		{"padding", func() { nn.NewConv2d(3, 4, 1, nn.ConvOptions{Padding: "some"}) }, `torch: conv2d: padding "some" is not known; expected a number, "same" or "valid"`},
+		{"padding mode", func() { nn.NewConv2d(3, 4, 1, nn.ConvOptions{PaddingMode: "mirror"}) }, `torch: conv2d: padding mode "mirror" is not known; expected zeros, reflect, replicate or circular`},
 		{"probability", func() { nn.NewDropout(1.5) }, "torch: dropout: a probability lies between 0 and 1, got 1.5"},
 		{"channels", func() { nn.NewGroupNorm(3, 4) }, "torch: group_norm: 4 channels cannot be divided into 3 groups"},
 		{"batch of one", func() { nn.NewBatchNorm1d(2).Forward(torch.Ones(1, 2)) }, "torch: BatchNorm1d: batch_norm: Expected more than 1 value per channel when training, got input size [1, 2]"},

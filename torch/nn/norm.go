@@ -29,11 +29,11 @@ type BatchNorm3d struct{ BatchNorm }
 
 // BatchNormOptions are the rarer arguments of the batch normalisations.
 type BatchNormOptions struct {
-	Eps            *float64 // added to the variance; default 1e-5
-	Momentum       *float64 // weight of a batch in the running statistics; default 0.1
-	Cumulative     bool     // PyTorch's momentum=None: the mean over all batches instead
-	NoAffine       bool     // no weight and bias
-	NoRunningStats bool     // normalise with the batch's own statistics in evaluation too
+	Eps                 *float64 // added to the variance; default 1e-5
+	Momentum            *float64 // weight of a batch in the running statistics; default 0.1
+	Cumulative          bool     // PyTorch's momentum=None: the mean over all batches instead
+	NoAffine            bool     // no weight and bias
+	NoTrackRunningStats bool     // normalise with the batch's own statistics in evaluation too
 }
 
 // NewBatchNorm1d makes a layer for that many channels.
@@ -59,7 +59,7 @@ func newBatchNorm(channels int, v BatchNormOptions) BatchNorm {
 	if !v.NoAffine {
 		b.Weight, b.Bias = newAffine(channels)
 	}
-	if !v.NoRunningStats {
+	if !v.NoTrackRunningStats {
 		create(func() {
 			b.RunningMean, b.RunningVar = torch.Zeros(channels), torch.Ones(channels)
 			b.NumBatchesTracked = torch.FromValue(int64(0))
@@ -142,16 +142,20 @@ type LayerNorm struct {
 
 // LayerNormOptions are the rarer arguments of [NewLayerNorm].
 type LayerNormOptions struct {
-	Eps      *float64 // added to the variance; default 1e-5
-	NoAffine bool     // no weight and bias
-	NoBias   bool
+	Eps                 *float64 // added to the variance; default 1e-5
+	NoElementwiseAffine bool     // no weight and bias
+	NoBias              bool
 }
 
-// NewLayerNorm makes a layer that normalises over the last dimensions, of the given shape.
-func NewLayerNorm(shape []int, opts ...LayerNormOptions) *LayerNorm {
-	v := option.One(opts)
+// NewLayerNorm makes a layer that normalises over the last dimensions, of the given shape: a
+// list, or an integer for one.
+func NewLayerNorm[S Shape](shape S, opts ...LayerNormOptions) *LayerNorm {
+	return newLayerNorm(F.Sizes(shape), option.One(opts))
+}
+
+func newLayerNorm(shape []int, v LayerNormOptions) *LayerNorm {
 	l := &LayerNorm{Shape: shape, Eps: or(v.Eps, 1e-5)}
-	if !v.NoAffine {
+	if !v.NoElementwiseAffine {
 		l.Weight, l.Bias = newAffine(shape...)
 	}
 	if v.NoBias {

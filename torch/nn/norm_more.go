@@ -10,7 +10,7 @@ import (
 type InstanceNorm struct {
 	Weight            torch.Tensor // [C], ones at first; undefined without Affine
 	Bias              torch.Tensor // [C], zeros at first
-	RunningMean       torch.Tensor `torch:"running_mean,buffer"`                 // [C], zeros at first; undefined without RunningStats
+	RunningMean       torch.Tensor `torch:"running_mean,buffer"`                 // [C], zeros at first; undefined without TrackRunningStats
 	RunningVar        torch.Tensor `torch:"running_var,buffer"`                  // [C], ones at first
 	NumBatchesTracked torch.Tensor `torch:"num_batches_tracked,buffer,optional"` // always 0, as in PyTorch
 	Mode              Mode
@@ -30,10 +30,10 @@ type InstanceNorm3d struct{ InstanceNorm }
 
 // InstanceNormOptions are the rarer arguments of the instance normalisations.
 type InstanceNormOptions struct {
-	Eps          *float64 // added to the variance; default 1e-5
-	Momentum     *float64 // weight of a batch in the running statistics; default 0.1
-	Affine       bool     // with a weight and a bias; unlike other normalisations not by default
-	RunningStats bool     // keep running statistics, and normalise with them in evaluation
+	Eps               *float64 // added to the variance; default 1e-5
+	Momentum          *float64 // weight of a batch in the running statistics; default 0.1
+	Affine            bool     // with a weight and a bias; unlike other normalisations not by default
+	TrackRunningStats bool     // keep running statistics, and normalise with them in evaluation
 }
 
 // NewInstanceNorm1d makes a layer for that many channels.
@@ -52,7 +52,7 @@ func NewInstanceNorm3d(channels int, opts ...InstanceNormOptions) *InstanceNorm3
 }
 
 func newInstanceNorm(channels int, v InstanceNormOptions) InstanceNorm {
-	b := newBatchNorm(channels, BatchNormOptions{Eps: v.Eps, Momentum: v.Momentum, NoAffine: !v.Affine, NoRunningStats: !v.RunningStats})
+	b := newBatchNorm(channels, BatchNormOptions{Eps: v.Eps, Momentum: v.Momentum, NoAffine: !v.Affine, NoTrackRunningStats: !v.TrackRunningStats})
 	return InstanceNorm{Weight: b.Weight, Bias: b.Bias, RunningMean: b.RunningMean, RunningVar: b.RunningVar,
 		NumBatchesTracked: b.NumBatchesTracked, Channels: channels, Eps: b.Eps, Momentum: *b.Momentum}
 }
@@ -104,16 +104,17 @@ type RMSNorm struct {
 
 // RMSNormOptions are the rarer arguments of [NewRMSNorm].
 type RMSNormOptions struct {
-	Eps      *float64 // added to the mean square; default: the smallest step from 1 in the input's dtype
-	NoAffine bool     // no weight
+	Eps                 *float64 // added to the mean square; default: the smallest step from 1 in the input's dtype
+	NoElementwiseAffine bool     // no weight
 }
 
-// NewRMSNorm makes a layer that normalises over the last dimensions, of the given shape.
-func NewRMSNorm(shape []int, opts ...RMSNormOptions) *RMSNorm {
+// NewRMSNorm makes a layer that normalises over the last dimensions, of the given shape: a list,
+// or an integer for one.
+func NewRMSNorm[S Shape](shape S, opts ...RMSNormOptions) *RMSNorm {
 	v := option.One(opts)
-	r := &RMSNorm{Shape: shape, Eps: v.Eps}
-	if !v.NoAffine {
-		create(func() { r.Weight = torch.Ones(shape...).SetRequiresGrad(true) })
+	r := &RMSNorm{Shape: F.Sizes(shape), Eps: v.Eps}
+	if !v.NoElementwiseAffine {
+		create(func() { r.Weight = torch.Ones(r.Shape...).SetRequiresGrad(true) })
 	}
 	return r
 }

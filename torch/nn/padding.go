@@ -14,6 +14,24 @@ type Pad struct {
 	Value   float64 // that is added; for "constant" only
 }
 
+// Sides1d is how much a padding adds around one dimension: an integer for both sides, or a list
+// of two.
+type Sides1d interface {
+	F.Integer | ~[]int | ~[]int32 | ~[]int64 | ~[2]int | ~[2]int32 | ~[2]int64
+}
+
+// Sides2d is how much a padding adds around two dimensions: an integer for all sides, or a list
+// of four, the last dimension first.
+type Sides2d interface {
+	F.Integer | ~[]int | ~[]int32 | ~[]int64 | ~[4]int | ~[4]int32 | ~[4]int64
+}
+
+// Sides3d is how much a padding adds around three dimensions: an integer for all sides, or a
+// list of six, the last dimension first.
+type Sides3d interface {
+	F.Integer | ~[]int | ~[]int32 | ~[]int64 | ~[6]int | ~[6]int32 | ~[6]int64
+}
+
 // newPad makes a layer for that many dimensions; a single number is meant for all their sides.
 func newPad(mode string, dims int, pad Size, value float64) Pad {
 	return Pad{F.Spread(fmt.Sprintf("%s_pad%dd padding", mode, dims), pad, 2*dims), mode, value}
@@ -67,64 +85,70 @@ type (
 )
 
 // NewZeroPad1d makes a layer; pad is an int or a []int of 2.
-func NewZeroPad1d(pad Size) *ZeroPad1d { return &ZeroPad1d{newPad("constant", 1, pad, 0)} }
+func NewZeroPad1d[S Sides1d](pad S) *ZeroPad1d { return &ZeroPad1d{newPad("constant", 1, pad, 0)} }
 
 // NewZeroPad2d makes a layer; pad is an int or a []int of 4.
-func NewZeroPad2d(pad Size) *ZeroPad2d { return &ZeroPad2d{newPad("constant", 2, pad, 0)} }
+func NewZeroPad2d[S Sides2d](pad S) *ZeroPad2d { return &ZeroPad2d{newPad("constant", 2, pad, 0)} }
 
 // NewZeroPad3d makes a layer; pad is an int or a []int of 6.
-func NewZeroPad3d(pad Size) *ZeroPad3d { return &ZeroPad3d{newPad("constant", 3, pad, 0)} }
+func NewZeroPad3d[S Sides3d](pad S) *ZeroPad3d { return &ZeroPad3d{newPad("constant", 3, pad, 0)} }
 
 // NewConstantPad1d makes a layer of that value; pad is an int or a []int of 2.
-func NewConstantPad1d(pad Size, value float64) *ConstantPad1d {
+func NewConstantPad1d[S Sides1d](pad S, value float64) *ConstantPad1d {
 	return &ConstantPad1d{newPad("constant", 1, pad, value)}
 }
 
 // NewConstantPad2d makes a layer of that value; pad is an int or a []int of 4.
-func NewConstantPad2d(pad Size, value float64) *ConstantPad2d {
+func NewConstantPad2d[S Sides2d](pad S, value float64) *ConstantPad2d {
 	return &ConstantPad2d{newPad("constant", 2, pad, value)}
 }
 
 // NewConstantPad3d makes a layer of that value; pad is an int or a []int of 6.
-func NewConstantPad3d(pad Size, value float64) *ConstantPad3d {
+func NewConstantPad3d[S Sides3d](pad S, value float64) *ConstantPad3d {
 	return &ConstantPad3d{newPad("constant", 3, pad, value)}
 }
 
 // NewReflectionPad1d makes a layer; pad is an int or a []int of 2.
-func NewReflectionPad1d(pad Size) *ReflectionPad1d {
+func NewReflectionPad1d[S Sides1d](pad S) *ReflectionPad1d {
 	return &ReflectionPad1d{newPad("reflect", 1, pad, 0)}
 }
 
 // NewReflectionPad2d makes a layer; pad is an int or a []int of 4.
-func NewReflectionPad2d(pad Size) *ReflectionPad2d {
+func NewReflectionPad2d[S Sides2d](pad S) *ReflectionPad2d {
 	return &ReflectionPad2d{newPad("reflect", 2, pad, 0)}
 }
 
 // NewReflectionPad3d makes a layer; pad is an int or a []int of 6.
-func NewReflectionPad3d(pad Size) *ReflectionPad3d {
+func NewReflectionPad3d[S Sides3d](pad S) *ReflectionPad3d {
 	return &ReflectionPad3d{newPad("reflect", 3, pad, 0)}
 }
 
 // NewReplicationPad1d makes a layer; pad is an int or a []int of 2.
-func NewReplicationPad1d(pad Size) *ReplicationPad1d {
+func NewReplicationPad1d[S Sides1d](pad S) *ReplicationPad1d {
 	return &ReplicationPad1d{newPad("replicate", 1, pad, 0)}
 }
 
 // NewReplicationPad2d makes a layer; pad is an int or a []int of 4.
-func NewReplicationPad2d(pad Size) *ReplicationPad2d {
+func NewReplicationPad2d[S Sides2d](pad S) *ReplicationPad2d {
 	return &ReplicationPad2d{newPad("replicate", 2, pad, 0)}
 }
 
 // NewReplicationPad3d makes a layer; pad is an int or a []int of 6.
-func NewReplicationPad3d(pad Size) *ReplicationPad3d {
+func NewReplicationPad3d[S Sides3d](pad S) *ReplicationPad3d {
 	return &ReplicationPad3d{newPad("replicate", 3, pad, 0)}
 }
 
 // NewCircularPad1d makes a layer; pad is an int or a []int of 2.
-func NewCircularPad1d(pad Size) *CircularPad1d { return &CircularPad1d{newPad("circular", 1, pad, 0)} }
+func NewCircularPad1d[S Sides1d](pad S) *CircularPad1d {
+	return &CircularPad1d{newPad("circular", 1, pad, 0)}
+}
 
 // NewCircularPad2d makes a layer; pad is an int or a []int of 4.
-func NewCircularPad2d(pad Size) *CircularPad2d { return &CircularPad2d{newPad("circular", 2, pad, 0)} }
+func NewCircularPad2d[S Sides2d](pad S) *CircularPad2d {
+	return &CircularPad2d{newPad("circular", 2, pad, 0)}
+}
 
 // NewCircularPad3d makes a layer; pad is an int or a []int of 6.
-func NewCircularPad3d(pad Size) *CircularPad3d { return &CircularPad3d{newPad("circular", 3, pad, 0)} }
+func NewCircularPad3d[S Sides3d](pad S) *CircularPad3d {
+	return &CircularPad3d{newPad("circular", 3, pad, 0)}
+}

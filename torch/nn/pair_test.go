@@ -97,9 +97,9 @@ func TestConvTransposeSizes(t *testing.T) {
 	two := func(size ...int) func(any, tensors) tensors {
 		return func(m any, x tensors) tensors { return tensors{m.(*nn.ConvTranspose2d).ForwardTo(x[0], size)} }
 	}
-	make1 := func() any { return nn.NewConvTranspose1d(2, 3, 3, nn.ConvTranspose1dOptions{Stride: 3}) }
-	make2 := func() any { return nn.NewConvTranspose2d(2, 3, 3, nn.ConvTranspose2dOptions{Stride: 2, Padding: 1}) }
-	make3 := func() any { return nn.NewConvTranspose3d(2, 3, 2, nn.ConvTranspose3dOptions{Stride: 2}) }
+	make1 := func() any { return nn.NewConvTranspose1d(2, 3, 3, nn.ConvTransposeOptions{Stride: 3}) }
+	make2 := func() any { return nn.NewConvTranspose2d(2, 3, 3, nn.ConvTransposeOptions{Stride: 2, Padding: 1}) }
+	make3 := func() any { return nn.NewConvTranspose3d(2, 3, 2, nn.ConvTransposeOptions{Stride: 2}) }
 	equalPython(t, []moduleCase{
 		{"nn.ConvTranspose1d(2, 3, 3, stride=3)", "m(x[0], output_size=[14])", make1, one(14), [][]int{{2, 2, 4}}, nil},
 		{"nn.ConvTranspose1d(2, 3, 3, stride=3)", "m(x[0], output_size=[3, 13])", make1, one(3, 13), [][]int{{2, 4}}, nil},
@@ -122,7 +122,7 @@ func TestEmbeddingBagEqualPython(t *testing.T) {
 	}
 	forward := func(m any, x tensors) tensors {
 		x = append(x, torch.Tensor{}, torch.Tensor{})
-		return tensors{m.(*nn.EmbeddingBag).Forward(x[0], x[1], x[2])}
+		return tensors{m.(*nn.EmbeddingBag).Forward(x[0], nn.BagOptions{Offsets: x[1], PerSampleWeights: x[2]})}
 	}
 	var cases []moduleCase
 	for _, c := range []struct {
@@ -145,7 +145,7 @@ func TestEmbeddingBagEqualPython(t *testing.T) {
 
 func TestLayerComplaints(t *testing.T) {
 	torchtest.NoLeaks(t)
-	up := nn.NewConvTranspose2d(1, 1, 3, nn.ConvTranspose2dOptions{Stride: 2})
+	up := nn.NewConvTranspose2d(1, 1, 3, nn.ConvTransposeOptions{Stride: 2})
 	norm := nn.NewInstanceNorm1d(2, nn.InstanceNormOptions{Affine: true})
 	defer nn.Close(up)
 	defer nn.Close(norm)

@@ -3,7 +3,6 @@ package nn_test
 import (
 	"testing"
 
-	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/nn/utils/parametrize"
 )
@@ -29,7 +28,7 @@ func TestParametrizationsEqualPython(t *testing.T) {
 		row("weight_norm(nn.Linear(4, 3), dim=None)", func() any { return parametrize.WeightNorm(linear(), weight{Dim: -1}) }, 2, 4),
 		row("weight_norm(nn.Linear(4, 3), 'bias')", func() any { return parametrize.WeightNorm(linear(), weight{Name: "bias"}) }, 2, 4),
 		row("weight_norm(nn.Conv2d(4, 6, 3, groups=2))", func() any {
-			return parametrize.WeightNorm(nn.NewConv2d(4, 6, 3, nn.Conv2dOptions{Groups: 2}))
+			return parametrize.WeightNorm(nn.NewConv2d(4, 6, 3, nn.ConvOptions{Groups: 2}))
 		}, 2, 4, 5, 5),
 		row("spectral_norm(nn.Linear(4, 3))", func() any { return parametrize.SpectralNorm(linear()) }, 2, 4),
 		row("spectral_norm(nn.Linear(4, 3), 'bias')", func() any { return parametrize.SpectralNorm(linear(), spectral{Name: "bias"}) }, 2, 4),
@@ -44,7 +43,7 @@ func TestParametrizationsEqualPython(t *testing.T) {
 			return parametrize.WeightNorm(nn.NewLSTM(3, 4), weight{Name: "weight_hh_l0"})
 		}, func(m any, x tensors) (y tensors) {
 			m.(*parametrize.Module[*nn.LSTM]).With(func(l *nn.LSTM) {
-				out, h, c := l.Forward(x[0], torch.Tensor{}, torch.Tensor{})
+				out, h, c := l.Forward(x[0])
 				y = tensors{out, h, c}
 			})
 			return y
@@ -54,7 +53,7 @@ func TestParametrizationsEqualPython(t *testing.T) {
 		with("", orthogonal{}, long, "nn.Linear(4, 6, bias=False)"),
 	}
 	for _, m := range []parametrize.OrthogonalMap{parametrize.MatrixExp, parametrize.Cayley, parametrize.Householder} {
-		text := ", orthogonal_map='" + string(m) + "'"
+		text := ", orthogonal_map='" + m.String() + "'"
 		cases = append(cases, with(text, orthogonal{Map: m}, long, "nn.Linear(4, 6, bias=False)"),
 			with(text+", use_trivialization=False", orthogonal{Map: m, NoTrivialization: true}, linear, "nn.Linear(4, 3)"))
 	}

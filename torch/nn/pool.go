@@ -81,14 +81,14 @@ func byDims[T any](sizes []int, one, two, three T) T {
 // without N.
 func (p *MaxPool) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
-		return byDims(p.Window, F.MaxPool1d, F.MaxPool2d, F.MaxPool3d)(x, p.Window, p.Options)
+		return byDims(p.Window, F.MaxPool1d[[]int], F.MaxPool2d[[]int], F.MaxPool3d[[]int])(x, p.Window, p.Options)
 	})
 }
 
 // ForwardWithIndices is Forward and where each value was found, for a [MaxUnpool].
 func (p *MaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
 	HookedAll(p, refs{&x}, refs{&values, &indices}, func() {
-		values, indices = byDims(p.Window, F.MaxPool1dWithIndices, F.MaxPool2dWithIndices, F.MaxPool3dWithIndices)(x, p.Window, p.Options)
+		values, indices = byDims(p.Window, F.MaxPool1dWithIndices[[]int], F.MaxPool2dWithIndices[[]int], F.MaxPool3dWithIndices[[]int])(x, p.Window, p.Options)
 	})
 	return values, indices
 }
@@ -96,7 +96,7 @@ func (p *MaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tens
 // Forward maps values and their indices, of the same shape, to the shape that was pooled.
 func (p *MaxUnpool) Forward(x, indices torch.Tensor) (y torch.Tensor) {
 	HookedAll(p, refs{&x, &indices}, refs{&y}, func() {
-		y = byDims(p.Window, F.MaxUnpool1d, F.MaxUnpool2d, F.MaxUnpool3d)(x, indices, p.Window, p.Options)
+		y = byDims(p.Window, F.MaxUnpool1d[[]int], F.MaxUnpool2d[[]int], F.MaxUnpool3d[[]int])(x, indices, p.Window, p.Options)
 	})
 	return y
 }
@@ -118,14 +118,14 @@ func (p *FractionalMaxPool) all() FractionalMaxPoolOptions {
 // Forward maps [N, C, H, W] or [N, C, D, H, W] to other sizes after C, or the same without N.
 func (p *FractionalMaxPool) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
-		return byDims(p.Window, nil, F.FractionalMaxPool2d, F.FractionalMaxPool3d)(x, p.Window, p.all())
+		return byDims(p.Window, nil, F.FractionalMaxPool2d[[]int], F.FractionalMaxPool3d[[]int])(x, p.Window, p.all())
 	})
 }
 
 // ForwardWithIndices is Forward and where each value was found.
 func (p *FractionalMaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
 	HookedAll(p, refs{&x}, refs{&values, &indices}, func() {
-		values, indices = byDims(p.Window, nil, F.FractionalMaxPool2dWithIndices, F.FractionalMaxPool3dWithIndices)(x, p.Window, p.all())
+		values, indices = byDims(p.Window, nil, F.FractionalMaxPool2dWithIndices[[]int], F.FractionalMaxPool3dWithIndices[[]int])(x, p.Window, p.all())
 	})
 	return values, indices
 }
@@ -134,7 +134,7 @@ func (p *FractionalMaxPool) ForwardWithIndices(x torch.Tensor) (values, indices 
 // without N.
 func (p *AvgPool) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
-		return byDims(p.Window, F.AvgPool1d, F.AvgPool2d, F.AvgPool3d)(x, p.Window, p.Options)
+		return byDims(p.Window, F.AvgPool1d[[]int], F.AvgPool2d[[]int], F.AvgPool3d[[]int])(x, p.Window, p.Options)
 	})
 }
 
@@ -142,21 +142,21 @@ func (p *AvgPool) Forward(x torch.Tensor) torch.Tensor {
 // without N.
 func (p *LPPool) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
-		return byDims(p.Window, F.LPPool1d, F.LPPool2d, F.LPPool3d)(x, p.P, p.Window, p.Options)
+		return byDims(p.Window, F.LPPool1d[[]int], F.LPPool2d[[]int], F.LPPool3d[[]int])(x, p.P, p.Window, p.Options)
 	})
 }
 
 // Forward maps [N, C, ...] to [N, C, Size...], or the same without N.
 func (p *AdaptiveMaxPool) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
-		return byDims(p.Size, F.AdaptiveMaxPool1d, F.AdaptiveMaxPool2d, F.AdaptiveMaxPool3d)(x, p.Size)
+		return byDims(p.Size, F.AdaptiveMaxPool1d[[]int], F.AdaptiveMaxPool2d[[]int], F.AdaptiveMaxPool3d[[]int])(x, p.Size)
 	})
 }
 
 // ForwardWithIndices is Forward and where each value was found, for a [MaxUnpool].
 func (p *AdaptiveMaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
 	HookedAll(p, refs{&x}, refs{&values, &indices}, func() {
-		values, indices = byDims(p.Size, F.AdaptiveMaxPool1dWithIndices, F.AdaptiveMaxPool2dWithIndices, F.AdaptiveMaxPool3dWithIndices)(x, p.Size)
+		values, indices = byDims(p.Size, F.AdaptiveMaxPool1dWithIndices[[]int], F.AdaptiveMaxPool2dWithIndices[[]int], F.AdaptiveMaxPool3dWithIndices[[]int])(x, p.Size)
 	})
 	return values, indices
 }
@@ -164,6 +164,6 @@ func (p *AdaptiveMaxPool) ForwardWithIndices(x torch.Tensor) (values, indices to
 // Forward maps [N, C, ...] to [N, C, Size...], or the same without N.
 func (p *AdaptiveAvgPool) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
-		return byDims(p.Size, F.AdaptiveAvgPool1d, F.AdaptiveAvgPool2d, F.AdaptiveAvgPool3d)(x, p.Size)
+		return byDims(p.Size, F.AdaptiveAvgPool1d[[]int], F.AdaptiveAvgPool2d[[]int], F.AdaptiveAvgPool3d[[]int])(x, p.Size)
 	})
 }

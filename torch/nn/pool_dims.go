@@ -53,101 +53,101 @@ type (
 )
 
 // NewMaxPool1d makes a layer with windows of that size.
-func NewMaxPool1d(window Size, opts ...MaxPoolOptions) *MaxPool1d {
+func NewMaxPool1d[S Size1d](window S, opts ...MaxPoolOptions) *MaxPool1d {
 	return &MaxPool1d{MaxPool{spreadFor("max_pool", 1, "window", window), option.One(opts)}}
 }
 
 // NewMaxPool2d makes a layer with windows of that size.
-func NewMaxPool2d(window Size, opts ...MaxPoolOptions) *MaxPool2d {
+func NewMaxPool2d[S Size2d](window S, opts ...MaxPoolOptions) *MaxPool2d {
 	return &MaxPool2d{MaxPool{spreadFor("max_pool", 2, "window", window), option.One(opts)}}
 }
 
 // NewMaxPool3d makes a layer with windows of that size.
-func NewMaxPool3d(window Size, opts ...MaxPoolOptions) *MaxPool3d {
+func NewMaxPool3d[S Size3d](window S, opts ...MaxPoolOptions) *MaxPool3d {
 	return &MaxPool3d{MaxPool{spreadFor("max_pool", 3, "window", window), option.One(opts)}}
 }
 
 // NewMaxUnpool1d makes a layer that reverses a pooling with windows of that size.
-func NewMaxUnpool1d(window Size, opts ...MaxUnpoolOptions) *MaxUnpool1d {
+func NewMaxUnpool1d[S Size1d](window S, opts ...MaxUnpoolOptions) *MaxUnpool1d {
 	return &MaxUnpool1d{MaxUnpool{spreadFor("max_unpool", 1, "window", window), option.One(opts)}}
 }
 
 // NewMaxUnpool2d makes a layer that reverses a pooling with windows of that size.
-func NewMaxUnpool2d(window Size, opts ...MaxUnpoolOptions) *MaxUnpool2d {
+func NewMaxUnpool2d[S Size2d](window S, opts ...MaxUnpoolOptions) *MaxUnpool2d {
 	return &MaxUnpool2d{MaxUnpool{spreadFor("max_unpool", 2, "window", window), option.One(opts)}}
 }
 
 // NewMaxUnpool3d makes a layer that reverses a pooling with windows of that size.
-func NewMaxUnpool3d(window Size, opts ...MaxUnpoolOptions) *MaxUnpool3d {
+func NewMaxUnpool3d[S Size3d](window S, opts ...MaxUnpoolOptions) *MaxUnpool3d {
 	return &MaxUnpool3d{MaxUnpool{spreadFor("max_unpool", 3, "window", window), option.One(opts)}}
 }
 
 // NewFractionalMaxPool2d makes a layer with windows of that size.
-func NewFractionalMaxPool2d(window Size, opts ...FractionalMaxPoolOptions) *FractionalMaxPool2d {
+func NewFractionalMaxPool2d[S Size2d](window S, opts ...FractionalMaxPoolOptions) *FractionalMaxPool2d {
 	return &FractionalMaxPool2d{newFractional(2, window, option.One(opts))}
 }
 
 // NewFractionalMaxPool3d makes a layer with windows of that size.
-func NewFractionalMaxPool3d(window Size, opts ...FractionalMaxPoolOptions) *FractionalMaxPool3d {
+func NewFractionalMaxPool3d[S Size3d](window S, opts ...FractionalMaxPoolOptions) *FractionalMaxPool3d {
 	return &FractionalMaxPool3d{newFractional(3, window, option.One(opts))}
 }
 
 // NewAvgPool1d makes a layer with windows of that size.
-func NewAvgPool1d(window Size, opts ...AvgPoolOptions) *AvgPool1d {
+func NewAvgPool1d[S Size1d](window S, opts ...AvgPoolOptions) *AvgPool1d {
 	return &AvgPool1d{AvgPool{spreadFor("avg_pool", 1, "window", window), option.One(opts)}}
 }
 
 // NewAvgPool2d makes a layer with windows of that size.
-func NewAvgPool2d(window Size, opts ...AvgPoolOptions) *AvgPool2d {
+func NewAvgPool2d[S Size2d](window S, opts ...AvgPoolOptions) *AvgPool2d {
 	return &AvgPool2d{AvgPool{spreadFor("avg_pool", 2, "window", window), option.One(opts)}}
 }
 
 // NewAvgPool3d makes a layer with windows of that size.
-func NewAvgPool3d(window Size, opts ...AvgPoolOptions) *AvgPool3d {
+func NewAvgPool3d[S Size3d](window S, opts ...AvgPoolOptions) *AvgPool3d {
 	return &AvgPool3d{AvgPool{spreadFor("avg_pool", 3, "window", window), option.One(opts)}}
 }
 
 // NewLPPool1d makes a layer of the norm p with windows of that size.
-func NewLPPool1d(p float64, window Size, opts ...LPPoolOptions) *LPPool1d {
+func NewLPPool1d[S Size1d](p float64, window S, opts ...LPPoolOptions) *LPPool1d {
 	return &LPPool1d{LPPool{p, spreadFor("lp_pool", 1, "window", window), option.One(opts)}}
 }
 
 // NewLPPool2d makes a layer of the norm p with windows of that size.
-func NewLPPool2d(p float64, window Size, opts ...LPPoolOptions) *LPPool2d {
+func NewLPPool2d[S Size2d](p float64, window S, opts ...LPPoolOptions) *LPPool2d {
 	return &LPPool2d{LPPool{p, spreadFor("lp_pool", 2, "window", window), option.One(opts)}}
 }
 
 // NewLPPool3d makes a layer of the norm p with windows of that size.
-func NewLPPool3d(p float64, window Size, opts ...LPPoolOptions) *LPPool3d {
+func NewLPPool3d[S Size3d](p float64, window S, opts ...LPPoolOptions) *LPPool3d {
 	return &LPPool3d{LPPool{p, spreadFor("lp_pool", 3, "window", window), option.One(opts)}}
 }
 
 // NewAdaptiveMaxPool1d makes a layer whose results have that size.
-func NewAdaptiveMaxPool1d(size Size) *AdaptiveMaxPool1d {
+func NewAdaptiveMaxPool1d[S Size1d](size S) *AdaptiveMaxPool1d {
 	return &AdaptiveMaxPool1d{AdaptiveMaxPool{spreadFor("adaptive_max_pool", 1, "size", size)}}
 }
 
 // NewAdaptiveMaxPool2d makes a layer whose results have that size.
-func NewAdaptiveMaxPool2d(size Size) *AdaptiveMaxPool2d {
+func NewAdaptiveMaxPool2d[S Size2d](size S) *AdaptiveMaxPool2d {
 	return &AdaptiveMaxPool2d{AdaptiveMaxPool{spreadFor("adaptive_max_pool", 2, "size", size)}}
 }
 
 // NewAdaptiveMaxPool3d makes a layer whose results have that size.
-func NewAdaptiveMaxPool3d(size Size) *AdaptiveMaxPool3d {
+func NewAdaptiveMaxPool3d[S Size3d](size S) *AdaptiveMaxPool3d {
 	return &AdaptiveMaxPool3d{AdaptiveMaxPool{spreadFor("adaptive_max_pool", 3, "size", size)}}
 }
 
 // NewAdaptiveAvgPool1d makes a layer whose results have that size.
-func NewAdaptiveAvgPool1d(size Size) *AdaptiveAvgPool1d {
+func NewAdaptiveAvgPool1d[S Size1d](size S) *AdaptiveAvgPool1d {
 	return &AdaptiveAvgPool1d{AdaptiveAvgPool{spreadFor("adaptive_avg_pool", 1, "size", size)}}
 }
 
 // NewAdaptiveAvgPool2d makes a layer whose results have that size.
-func NewAdaptiveAvgPool2d(size Size) *AdaptiveAvgPool2d {
+func NewAdaptiveAvgPool2d[S Size2d](size S) *AdaptiveAvgPool2d {
 	return &AdaptiveAvgPool2d{AdaptiveAvgPool{spreadFor("adaptive_avg_pool", 2, "size", size)}}
 }
 
 // NewAdaptiveAvgPool3d makes a layer whose results have that size.
-func NewAdaptiveAvgPool3d(size Size) *AdaptiveAvgPool3d {
+func NewAdaptiveAvgPool3d[S Size3d](size S) *AdaptiveAvgPool3d {
 	return &AdaptiveAvgPool3d{AdaptiveAvgPool{spreadFor("adaptive_avg_pool", 3, "size", size)}}
 }

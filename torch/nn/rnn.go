@@ -13,7 +13,7 @@ import (
 
 // RNNOptions are the rarer arguments of [NewRNN], [NewGRU] and [NewLSTM].
 type RNNOptions struct {
-	Layers        int     // stacked, each on the results of the one below; default 1
+	NumLayers     int     // stacked, each on the results of the one below; default 1
 	Nonlinearity  string  // "tanh" (default) or "relu"; for RNN only
 	NoBias        bool    //
 	BatchFirst    bool    // input and output are [N, L, ...]; default: [L, N, ...]
@@ -117,8 +117,8 @@ func NewLSTM(in, hidden int, opts ...LSTMOptions) *LSTM {
 }
 
 func newRecurrent(op string, gates, in, hidden int, o RNNOptions) Recurrent {
-	if o.Layers == 0 {
-		o.Layers = 1
+	if o.NumLayers == 0 {
+		o.NumLayers = 1
 	}
 	refuse := func(bad bool, message string) {
 		if bad {
@@ -128,11 +128,11 @@ func newRecurrent(op string, gates, in, hidden int, o RNNOptions) Recurrent {
 	refuse(!(o.Dropout >= 0 && o.Dropout <= 1), "dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
 	refuse(in <= 0, "input_size must be greater than zero")
 	refuse(hidden <= 0, "hidden_size must be greater than zero")
-	refuse(o.Layers < 0, "num_layers must be greater than zero")
-	refuse(o.Layers > mostLayers, "num_layers must be at most "+strconv.Itoa(mostLayers))
+	refuse(o.NumLayers < 0, "num_layers must be greater than zero")
+	refuse(o.NumLayers > mostLayers, "num_layers must be at most "+strconv.Itoa(mostLayers))
 	refuse(o.ProjSize < 0, "proj_size should be a positive integer or zero to disable projections")
 	refuse(o.ProjSize >= hidden, "proj_size has to be smaller than hidden_size")
-	if o.Dropout > 0 && o.Layers == 1 {
+	if o.Dropout > 0 && o.NumLayers == 1 {
 		torch.Warn("dropout option adds dropout after all but last "+
 			"recurrent layer, so non-zero dropout expects "+
 			"num_layers greater than 1, but got dropout=%v and num_layers=1", o.Dropout)
@@ -143,7 +143,7 @@ func newRecurrent(op string, gates, in, hidden int, o RNNOptions) Recurrent {
 	r := Recurrent{Input: in, Hidden: hidden, Options: o}
 	create(func() {
 		draw := drawer(hidden)
-		for layer := range o.Layers {
+		for layer := range o.NumLayers {
 			for direction := range r.directions() {
 				w := RecurrentWeight{suffix: "_l" + strconv.Itoa(layer)}
 				if direction == 1 {

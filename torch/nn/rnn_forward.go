@@ -76,7 +76,7 @@ func (p *pass) batch() int {
 // state is a state in the operators' form, [layers*directions, N, features]: the caller's,
 // or zeros. Label and name are what PyTorch calls it.
 func (p *pass) state(h torch.Tensor, label, name string, features int) torch.Tensor {
-	want := []int{p.Options.Layers * p.directions(), p.batch(), features}
+	want := []int{p.Options.NumLayers * p.directions(), p.batch(), features}
 	if !h.Defined() {
 		return torch.TensorOptions{DType: p.x.DType(), Device: p.x.Device()}.Zeros(want...)
 	}
@@ -132,7 +132,7 @@ type operator struct {
 func (r *Recurrent) forward(run operator, x, h torch.Tensor) (output, hidden torch.Tensor) {
 	torch.Scope(func() {
 		p, o := r.begin(run.op, run.name, x), r.Options
-		y, last := run.padded(p.x, p.state(h, "hx", "hidden", r.features()), p.params, !o.NoBias, o.Layers, o.Dropout, r.Mode.Training(), o.Bidirectional, o.BatchFirst)
+		y, last := run.padded(p.x, p.state(h, "hx", "hidden", r.features()), p.params, !o.NoBias, o.NumLayers, o.Dropout, r.Mode.Training(), o.Bidirectional, o.BatchFirst)
 		output, hidden = p.end(y, p.batchDim()), p.endState(last)
 	})
 	return output, hidden
@@ -142,7 +142,7 @@ func (r *Recurrent) forwardPacked(run operator, x *rnn.PackedSequence, h torch.T
 	var data torch.Tensor
 	torch.Scope(func() {
 		p, o := r.beginPacked(run.op, run.name, x), r.Options
-		y, last := run.packed(p.x, x.BatchSizes, p.state(h, "hx", "hidden", r.features()), p.params, !o.NoBias, o.Layers, o.Dropout, r.Mode.Training(), o.Bidirectional)
+		y, last := run.packed(p.x, x.BatchSizes, p.state(h, "hx", "hidden", r.features()), p.params, !o.NoBias, o.NumLayers, o.Dropout, r.Mode.Training(), o.Bidirectional)
 		data, hidden = y.MoveOut(), p.endState(last)
 	})
 	return x.With(data), hidden
@@ -155,32 +155,48 @@ func (r *RNN) operator() operator {
 	return operator{"rnn_tanh", "RNN", aten.RNNTanh, aten.RNNTanhPacked}
 }
 
-// Forward maps a sequence [L, N, in] and an initial state [layers*directions, N, hidden] to
-// the results of the last layer [L, N, directions*hidden] and the final state, shaped like
-// the initial one. BatchFirst exchanges L and N in sequences, not in states. All tensors may
-// be without the N; an undefined initial state is zeros.
-func (r *RNN) Forward(x, h torch.Tensor) (output, hidden torch.Tensor) {
+// initial are the initial states of a recurrent module that has one or two. They are left out
+// together, and undefined then, as one that is to be zeros may be.
+func initial(name string, n int, hx []torch.Tensor) (h, c torch.Tensor) {
+	if len(hx) != 0 && len(hx) != n {
+		torch.Throw(name, torch.KindValue, "expected %d initial states or none, got %d", n, len(hx))
+	}
+	for i, at := range []*torch.Tensor{&h, &c}[:len(hx)] {
+		*at = hx[i]
+	}
+	return h, c
+}
+
+// Forward maps a sequence [L, N, in] to the results of the last layer
+// [L, N, directions*hidden] and the final state [layers*directions, N, hidden]. The initial
+// state, shaped like the final one, may be left out: it is zeros. BatchFirst exchanges L and N
+// in sequences, not in states. All tensors may be without the N.
+func (r *RNN) Forward(x torch.Tensor, hx ...torch.Tensor) (output, hidden torch.Tensor) {
+	h, _ := initial("RNN", 1, hx)
 	HookedAll(r, refs{&x, &h}, refs{&output, &hidden}, func() { output, hidden = r.forward(r.operator(), x, h) })
 	return output, hidden
 }
 
 // ForwardPacked is Forward for sequences of different lengths. States are in the order that
 // the sequences had before they were packed.
-func (r *RNN) ForwardPacked(x *rnn.PackedSequence, h torch.Tensor) (output *rnn.PackedSequence, hidden torch.Tensor) {
+func (r *RNN) ForwardPacked(x *rnn.PackedSequence, hx ...torch.Tensor) (output *rnn.PackedSequence, hidden torch.Tensor) {
+	h, _ := initial("RNN", 1, hx)
 	return r.forwardPacked(r.operator(), x, h)
 }
 
 func (g *GRU) operator() operator { return operator{"gru", "GRU", aten.GRU, aten.GRUPacked} }
 
-// Forward maps a sequence and an initial state to results and a final state, as
-// [RNN.Forward] does.
-func (g *GRU) Forward(x, h torch.Tensor) (output, hidden torch.Tensor) {
+// Forward maps a sequence and, unless it is zeros, an initial state to results and a final
+// state, as [RNN.Forward] does.
+func (g *GRU) Forward(x torch.Tensor, hx ...torch.Tensor) (output, hidden torch.Tensor) {
+	h, _ := initial("GRU", 1, hx)
 	HookedAll(g, refs{&x, &h}, refs{&output, &hidden}, func() { output, hidden = g.forward(g.operator(), x, h) })
 	return output, hidden
 }
 
 // ForwardPacked is Forward for sequences of different lengths, as [RNN.ForwardPacked] is.
-func (g *GRU) ForwardPacked(x *rnn.PackedSequence, h torch.Tensor) (output *rnn.PackedSequence, hidden torch.Tensor) {
+func (g *GRU) ForwardPacked(x *rnn.PackedSequence, hx ...torch.Tensor) (output *rnn.PackedSequence, hidden torch.Tensor) {
+	h, _ := initial("GRU", 1, hx)
 	return g.forwardPacked(g.operator(), x, h)
 }
 
@@ -189,12 +205,13 @@ func (l *LSTM) states(p *pass, h, c torch.Tensor) []torch.Tensor {
 	return []torch.Tensor{p.state(h, "hx", "hidden[0]", l.features()), p.state(c, "cx", "hidden[1]", l.Hidden)}
 }
 
-// Forward maps a sequence [L, N, in], an initial hidden state [layers*directions, N, out],
-// where out is the projection's size or else hidden, and an initial cell state
-// [layers*directions, N, hidden] to the results of the last layer [L, N, directions*out] and
-// the final states. BatchFirst exchanges L and N in sequences, not in states. All tensors
-// may be without the N; undefined initial states are zeros.
-func (l *LSTM) Forward(x, h, c torch.Tensor) (output, hidden, cell torch.Tensor) {
+// Forward maps a sequence [L, N, in] to the results of the last layer [L, N, directions*out],
+// where out is the projection's size or else hidden, the final hidden state
+// [layers*directions, N, out] and the final cell state [layers*directions, N, hidden]. The
+// initial states, hidden and cell, may be left out: they are zeros. BatchFirst exchanges L and N
+// in sequences, not in states. All tensors may be without the N.
+func (l *LSTM) Forward(x torch.Tensor, hx ...torch.Tensor) (output, hidden, cell torch.Tensor) {
+	h, c := initial("LSTM", 2, hx)
 	HookedAll(l, refs{&x, &h, &c}, refs{&output, &hidden, &cell}, func() { output, hidden, cell = l.forward(x, h, c) })
 	return output, hidden, cell
 }
@@ -202,18 +219,19 @@ func (l *LSTM) Forward(x, h, c torch.Tensor) (output, hidden, cell torch.Tensor)
 func (l *LSTM) forward(x, h, c torch.Tensor) (output, hidden, cell torch.Tensor) {
 	torch.Scope(func() {
 		p, o := l.begin("lstm", "LSTM", x), l.Options
-		y, h, c := aten.LSTM(p.x, l.states(p, h, c), p.params, !o.NoBias, o.Layers, o.Dropout, l.Mode.Training(), o.Bidirectional, o.BatchFirst)
+		y, h, c := aten.LSTM(p.x, l.states(p, h, c), p.params, !o.NoBias, o.NumLayers, o.Dropout, l.Mode.Training(), o.Bidirectional, o.BatchFirst)
 		output, hidden, cell = p.end(y, p.batchDim()), p.endState(h), p.endState(c)
 	})
 	return output, hidden, cell
 }
 
 // ForwardPacked is Forward for sequences of different lengths, as [RNN.ForwardPacked] is.
-func (l *LSTM) ForwardPacked(x *rnn.PackedSequence, h, c torch.Tensor) (output *rnn.PackedSequence, hidden, cell torch.Tensor) {
+func (l *LSTM) ForwardPacked(x *rnn.PackedSequence, hx ...torch.Tensor) (output *rnn.PackedSequence, hidden, cell torch.Tensor) {
+	h, c := initial("LSTM", 2, hx)
 	var data torch.Tensor
 	torch.Scope(func() {
 		p, o := l.beginPacked("lstm", "LSTM", x), l.Options
-		y, h, c := aten.LSTMPacked(p.x, x.BatchSizes, l.states(p, h, c), p.params, !o.NoBias, o.Layers, o.Dropout, l.Mode.Training(), o.Bidirectional)
+		y, h, c := aten.LSTMPacked(p.x, x.BatchSizes, l.states(p, h, c), p.params, !o.NoBias, o.NumLayers, o.Dropout, l.Mode.Training(), o.Bidirectional)
 		data, hidden, cell = y.MoveOut(), p.endState(h), p.endState(c)
 	})
 	return x.With(data), hidden, cell

@@ -17,7 +17,7 @@ import (
 func TestRecurrentEqualPython(t *testing.T) {
 	var cases []moduleCase
 	for i := range 8 {
-		o := nn.RNNOptions{Layers: 2, NoBias: i&1 != 0, BatchFirst: i&2 != 0, Bidirectional: i&4 != 0}
+		o := nn.RNNOptions{NumLayers: 2, NoBias: i&1 != 0, BatchFirst: i&2 != 0, Bidirectional: i&4 != 0}
 		text := fmt.Sprintf("2, 3, num_layers=2, bias=%s, batch_first=%s, bidirectional=%s", python(!o.NoBias), python(o.BatchFirst), python(o.Bidirectional))
 		projected, relu := o, o
 		projected.ProjSize, relu.Nonlinearity = 2, "relu"
@@ -27,7 +27,7 @@ func TestRecurrentEqualPython(t *testing.T) {
 		cases = append(cases, recurrent("nn.LSTM("+text+")", o)...)
 		cases = append(cases, recurrent("nn.LSTM("+text+", proj_size=2)", projected)...)
 	}
-	dropping := nn.RNNOptions{Layers: 3, Dropout: 0.4}
+	dropping := nn.RNNOptions{NumLayers: 3, Dropout: 0.4}
 	for _, name := range []string{"RNN", "GRU", "LSTM"} {
 		cases = append(cases, recurrent("nn."+name+"(2, 3)", nn.RNNOptions{})...)
 		cases = append(cases, recurrent("nn."+name+"(2, 3, num_layers=3, dropout=0.4)", dropping)...)
@@ -45,7 +45,7 @@ func python(v bool) string {
 // recurrent are the cases of a network of 2 features and a hidden state of 3: with and
 // without a batch, with and without initial states.
 func recurrent(text string, o nn.RNNOptions) (cases []moduleCase) {
-	states := max(o.Layers, 1)
+	states := max(o.NumLayers, 1)
 	if o.Bidirectional {
 		states *= 2
 	}
@@ -149,12 +149,12 @@ func TestRecurrentComplaints(t *testing.T) {
 		kind torch.Kind
 		want string
 	}{
-		{"layers without end", func() { nn.NewGRU(2, 2, nn.GRUOptions{Layers: 1 << 40}) }, torch.KindValue, "num_layers must be at most 65536"},
-		{"a stack of fewer than no layers", func() { nn.NewTransformer(nn.TransformerOptions{Embed: 4, Heads: 1, DecoderLayers: -1}) }, torch.KindValue, "expected 0 to 65536 layers, got -1"},
+		{"layers without end", func() { nn.NewGRU(2, 2, nn.GRUOptions{NumLayers: 1 << 40}) }, torch.KindValue, "num_layers must be at most 65536"},
+		{"a stack of fewer than no layers", func() { nn.NewTransformer(nn.TransformerOptions{DModel: 4, NHead: 1, NumDecoderLayers: -1}) }, torch.KindValue, "expected 0 to 65536 layers, got -1"},
 		{"a stack without layers", func() { (&nn.TransformerEncoder{}).Forward(torch.Ones(2, 4)) }, torch.KindIndex, "there are no layers"},
 		{"no hidden features", func() { nn.NewRNN(2, 0) }, torch.KindValue, "hidden_size must be greater than zero"},
 		{"no inputs", func() { nn.NewRNN(0, 2) }, torch.KindValue, "input_size must be greater than zero"},
-		{"fewer than no layers", func() { nn.NewLSTM(2, 2, nn.LSTMOptions{Layers: -1}) }, torch.KindValue, "num_layers must be greater than zero"},
+		{"fewer than no layers", func() { nn.NewLSTM(2, 2, nn.LSTMOptions{NumLayers: -1}) }, torch.KindValue, "num_layers must be greater than zero"},
 		{"dropout", func() { nn.NewRNN(2, 2, nn.RNNOptions{Dropout: 2}) }, torch.KindValue, "dropout should be a number in range [0, 1]"},
 		{"nonlinearity", func() { nn.NewRNN(2, 2, nn.RNNOptions{Nonlinearity: "sigmoid"}) }, torch.KindValue, "Unknown nonlinearity 'sigmoid'"},
 		{"nonlinearity of a GRU", func() { nn.NewGRU(2, 2, nn.GRUOptions{Nonlinearity: "relu"}) }, torch.KindValue, "only supported for RNN"},
@@ -183,8 +183,8 @@ func TestRecurrentComplaints(t *testing.T) {
 
 func ExampleLSTM() {
 	torch.Scope(func() {
-		lstm := nn.NewLSTM(10, 20, nn.LSTMOptions{Layers: 2, Bidirectional: true})
-		output, hidden, cell := lstm.Forward(torch.RandN(5, 3, 10), torch.Tensor{}, torch.Tensor{})
+		lstm := nn.NewLSTM(10, 20, nn.LSTMOptions{NumLayers: 2, Bidirectional: true})
+		output, hidden, cell := lstm.Forward(torch.RandN(5, 3, 10))
 		fmt.Println(output.Shape(), hidden.Shape(), cell.Shape())
 		for name := range nn.NamedParameters(lstm) {
 			fmt.Println(name)

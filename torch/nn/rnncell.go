@@ -119,8 +119,9 @@ func (s *step) end(t torch.Tensor) torch.Tensor {
 }
 
 // Forward maps an input [N, in] and a hidden state [N, hidden] to the next hidden state, or
-// all without the N. An undefined hidden state is zeros.
-func (r *RNNCell) Forward(x, h torch.Tensor) (hidden torch.Tensor) {
+// all without the N. The hidden state may be left out: it is zeros.
+func (r *RNNCell) Forward(x torch.Tensor, hx ...torch.Tensor) (hidden torch.Tensor) {
+	h, _ := initial("RNNCell", 1, hx)
 	HookedAll(r, refs{&x, &h}, refs{&hidden}, func() {
 		torch.Scope(func() {
 			s := r.begin("rnn_cell", "RNNCell", x)
@@ -137,8 +138,9 @@ func (r *RNNCell) Forward(x, h torch.Tensor) (hidden torch.Tensor) {
 }
 
 // Forward maps an input [N, in] and a hidden state [N, hidden] to the next hidden state, or
-// all without the N. An undefined hidden state is zeros.
-func (g *GRUCell) Forward(x, h torch.Tensor) (hidden torch.Tensor) {
+// all without the N. The hidden state may be left out: it is zeros.
+func (g *GRUCell) Forward(x torch.Tensor, hx ...torch.Tensor) (hidden torch.Tensor) {
+	h, _ := initial("GRUCell", 1, hx)
 	HookedAll(g, refs{&x, &h}, refs{&hidden}, func() {
 		torch.Scope(func() {
 			s := g.begin("gru_cell", "GRUCell", x)
@@ -149,8 +151,9 @@ func (g *GRUCell) Forward(x, h torch.Tensor) (hidden torch.Tensor) {
 }
 
 // Forward maps an input [N, in], a hidden and a cell state [N, hidden] to the next states,
-// or all without the N. Undefined states are zeros.
-func (l *LSTMCell) Forward(x, h, c torch.Tensor) (hidden, cell torch.Tensor) {
+// or all without the N. The states may be left out: they are zeros.
+func (l *LSTMCell) Forward(x torch.Tensor, hx ...torch.Tensor) (hidden, cell torch.Tensor) {
+	h, c := initial("LSTMCell", 2, hx)
 	HookedAll(l, refs{&x, &h, &c}, refs{&hidden, &cell}, func() {
 		torch.Scope(func() {
 			s := l.begin("lstm_cell", "LSTMCell", x)

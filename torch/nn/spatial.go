@@ -73,7 +73,7 @@ type Unfold struct {
 
 // Forward maps [N, C, H, W] to [N, C*block, blocks], or the same without N.
 func (u Unfold) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.Unfold(x, u.Block, u.Options) })
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.Unfold(x, F.Spread("unfold block", u.Block, 2), u.Options) })
 }
 
 // Fold adds up the columns that [Unfold] makes of an image of that size.
@@ -84,7 +84,9 @@ type Fold struct {
 
 // Forward maps [N, C*block, blocks] to [N, C, H, W], or the same without N.
 func (f Fold) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(f, x, func(x torch.Tensor) torch.Tensor { return F.Fold(x, f.Size, f.Block, f.Options) })
+	return Hooked(f, x, func(x torch.Tensor) torch.Tensor {
+		return F.Fold(x, F.Spread("fold size", f.Size, 2), F.Spread("fold block", f.Block, 2), f.Options)
+	})
 }
 
 // Unflatten splits a dimension into several.

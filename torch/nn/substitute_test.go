@@ -18,7 +18,7 @@ import (
 // it is.
 func TestWithTensors(t *testing.T) {
 	torchtest.NoLeaks(t)
-	z, lstm := newZoo(), nn.NewLSTM(1, 2, nn.LSTMOptions{Layers: 2, ProjSize: 1})
+	z, lstm := newZoo(), nn.NewLSTM(1, 2, nn.LSTMOptions{NumLayers: 2, ProjSize: 1})
 	for _, m := range []any{z, lstm} {
 		before := maps.Collect(nn.StateDict(m))
 		for name := range before {

@@ -22,16 +22,26 @@ type TransformerDecoder struct {
 	Norm   *LayerNorm // of the result, or nil
 }
 
+// TransformerEncoderOptions are the rarer arguments of [NewTransformerEncoder].
+type TransformerEncoderOptions struct {
+	Norm *LayerNorm // of the result, part of the stack; default: none
+}
+
 // NewTransformerEncoder makes a stack of that many copies of a layer, all with its initial
-// values. The layer itself is not among them; norm, which may be nil, is part of the stack.
-func NewTransformerEncoder(layer *TransformerEncoderLayer, layers int, norm *LayerNorm) *TransformerEncoder {
-	return &TransformerEncoder{clones("transformer_encoder", layer, layers), norm}
+// values. The layer itself is not among them.
+func NewTransformerEncoder(layer *TransformerEncoderLayer, layers int, opts ...TransformerEncoderOptions) *TransformerEncoder {
+	return &TransformerEncoder{clones("transformer_encoder", layer, layers), option.One(opts).Norm}
+}
+
+// TransformerDecoderOptions are the rarer arguments of [NewTransformerDecoder].
+type TransformerDecoderOptions struct {
+	Norm *LayerNorm // of the result, part of the stack; default: none
 }
 
 // NewTransformerDecoder makes a stack of that many copies of a layer, all with its initial
-// values. The layer itself is not among them; norm, which may be nil, is part of the stack.
-func NewTransformerDecoder(layer *TransformerDecoderLayer, layers int, norm *LayerNorm) *TransformerDecoder {
-	return &TransformerDecoder{clones("transformer_decoder", layer, layers), norm}
+// values. The layer itself is not among them.
+func NewTransformerDecoder(layer *TransformerDecoderLayer, layers int, opts ...TransformerDecoderOptions) *TransformerDecoder {
+	return &TransformerDecoder{clones("transformer_decoder", layer, layers), option.One(opts).Norm}
 }
 
 // mostLayers is how many a module makes: a number beyond is a mistake that would take all
@@ -139,26 +149,26 @@ type Transformer struct {
 
 // TransformerOptions are the arguments of [NewTransformer].
 type TransformerOptions struct {
-	Embed         int                     // features of the embeddings; default 512
-	Heads         int                     // default 8
-	EncoderLayers int                     // default 6
-	DecoderLayers int                     // default 6
-	Layer         TransformerLayerOptions // of all layers
+	DModel           int                     // features of the embeddings; default 512
+	NHead            int                     // heads of attention; default 8
+	NumEncoderLayers int                     // default 6
+	NumDecoderLayers int                     // default 6
+	Layer            TransformerLayerOptions // of all layers
 }
 
 // NewTransformer makes a model. All weights of two dimensions are drawn by
 // [nninit.XavierUniform].
 func NewTransformer(opts ...TransformerOptions) *Transformer {
 	v := option.One(opts)
-	embed, heads := cmp.Or(v.Embed, 512), cmp.Or(v.Heads, 8)
+	embed, heads := cmp.Or(v.DModel, 512), cmp.Or(v.NHead, 8)
 	norm := newParts(embed, heads, v.Layer).norm
 	e := NewTransformerEncoderLayer(embed, heads, v.Layer)
 	d := NewTransformerDecoderLayer(embed, heads, v.Layer)
 	defer Close(e)
 	defer Close(d)
 	t := &Transformer{
-		NewTransformerEncoder(e, cmp.Or(v.EncoderLayers, 6), norm()),
-		NewTransformerDecoder(d, cmp.Or(v.DecoderLayers, 6), norm()), embed,
+		NewTransformerEncoder(e, cmp.Or(v.NumEncoderLayers, 6), TransformerEncoderOptions{norm()}),
+		NewTransformerDecoder(d, cmp.Or(v.NumDecoderLayers, 6), TransformerDecoderOptions{norm()}), embed,
 	}
 	for _, p := range Parameters(t) {
 		if p.Dim() > 1 {

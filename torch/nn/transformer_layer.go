@@ -9,13 +9,13 @@ import (
 // TransformerLayerOptions are the rarer arguments of [NewTransformerEncoderLayer] and
 // [NewTransformerDecoderLayer].
 type TransformerLayerOptions struct {
-	Feedforward int                               // features between the two linear layers; default 2048
-	Dropout     *float64                          // default 0.1
-	Activation  func(x torch.Tensor) torch.Tensor // between the two linear layers; default [F.ReLU]
-	Eps         *float64                          // of the normalisations; default 1e-5
-	BatchFirst  bool                              // sequences are [N, L, E]; default: [L, N, E]
-	NormFirst   bool                              // normalise before each block, not after it
-	NoBias      bool                              // in all parts
+	DimFeedforward int                               // features between the two linear layers; default 2048
+	Dropout        *float64                          // default 0.1
+	Activation     func(x torch.Tensor) torch.Tensor // between the two linear layers; default [F.ReLU]
+	LayerNormEps   *float64                          // added to the variance in normalisations; default 1e-5
+	BatchFirst     bool                              // sequences are [N, L, E]; default: [L, N, E]
+	NormFirst      bool                              // normalise before each block, not after it
+	NoBias         bool                              // in all parts
 }
 
 // TransformerEncoderLayer is a block of self-attention and one of two linear layers (Vaswani
@@ -60,7 +60,7 @@ type parts struct {
 }
 
 func newParts(embed, heads int, v TransformerLayerOptions) parts {
-	p := parts{embed, heads, v.Feedforward, or(v.Dropout, 0.1), v.Activation, v}
+	p := parts{embed, heads, v.DimFeedforward, or(v.Dropout, 0.1), v.Activation, v}
 	if p.feedforward == 0 {
 		p.feedforward = 2048
 	}
@@ -79,7 +79,7 @@ func (p parts) linear(in, out int) *Linear {
 }
 
 func (p parts) norm() *LayerNorm {
-	return NewLayerNorm([]int{p.embed}, LayerNormOptions{Eps: p.Eps, NoBias: p.NoBias})
+	return NewLayerNorm(p.embed, LayerNormOptions{Eps: p.LayerNormEps, NoBias: p.NoBias})
 }
 
 // NewTransformerEncoderLayer makes a layer for embeddings of that many features, which the

@@ -95,11 +95,11 @@ func attended(output, weights torch.Tensor) tensors {
 // layerVariants are the module database's settings of a layer: the options and their Python.
 func layerVariants() (list []nn.TransformerLayerOptions, text []string) {
 	for i := range 8 {
-		o := nn.TransformerLayerOptions{Feedforward: 8, Dropout: new(0.0), BatchFirst: i&1 != 0, NormFirst: i&2 != 0, NoBias: i&4 != 0}
+		o := nn.TransformerLayerOptions{DimFeedforward: 8, Dropout: new(0.0), BatchFirst: i&1 != 0, NormFirst: i&2 != 0, NoBias: i&4 != 0}
 		list = append(list, o)
 		text = append(text, fmt.Sprintf("dim_feedforward=8, dropout=0.0, batch_first=%s, norm_first=%s, bias=%s", python(o.BatchFirst), python(o.NormFirst), python(!o.NoBias)))
 	}
-	gelu := nn.TransformerLayerOptions{Feedforward: 8, Activation: func(x torch.Tensor) torch.Tensor { return F.GELU(x, F.GELUOptions{Approximate: "none"}) }, Eps: new(1e-3)}
+	gelu := nn.TransformerLayerOptions{DimFeedforward: 8, Activation: func(x torch.Tensor) torch.Tensor { return F.GELU(x, F.GELUOptions{Approximate: "none"}) }, LayerNormEps: new(1e-3)}
 	return append(list, gelu), append(text, "dim_feedforward=8, activation='gelu', layer_norm_eps=1e-3")
 }
 
@@ -112,7 +112,7 @@ func TestTransformerEncoderEqualsPython(t *testing.T) {
 		makeStack := func() any {
 			l := makeLayer()
 			defer nn.Close(l)
-			return nn.NewTransformerEncoder(l, 2, nn.NewLayerNorm([]int{4}))
+			return nn.NewTransformerEncoder(l, 2, nn.TransformerEncoderOptions{Norm: nn.NewLayerNorm(4)})
 		}
 		for j, masks := range [][2]string{{"None", "None"}, {pythonMask, pythonPadding}, {pythonCausal, "None"}} {
 			shape := []int{3, 4}
@@ -142,7 +142,7 @@ func TestTransformerDecoderEqualsPython(t *testing.T) {
 		makeStack := func() any {
 			l := makeLayer()
 			defer nn.Close(l)
-			return nn.NewTransformerDecoder(l, 2, nil)
+			return nn.NewTransformerDecoder(l, 2)
 		}
 		for j, masks := range [][2]string{{"None", "None"}, {pythonMask, pythonPadding}, {pythonCausal, "None"}} {
 			shapes := [][]int{{3, 4}, {3, 4}}
@@ -170,7 +170,7 @@ func TestTransformerEqualsPython(t *testing.T) {
 	list, text := layerVariants()
 	for i, o := range list {
 		make := func() any {
-			return nn.NewTransformer(nn.TransformerOptions{Embed: 4, Heads: 2, EncoderLayers: 1, DecoderLayers: 2, Layer: o})
+			return nn.NewTransformer(nn.TransformerOptions{DModel: 4, NHead: 2, NumEncoderLayers: 1, NumDecoderLayers: 2, Layer: o})
 		}
 		for j, masks := range [][2]string{{"None", "None"}, {pythonMask, pythonPadding}} {
 			shapes := [][]int{{3, 4}, {3, 4}}
@@ -190,7 +190,7 @@ func TestTransformerEqualsPython(t *testing.T) {
 
 func TestTransformerComplaints(t *testing.T) {
 	torchtest.NoLeaks(t)
-	m := nn.NewTransformer(nn.TransformerOptions{Embed: 4, Heads: 2, EncoderLayers: 1, DecoderLayers: 1, Layer: nn.TransformerLayerOptions{Feedforward: 4}})
+	m := nn.NewTransformer(nn.TransformerOptions{DModel: 4, NHead: 2, NumEncoderLayers: 1, NumDecoderLayers: 1, Layer: nn.TransformerLayerOptions{DimFeedforward: 4}})
 	defer nn.Close(m)
 	for _, c := range []struct {
 		name string
@@ -248,8 +248,8 @@ func TestClone(t *testing.T) {
 
 func ExampleTransformerEncoder() {
 	torch.Scope(func() {
-		layer := nn.NewTransformerEncoderLayer(16, 4, nn.TransformerLayerOptions{Feedforward: 32, BatchFirst: true})
-		encoder := nn.NewTransformerEncoder(layer, 2, nil)
+		layer := nn.NewTransformerEncoderLayer(16, 4, nn.TransformerLayerOptions{DimFeedforward: 32, BatchFirst: true})
+		encoder := nn.NewTransformerEncoder(layer, 2)
 		y := encoder.ForwardMasked(torch.RandN(2, 5, 16), nn.MaskOptions{Mask: nn.SubsequentMask(5, torch.TensorOptions{})})
 		fmt.Println(y.Shape(), len(nn.Parameters(encoder)))
 	})

@@ -30,7 +30,7 @@ var warnings = []struct {
 	{"F.kl_div(ones(2), ones(2))", func() { F.KLDiv(torch.Ones(2), torch.Ones(2)) }},
 	{"F.kl_div(ones(2), ones(2), reduction='batchmean')", func() { F.KLDiv(torch.Ones(2), torch.Ones(2), F.KLDivOptions{BatchMean: true}) }},
 	{"nn.LSTM(2, 3, dropout=0.5)", func() { nn.NewLSTM(2, 3, nn.RNNOptions{Dropout: 0.5}) }},
-	{"nn.GRU(2, 3, dropout=0.25, num_layers=2)", func() { nn.NewGRU(2, 3, nn.RNNOptions{Dropout: 0.25, Layers: 2}) }},
+	{"nn.GRU(2, 3, dropout=0.25, num_layers=2)", func() { nn.NewGRU(2, 3, nn.RNNOptions{Dropout: 0.25, NumLayers: 2}) }},
 	{"F.dropout2d(ones(2, 3, 4))", func() { F.Dropout2d(torch.Ones(2, 3, 4), 0.5, true) }},
 	{"F.dropout2d(ones(2, 3))", func() { F.Dropout2d(torch.Ones(2, 3), 0.5, true) }},
 	{"F.dropout3d(ones(2, 3, 4))", func() { F.Dropout3d(torch.Ones(2, 3, 4), 0.5, true) }},

@@ -118,7 +118,7 @@ func (r *ResNet) forward(x torch.Tensor) torch.Tensor {
 
 // conv is a convolution without bias that keeps the size but for the stride.
 func conv(in, out, kernel, stride int) *nn.Conv2d {
-	return nn.NewConv2d(in, out, kernel, nn.Conv2dOptions{Stride: stride, Padding: kernel / 2, NoBias: true})
+	return nn.NewConv2d(in, out, kernel, nn.ConvOptions{Stride: stride, Padding: kernel / 2, NoBias: true})
 }
 
 // newDownsample fits the input of a block to its output, where it needs to.

@@ -81,7 +81,7 @@ func newVGG(depth stages, norm bool, classes int, o VGGOptions) *VGG {
 	for stage, convolutions := range depth {
 		for range convolutions {
 			width := min(64<<stage, 512)
-			v.Features = append(v.Features, nn.NewConv2d(channels, width, 3, nn.Conv2dOptions{Padding: 1}))
+			v.Features = append(v.Features, nn.NewConv2d(channels, width, 3, nn.ConvOptions{Padding: 1}))
 			if norm {
 				v.Features = append(v.Features, nn.NewBatchNorm2d(width))
 			}

@@ -88,9 +88,9 @@ var moduleCases = cases{
 	},
 	"packed sequences": func() {
 		p := rnn.PackSequence([]torch.Tensor{random(3, 2), random(2, 2)})
-		nn.NewRNN(2, 4).ForwardPacked(p, torch.Tensor{})
-		nn.NewGRU(2, 4).ForwardPacked(p, torch.Tensor{})
-		nn.NewLSTM(2, 4).ForwardPacked(p, torch.Tensor{}, torch.Tensor{})
+		nn.NewRNN(2, 4).ForwardPacked(p)
+		nn.NewGRU(2, 4).ForwardPacked(p)
+		nn.NewLSTM(2, 4).ForwardPacked(p)
 		x, lengths := rnn.PadPackedSequence(p)
 		rnn.PackPaddedSequence(x, lengths).Close()
 		rnn.UnpackSequence(p)

@@ -83,31 +83,31 @@ var layerCases = cases{
 	"linear":    func() { forward(random(2, 3), nn.NewLinear(3, 4)) },
 	"embedding": func() { forward(zeros(2, 3), nn.NewEmbedding(5, 4)) },
 	"EmbeddingBag": func() {
-		nn.NewEmbeddingBag(5, 4).Forward(zeros(2, 3), torch.Tensor{}, torch.Tensor{})
+		nn.NewEmbeddingBag(5, 4).Forward(zeros(2, 3))
 	},
 	"distances": func() {
 		pair(random(2, 3), random(2, 3), nn.CosineSimilarity{}, nn.PairwiseDistance{}, nn.NewBilinear(3, 3, 2))
 	},
 	"recurrent": func() {
 		x := random(4, 2, 3)
-		nn.NewRNN(3, 5).Forward(x, torch.Tensor{})
-		nn.NewGRU(3, 5).Forward(x, torch.Tensor{})
-		nn.NewLSTM(3, 5).Forward(x, torch.Tensor{}, torch.Tensor{})
-		nn.NewRNNCell(3, 5).Forward(random(2, 3), torch.Tensor{})
-		nn.NewGRUCell(3, 5).Forward(random(2, 3), torch.Tensor{})
-		nn.NewLSTMCell(3, 5).Forward(random(2, 3), torch.Tensor{}, torch.Tensor{})
+		nn.NewRNN(3, 5).Forward(x)
+		nn.NewGRU(3, 5).Forward(x)
+		nn.NewLSTM(3, 5).Forward(x)
+		nn.NewRNNCell(3, 5).Forward(random(2, 3))
+		nn.NewGRUCell(3, 5).Forward(random(2, 3))
+		nn.NewLSTMCell(3, 5).Forward(random(2, 3))
 	},
 	"transformers": func() {
-		x, o := random(3, 2, 8), nn.TransformerLayerOptions{Feedforward: 8}
+		x, o := random(3, 2, 8), nn.TransformerLayerOptions{DimFeedforward: 8}
 		encoder, decoder := nn.NewTransformerEncoderLayer(8, 2, o), nn.NewTransformerDecoderLayer(8, 2, o)
 		encoder.Forward(x)
 		encoder.ForwardMasked(x)
 		decoder.Forward(x, x)
-		encoders := nn.NewTransformerEncoder(encoder, 1, nil)
+		encoders := nn.NewTransformerEncoder(encoder, 1)
 		encoders.Forward(x)
 		encoders.ForwardMasked(x)
-		nn.NewTransformerDecoder(decoder, 1, nil).Forward(x, x)
-		nn.NewTransformer(nn.TransformerOptions{Embed: 8, Heads: 2, EncoderLayers: 1, DecoderLayers: 1, Layer: o}).Forward(x, x)
+		nn.NewTransformerDecoder(decoder, 1).Forward(x, x)
+		nn.NewTransformer(nn.TransformerOptions{DModel: 8, NHead: 2, NumEncoderLayers: 1, NumDecoderLayers: 1, Layer: o}).Forward(x, x)
 		nn.NewMultiheadAttention(8, 2).Forward(x, x, x)
 		nn.SubsequentMask(4, torch.TensorOptions{})
 	},

@@ -20,9 +20,9 @@ import (
 // newNetwork is a small one of the kinds of layers that ResNets have.
 func newNetwork() nn.Layer {
 	return nn.Sequential{
-		nn.NewConv2d(3, 8, 3, nn.Conv2dOptions{Padding: 1, NoBias: true}), nn.NewBatchNorm2d(8), nn.ReLU{InPlace: true},
+		nn.NewConv2d(3, 8, 3, nn.ConvOptions{Padding: 1, NoBias: true}), nn.NewBatchNorm2d(8), nn.ReLU{InPlace: true},
 		nn.NewMaxPool2d(2),
-		nn.NewConv2d(8, 16, 3, nn.Conv2dOptions{Padding: 1, NoBias: true}), nn.NewBatchNorm2d(16), nn.ReLU{InPlace: true},
+		nn.NewConv2d(8, 16, 3, nn.ConvOptions{Padding: 1, NoBias: true}), nn.NewBatchNorm2d(16), nn.ReLU{InPlace: true},
 		nn.NewAdaptiveAvgPool2d(1), nn.Flatten{}, nn.NewLinear(16, 10),
 	}
 }

@@ -183,7 +183,7 @@ func TestComplainsByItself(t *testing.T) {
 	torchtest.NoLeaks(t)
 	image := []int{1, 1, 4, 4}
 	for want, call := range map[string]func(){
-		"torch: max_pool2d window: expected an int or a []int of length 2, got string(2)":                                        func() { F.MaxPool2d(ones(image...), "2") },
+		"torch: max_pool2d stride: expected an int or a []int of length 2, got string(2)":                                        func() { F.MaxPool2d(ones(image...), 2, F.MaxPoolOptions{Stride: "2"}) },
 		"torch: avg_pool2d stride: expected an int or a []int of length 2, got []int([1])":                                       func() { F.AvgPool2d(ones(image...), 2, F.AvgPoolOptions{Stride: []int{1}}) },
 		"torch: interpolate scale factor: expected a float64 or a []float64 of length 2, got string(2)":                          func() { interpolate(ones(image...), F.InterpolateOptions{ScaleFactor: "2"}) },
 		"torch: lp_pool2d: norm_type must be a non-zero value, but got 0.0":                                                      func() { F.LPPool2d(ones(image...), 0, 2) },

@@ -10,17 +10,17 @@ import (
 
 // PoissonNLLLossOptions are the rarer arguments of [PoissonNLLLoss].
 type PoissonNLLLossOptions struct {
-	Rates     bool            // x holds rates; default: their logarithms
-	Full      bool            // add Stirling's approximation of log(target!)
-	Eps       *float64        // added to rates before their logarithm is taken; default 1e-8
-	Reduction torch.Reduction // default mean
+	NoLogInput bool            // x holds rates; default: their logarithms
+	Full       bool            // add Stirling's approximation of log(target!)
+	Eps        *float64        // added to rates before their logarithm is taken; default 1e-8
+	Reduction  torch.Reduction // default mean
 }
 
 // PoissonNLLLoss is the negative log likelihood of counts target given a Poisson
 // distribution with rates exp(x): exp(x) - target*x. The two are broadcast.
 func PoissonNLLLoss(x, target torch.Tensor, opts ...PoissonNLLLossOptions) torch.Tensor {
 	v := option.One(opts)
-	return aten.PoissonNLLLoss(x, target, !v.Rates, v.Full, orFloat(v.Eps, 1e-8), v.Reduction)
+	return aten.PoissonNLLLoss(x, target, !v.NoLogInput, v.Full, orFloat(v.Eps, 1e-8), v.Reduction)
 }
 
 // GaussianNLLLossOptions are the rarer arguments of [GaussianNLLLoss].

@@ -122,7 +122,7 @@ var losses = []function{
 	}},
 	{"poisson_nll_loss", func(i tensors) torch.Tensor { return F.PoissonNLLLoss(i["rows"], i["const_count"]) }},
 	{"poisson_nll_loss options", func(i tensors) torch.Tensor {
-		return F.PoissonNLLLoss(i["rows"].Exp(), i["const_count"], F.PoissonNLLLossOptions{Rates: true, Full: true, Eps: new(1e-4), Reduction: torch.ReductionNone})
+		return F.PoissonNLLLoss(i["rows"].Exp(), i["const_count"], F.PoissonNLLLossOptions{NoLogInput: true, Full: true, Eps: new(1e-4), Reduction: torch.ReductionNone})
 	}},
 	{"gaussian_nll_loss", func(i tensors) torch.Tensor { return F.GaussianNLLLoss(i["rows"], i["rows2"], i["rows3"].Exp()) }},
 	{"gaussian_nll_loss options", func(i tensors) torch.Tensor {

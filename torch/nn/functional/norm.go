@@ -58,10 +58,11 @@ type LayerNormOptions struct {
 	Eps          *float64     // added to the variance; default 1e-5
 }
 
-// LayerNorm normalises x over its last dimensions, whose sizes are shape.
-func LayerNorm(x torch.Tensor, shape []int, opts ...LayerNormOptions) torch.Tensor {
+// LayerNorm normalises x over its last dimensions, whose sizes are shape: a list, or an integer
+// for one.
+func LayerNorm[S Shape](x torch.Tensor, shape S, opts ...LayerNormOptions) torch.Tensor {
 	v := option.One(opts)
-	return aten.LayerNorm(x, shape, aten.LayerNormOptions{Weight: v.Weight, Bias: v.Bias, Eps: v.Eps})
+	return aten.LayerNorm(x, Sizes(shape), aten.LayerNormOptions{Weight: v.Weight, Bias: v.Bias, Eps: v.Eps})
 }
 
 // GroupNormOptions are the rarer arguments of [GroupNorm].
@@ -120,9 +121,9 @@ type RMSNormOptions struct {
 
 // RMSNorm divides x by the root of its mean square over its last dimensions, whose sizes
 // are shape.
-func RMSNorm(x torch.Tensor, shape []int, opts ...RMSNormOptions) torch.Tensor {
+func RMSNorm[S Shape](x torch.Tensor, shape S, opts ...RMSNormOptions) torch.Tensor {
 	v := option.One(opts)
-	return aten.RMSNorm(x, shape, aten.RMSNormOptions{Weight: v.Weight, Eps: v.Eps})
+	return aten.RMSNorm(x, Sizes(shape), aten.RMSNormOptions{Weight: v.Weight, Eps: v.Eps})
 }
 
 // LocalResponseNormOptions are the rarer arguments of [LocalResponseNorm].

@@ -11,7 +11,7 @@ import (
 
 // MaxPool1dWithIndices is [MaxPool1d] and where each value was found, as [MaxUnpool1d]
 // wants it.
-func MaxPool1dWithIndices(x torch.Tensor, window Size, opts ...MaxPoolOptions) (values, indices torch.Tensor) {
+func MaxPool1dWithIndices[S Size1d](x torch.Tensor, window S, opts ...MaxPoolOptions) (values, indices torch.Tensor) {
 	o := option.One(opts)
 	w, s, p, d := o.spread("max_pool1d", window, 1)
 	return aten.MaxPool1dWithIndices(x, w, aten.MaxPool1dWithIndicesOptions{Stride: s, Padding: p, Dilation: d, CeilMode: o.CeilMode})
@@ -19,7 +19,7 @@ func MaxPool1dWithIndices(x torch.Tensor, window Size, opts ...MaxPoolOptions) (
 
 // MaxPool2dWithIndices is [MaxPool2d] and where each value was found, as [MaxUnpool2d]
 // wants it.
-func MaxPool2dWithIndices(x torch.Tensor, window Size, opts ...MaxPoolOptions) (values, indices torch.Tensor) {
+func MaxPool2dWithIndices[S Size2d](x torch.Tensor, window S, opts ...MaxPoolOptions) (values, indices torch.Tensor) {
 	o := option.One(opts)
 	w, s, p, d := o.spread("max_pool2d", window, 2)
 	return aten.MaxPool2dWithIndices(x, w, aten.MaxPool2dWithIndicesOptions{Stride: s, Padding: p, Dilation: d, CeilMode: o.CeilMode})
@@ -27,7 +27,7 @@ func MaxPool2dWithIndices(x torch.Tensor, window Size, opts ...MaxPoolOptions) (
 
 // MaxPool3dWithIndices is [MaxPool3d] and where each value was found, as [MaxUnpool3d]
 // wants it.
-func MaxPool3dWithIndices(x torch.Tensor, window Size, opts ...MaxPoolOptions) (values, indices torch.Tensor) {
+func MaxPool3dWithIndices[S Size3d](x torch.Tensor, window S, opts ...MaxPoolOptions) (values, indices torch.Tensor) {
 	o := option.One(opts)
 	w, s, p, d := o.spread("max_pool3d", window, 3)
 	return aten.MaxPool3dWithIndices(x, w, aten.MaxPool3dWithIndicesOptions{Stride: s, Padding: p, Dilation: d, CeilMode: o.CeilMode})
@@ -40,34 +40,34 @@ func (v MaxPoolOptions) spread(op string, window Size, n int) (size, stride, pad
 }
 
 // AdaptiveMaxPool1d takes maxima of x [N, C, L] or [C, L], as many as size says.
-func AdaptiveMaxPool1d(x torch.Tensor, size Size) torch.Tensor {
+func AdaptiveMaxPool1d[S Size1d](x torch.Tensor, size S) torch.Tensor {
 	return first(AdaptiveMaxPool1dWithIndices(x, size))
 }
 
 // AdaptiveMaxPool2d takes maxima of x [N, C, H, W] or [C, H, W], as many as size says in
 // each dimension, either of which may be [Unchanged].
-func AdaptiveMaxPool2d(x torch.Tensor, size Size) torch.Tensor {
+func AdaptiveMaxPool2d[S Size2d](x torch.Tensor, size S) torch.Tensor {
 	return first(AdaptiveMaxPool2dWithIndices(x, size))
 }
 
 // AdaptiveMaxPool3d takes maxima of x [N, C, D, H, W] or [C, D, H, W], as many as size says
 // in each dimension, any of which may be [Unchanged].
-func AdaptiveMaxPool3d(x torch.Tensor, size Size) torch.Tensor {
+func AdaptiveMaxPool3d[S Size3d](x torch.Tensor, size S) torch.Tensor {
 	return first(AdaptiveMaxPool3dWithIndices(x, size))
 }
 
 // AdaptiveMaxPool1dWithIndices is [AdaptiveMaxPool1d] and where each value was found.
-func AdaptiveMaxPool1dWithIndices(x torch.Tensor, size Size) (values, indices torch.Tensor) {
+func AdaptiveMaxPool1dWithIndices[S Size1d](x torch.Tensor, size S) (values, indices torch.Tensor) {
 	return aten.AdaptiveMaxPool1d(x, Spread("adaptive_max_pool1d size", size, 1)...)
 }
 
 // AdaptiveMaxPool2dWithIndices is [AdaptiveMaxPool2d] and where each value was found.
-func AdaptiveMaxPool2dWithIndices(x torch.Tensor, size Size) (values, indices torch.Tensor) {
+func AdaptiveMaxPool2dWithIndices[S Size2d](x torch.Tensor, size S) (values, indices torch.Tensor) {
 	return aten.AdaptiveMaxPool2d(x, adaptiveSize("adaptive_max_pool2d", x, size, 2)...)
 }
 
 // AdaptiveMaxPool3dWithIndices is [AdaptiveMaxPool3d] and where each value was found.
-func AdaptiveMaxPool3dWithIndices(x torch.Tensor, size Size) (values, indices torch.Tensor) {
+func AdaptiveMaxPool3dWithIndices[S Size3d](x torch.Tensor, size S) (values, indices torch.Tensor) {
 	return aten.AdaptiveMaxPool3d(x, adaptiveSize("adaptive_max_pool3d", x, size, 3)...)
 }
 
@@ -81,22 +81,22 @@ type FractionalMaxPoolOptions struct {
 
 // FractionalMaxPool2d takes maxima of x [N, C, H, W] or [C, H, W] in windows that are
 // placed at random, so that the result's size need not divide the input's.
-func FractionalMaxPool2d(x torch.Tensor, window Size, opts ...FractionalMaxPoolOptions) torch.Tensor {
+func FractionalMaxPool2d[S Size2d](x torch.Tensor, window S, opts ...FractionalMaxPoolOptions) torch.Tensor {
 	return first(FractionalMaxPool2dWithIndices(x, window, opts...))
 }
 
 // FractionalMaxPool3d is [FractionalMaxPool2d] for x [N, C, D, H, W] or [C, D, H, W].
-func FractionalMaxPool3d(x torch.Tensor, window Size, opts ...FractionalMaxPoolOptions) torch.Tensor {
+func FractionalMaxPool3d[S Size3d](x torch.Tensor, window S, opts ...FractionalMaxPoolOptions) torch.Tensor {
 	return first(FractionalMaxPool3dWithIndices(x, window, opts...))
 }
 
 // FractionalMaxPool2dWithIndices is [FractionalMaxPool2d] and where each value was found.
-func FractionalMaxPool2dWithIndices(x torch.Tensor, window Size, opts ...FractionalMaxPoolOptions) (values, indices torch.Tensor) {
+func FractionalMaxPool2dWithIndices[S Size2d](x torch.Tensor, window S, opts ...FractionalMaxPoolOptions) (values, indices torch.Tensor) {
 	return fractional("fractional_max_pool2d", x, window, 2, option.One(opts), aten.FractionalMaxPool2d)
 }
 
 // FractionalMaxPool3dWithIndices is [FractionalMaxPool3d] and where each value was found.
-func FractionalMaxPool3dWithIndices(x torch.Tensor, window Size, opts ...FractionalMaxPoolOptions) (values, indices torch.Tensor) {
+func FractionalMaxPool3dWithIndices[S Size3d](x torch.Tensor, window S, opts ...FractionalMaxPoolOptions) (values, indices torch.Tensor) {
 	return fractional("fractional_max_pool3d", x, window, 3, option.One(opts), aten.FractionalMaxPool3d)
 }
 
@@ -132,7 +132,7 @@ type MaxUnpoolOptions struct {
 
 // MaxUnpool1d puts the values x that [MaxPool1dWithIndices] found back where the indices
 // say, and zeros elsewhere.
-func MaxUnpool1d(x, indices torch.Tensor, window Size, opts ...MaxUnpoolOptions) torch.Tensor {
+func MaxUnpool1d[S Size1d](x, indices torch.Tensor, window S, opts ...MaxUnpoolOptions) torch.Tensor {
 	o := option.One(opts)
 	size, _, _ := o.unpooled("max_unpool1d", x, window, 1)
 	return torch.Scope1(func() torch.Tensor {
@@ -142,7 +142,7 @@ func MaxUnpool1d(x, indices torch.Tensor, window Size, opts ...MaxUnpoolOptions)
 
 // MaxUnpool2d puts the values x that [MaxPool2dWithIndices] found back where the indices
 // say, and zeros elsewhere.
-func MaxUnpool2d(x, indices torch.Tensor, window Size, opts ...MaxUnpoolOptions) torch.Tensor {
+func MaxUnpool2d[S Size2d](x, indices torch.Tensor, window S, opts ...MaxUnpoolOptions) torch.Tensor {
 	o := option.One(opts)
 	size, _, _ := o.unpooled("max_unpool2d", x, window, 2)
 	return aten.MaxUnpool2d(x, indices, size...)
@@ -150,7 +150,7 @@ func MaxUnpool2d(x, indices torch.Tensor, window Size, opts ...MaxUnpoolOptions)
 
 // MaxUnpool3d puts the values x that [MaxPool3dWithIndices] found back where the indices
 // say, and zeros elsewhere.
-func MaxUnpool3d(x, indices torch.Tensor, window Size, opts ...MaxUnpoolOptions) torch.Tensor {
+func MaxUnpool3d[S Size3d](x, indices torch.Tensor, window S, opts ...MaxUnpoolOptions) torch.Tensor {
 	o := option.One(opts)
 	size, stride, padding := o.unpooled("max_unpool3d", x, window, 3)
 	return aten.MaxUnpool3d(x, indices, size, stride, padding)

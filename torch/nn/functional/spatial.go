@@ -56,7 +56,7 @@ func (v UnfoldOptions) spread(op string) (dilation, padding, stride []int) {
 
 // Unfold writes every block of x [N, C, H, W] or [C, H, W], of the given size, as a column:
 // [N, C*block, blocks].
-func Unfold(x torch.Tensor, block Size, opts ...UnfoldOptions) torch.Tensor {
+func Unfold[S Size2d](x torch.Tensor, block S, opts ...UnfoldOptions) torch.Tensor {
 	o := option.One(opts)
 	dilation, padding, stride := o.spread("unfold")
 	return aten.Im2Col(x, Spread("unfold block", block, 2), dilation, padding, stride)
@@ -64,7 +64,7 @@ func Unfold(x torch.Tensor, block Size, opts ...UnfoldOptions) torch.Tensor {
 
 // Fold adds up the columns that [Unfold] makes of an image of the given size: x
 // [N, C*block, blocks] or [C*block, blocks] becomes [N, C, H, W] or [C, H, W].
-func Fold(x torch.Tensor, size, block Size, opts ...UnfoldOptions) torch.Tensor {
+func Fold[S, B Size2d](x torch.Tensor, size S, block B, opts ...UnfoldOptions) torch.Tensor {
 	o := option.One(opts)
 	dilation, padding, stride := o.spread("fold")
 	return aten.Col2Im(x, Spread("fold size", size, 2), Spread("fold block", block, 2), dilation, padding, stride)

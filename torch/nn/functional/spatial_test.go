@@ -63,11 +63,11 @@ var spatial = []function{
 var keys = []string{"signal", "image", "volume"}
 
 type (
-	indexedPool = func(x torch.Tensor, window F.Size, o ...F.MaxPoolOptions) (values, indices torch.Tensor)
-	sizedPool   = func(x torch.Tensor, size F.Size) torch.Tensor
-	indexedSize = func(x torch.Tensor, size F.Size) (values, indices torch.Tensor)
-	normPool    = func(x torch.Tensor, p float64, window F.Size, o ...F.LPPoolOptions) torch.Tensor
-	unpooling   = func(x, indices torch.Tensor, window F.Size, o ...F.MaxUnpoolOptions) torch.Tensor
+	indexedPool = func(x torch.Tensor, window int, o ...F.MaxPoolOptions) (values, indices torch.Tensor)
+	sizedPool   = func(x torch.Tensor, size int) torch.Tensor
+	indexedSize = func(x torch.Tensor, size int) (values, indices torch.Tensor)
+	normPool    = func(x torch.Tensor, p float64, window int, o ...F.LPPoolOptions) torch.Tensor
+	unpooling   = func(x, indices torch.Tensor, window int, o ...F.MaxUnpoolOptions) torch.Tensor
 )
 
 // pools are the poolings of each number of dimensions.

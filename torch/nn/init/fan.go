@@ -8,26 +8,30 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// Nonlinearity is the function that follows a layer, by PyTorch's name.
-type Nonlinearity string
+// Nonlinearity is the function that follows a layer. The zero value is LeakyReLU, as PyTorch's
+// default is.
+type Nonlinearity struct{ n uint8 }
 
-// The functions that [Gain] knows. As in PyTorch a layer's own name stands for [Linear]:
-// "conv1d" to "conv3d", "conv_transpose1d" to "conv_transpose3d".
-const (
-	LeakyReLU Nonlinearity = "leaky_relu"
-	ReLU      Nonlinearity = "relu"
-	Tanh      Nonlinearity = "tanh"
-	Sigmoid   Nonlinearity = "sigmoid"
-	SELU      Nonlinearity = "selu"
-	Linear    Nonlinearity = "linear"
+// The functions that [Gain] knows. Linear stands for convolutions too, which PyTorch knows by
+// their own names.
+var (
+	LeakyReLU = Nonlinearity{0}
+	ReLU      = Nonlinearity{1}
+	Tanh      = Nonlinearity{2}
+	Sigmoid   = Nonlinearity{3}
+	SELU      = Nonlinearity{4}
+	Linear    = Nonlinearity{5}
 )
 
+// String is PyTorch's name.
+func (f Nonlinearity) String() string {
+	return [...]string{"leaky_relu", "relu", "tanh", "sigmoid", "selu", "linear"}[f.n]
+}
+
 // Gain is the recommended factor of the standard deviation before a function; slope is
-// [LeakyReLU]'s, 0.01 by default in PyTorch. It panics for an unknown function.
+// [LeakyReLU]'s, 0.01 by default in PyTorch.
 func Gain(f Nonlinearity, slope float64) float64 {
 	switch f {
-	case Linear, Sigmoid, "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d":
-		return 1
 	case Tanh:
 		return 5.0 / 3
 	case ReLU:
@@ -37,8 +41,7 @@ func Gain(f Nonlinearity, slope float64) float64 {
 	case SELU:
 		return 3.0 / 4
 	}
-	torch.Throw("calculate_gain", torch.KindValue, "%q is not a nonlinearity that has a gain", f)
-	return 0
+	return 1 // Linear, Sigmoid
 }
 
 // Fan says what [KaimingUniform] and [KaimingNormal] keep constant.
@@ -73,9 +76,6 @@ type KaimingOptions struct {
 }
 
 func (v KaimingOptions) std(t torch.Tensor) (float64, Options) {
-	if v.Nonlinearity == "" {
-		v.Nonlinearity = LeakyReLU
-	}
 	fan, out := Fans(t)
 	if v.Mode == FanOut {
 		fan = out

@@ -97,10 +97,10 @@ func fused() peer.Tensors {
 	got := peer.Tensors{}
 	for seed, c := range []fuser{
 		fuseConv(nn.NewConv1d(4, 6, 3), nn.NewBatchNorm1d(6)),
-		fuseConv(nn.NewConv2d(4, 6, 3, nn.Conv2dOptions{Groups: 2, NoBias: true}), nn.NewBatchNorm2d(6, nn.BatchNormOptions{Eps: new(1e-3)})),
+		fuseConv(nn.NewConv2d(4, 6, 3, nn.ConvOptions{Groups: 2, NoBias: true}), nn.NewBatchNorm2d(6, nn.BatchNormOptions{Eps: new(1e-3)})),
 		fuseConv(nn.NewConv3d(2, 6, 1), nn.NewBatchNorm3d(6, nn.BatchNormOptions{NoAffine: true})),
 		fuseConv(nn.NewConvTranspose1d(4, 6, 3), nn.NewBatchNorm1d(6)),
-		fuseConv(nn.NewConvTranspose2d(4, 6, 3, nn.ConvTranspose2dOptions{NoBias: true}), nn.NewBatchNorm2d(6)),
+		fuseConv(nn.NewConvTranspose2d(4, 6, 3, nn.ConvTransposeOptions{NoBias: true}), nn.NewBatchNorm2d(6)),
 		fuseConv(nn.NewConvTranspose3d(2, 6, 2), nn.NewBatchNorm3d(6)),
 		fuseLinear(nn.NewLinear(5, 6), nn.NewBatchNorm1d(6)),
 		fuseLinear(nn.NewLinear(5, 6, nn.LinearOptions{NoBias: true}), nn.NewBatchNorm1d(1)),
@@ -165,7 +165,7 @@ func TestNorms(t *testing.T) {
 func TestFusionComplains(t *testing.T) {
 	torchtest.NoLeaks(t)
 	l, bn := nn.NewLinear(2, 3), nn.NewBatchNorm1d(2)
-	bare := nn.Eval(nn.NewBatchNorm1d(3, nn.BatchNormOptions{NoRunningStats: true, NoAffine: true}))
+	bare := nn.Eval(nn.NewBatchNorm1d(3, nn.BatchNormOptions{NoTrackRunningStats: true, NoAffine: true}))
 	defer nn.Close(l)
 	defer nn.Close(bn)
 	require.EqualError(t, torch.Try(func() { nnutils.FuseLinearBN(l, bn) }), "torch: fuse_linear_bn_eval: Fusion only for eval!")

@@ -11,14 +11,17 @@ import (
 	"github.com/libtorch-go/libtorch/torch/nn"
 )
 
-// OrthogonalMap says how [Orthogonal] makes a matrix orthogonal, by PyTorch's name.
-type OrthogonalMap string
+// OrthogonalMap says how [Orthogonal] makes a matrix orthogonal.
+type OrthogonalMap struct{ name string }
+
+// String is PyTorch's name.
+func (m OrthogonalMap) String() string { return m.name }
 
 // The maps.
-const (
-	MatrixExp   OrthogonalMap = "matrix_exp"  // exp(A) for skew A
-	Cayley      OrthogonalMap = "cayley"      // (I+A/2)(I-A/2)⁻¹ for skew A
-	Householder OrthogonalMap = "householder" // a product of reflections; not for complex matrices
+var (
+	MatrixExp   = OrthogonalMap{"matrix_exp"}  // exp(A) for skew A
+	Cayley      = OrthogonalMap{"cayley"}      // (I+A/2)(I-A/2)⁻¹ for skew A
+	Householder = OrthogonalMap{"householder"} // a product of reflections; not for complex matrices
 )
 
 // OrthogonalOptions are the rarer arguments of [Orthogonal].
@@ -54,18 +57,13 @@ func NewOrthogonalization(weight torch.Tensor, opts ...OrthogonalOptions) *Ortho
 		torch.Throw(op, torch.KindValue, "Expected a matrix or batch of matrices. Got a tensor of %d dimensions.", n)
 	}
 	square := weight.Size(-2) == weight.Size(-1)
-	switch v.Map {
-	case "":
+	switch {
+	case v.Map == OrthogonalMap{}:
 		if v.Map = Householder; square || weight.IsComplex() {
 			v.Map = MatrixExp
 		}
-	case MatrixExp, Cayley:
-	case Householder:
-		if weight.IsComplex() {
-			torch.Throw(op, torch.KindValue, "The householder parametrization does not support complex tensors.")
-		}
-	default:
-		torch.Throw(op, torch.KindValue, `orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: %s`, v.Map)
+	case v.Map == Householder && weight.IsComplex():
+		torch.Throw(op, torch.KindValue, "The householder parametrization does not support complex tensors.")
 	}
 	return &Orthogonalization{Map: v.Map, Shape: weight.Shape(), trivialize: !v.NoTrivialization}
 }

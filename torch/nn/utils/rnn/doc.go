@@ -2,6 +2,6 @@
 // recurrent networks take them: PyTorch's torch.nn.utils.rnn.
 //
 //	packed := rnn.PackSequence(sentences, rnn.PackOptions{Unsorted: true})
-//	output, h, c := lstm.ForwardPacked(packed, torch.Tensor{}, torch.Tensor{})
+//	output, h, c := lstm.ForwardPacked(packed)
 //	padded, lengths := rnn.PadPackedSequence(output)
 package rnn
