@@ -3,8 +3,10 @@ package modparity
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"iter"
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -45,6 +47,7 @@ type config struct {
 	Inputs      map[string]string // gradients of inputs
 	Final       []string          // the state after the call
 	Error       string            // Python's error instead of a result
+	Text, Later string            // how it prints when it is made, and after the call
 }
 
 func TestModulesEqualPython(t *testing.T) {
@@ -87,6 +90,7 @@ func (c config) compare(t *testing.T, file peer.Tensors) {
 	if strings.Contains(c.Name, "/eval/") {
 		nn.Eval(m)
 	}
+	compareText(t, c.Text, m)
 	_, indices := c.Make["return_indices"]
 	if strings.HasPrefix(c.Class, "Lazy") {
 		try(t, func() error { _, err := b.call(m, entry, call, indices); return err })
@@ -114,11 +118,26 @@ func (c config) compare(t *testing.T, file peer.Tensors) {
 		loss.Backward()
 	}
 	c.compareGradients(t, m, b, file)
+	compareText(t, c.Later, m)
 	i := 0
 	for _, value := range nn.StateDict(m) {
 		torchtest.Equal(t, value, file[c.Final[i]])
 		i++
 	}
+}
+
+// whole are floating-point numbers without a fraction. Python prints 2 for a number that was
+// given so; the fields in Go are float64, and print 2.0.
+var whole = regexp.MustCompile(`(\d)\.0\b`)
+
+// compareText holds what a module prints, in all the ways of printing, against Python.
+func compareText(t *testing.T, want string, m any) {
+	t.Helper()
+	want = whole.ReplaceAllString(want, "$1")
+	for _, verb := range []string{"%v", "%s", "%+v"} {
+		require.Equal(t, want, whole.ReplaceAllString(fmt.Sprintf(verb, m), "$1"), verb)
+	}
+	require.Equal(t, fmt.Sprint(m), nn.String(m))
 }
 
 // try ends the case, and not the program, if a module refuses its arguments.

@@ -44,8 +44,8 @@ func (b *Bilinear) Forward(x1, x2 torch.Tensor) (y torch.Tensor) {
 
 // EmbeddingBag is the mean, sum or maximum of rows that it looks up by number.
 type EmbeddingBag struct {
-	Weight  torch.Tensor // [n, dim]
-	Options EmbeddingBagOptions
+	Weight  torch.Tensor        // [n, dim]
+	Options EmbeddingBagOptions `torch:"-"`
 }
 
 // EmbeddingBagOptions are the rarer arguments of [NewEmbeddingBag], those of the function. The

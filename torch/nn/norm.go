@@ -14,6 +14,7 @@ type BatchNorm struct {
 	RunningVar        torch.Tensor `torch:"running_var,buffer"`  // [C], ones at first
 	NumBatchesTracked torch.Tensor `torch:"num_batches_tracked,buffer,optional"`
 	Mode              Mode
+	Channels          int
 	Eps               float64
 	Momentum          *float64 // nil: the running statistics are the mean over all batches
 }
@@ -52,7 +53,7 @@ func NewBatchNorm3d(channels int, opts ...BatchNormOptions) *BatchNorm3d {
 }
 
 func newBatchNorm(channels int, v BatchNormOptions) BatchNorm {
-	b := BatchNorm{Eps: or(v.Eps, 1e-5)}
+	b := BatchNorm{Channels: channels, Eps: or(v.Eps, 1e-5)}
 	if !v.Cumulative {
 		b.Momentum = new(or(v.Momentum, 0.1))
 	}
@@ -178,6 +179,8 @@ type GroupNorm struct {
 	Bias   torch.Tensor // [C], zeros at first
 	Groups int
 	Eps    float64
+
+	channels int
 }
 
 // GroupNormOptions are the rarer arguments of [NewGroupNorm].
@@ -192,7 +195,7 @@ func NewGroupNorm(groups, channels int, opts ...GroupNormOptions) *GroupNorm {
 		torch.Throw("group_norm", torch.KindValue, "%d channels cannot be divided into %d groups", channels, groups)
 	}
 	v := option.One(opts)
-	g := &GroupNorm{Groups: groups, Eps: or(v.Eps, 1e-5)}
+	g := &GroupNorm{Groups: groups, Eps: or(v.Eps, 1e-5), channels: channels}
 	if !v.NoAffine {
 		g.Weight, g.Bias = newAffine(channels)
 	}

@@ -21,6 +21,8 @@ type (
 type MaxPool struct {
 	Window  []int // one for each dimension
 	Options MaxPoolOptions
+
+	spelled // the window
 }
 
 // MaxUnpool is what the max unpoolings of all dimensions are: it puts the values of a [MaxPool]
@@ -28,6 +30,8 @@ type MaxPool struct {
 type MaxUnpool struct {
 	Window  []int // one for each dimension
 	Options MaxUnpoolOptions
+
+	spelled // the window
 }
 
 // FractionalMaxPool is what the fractional max poolings are: it takes maxima in windows that
@@ -42,6 +46,8 @@ type FractionalMaxPool struct {
 type AvgPool struct {
 	Window  []int // one for each dimension
 	Options AvgPoolOptions
+
+	spelled // the window
 }
 
 // LPPool is what the power-average poolings of all dimensions are: it takes the P-norm of every
@@ -50,18 +56,24 @@ type LPPool struct {
 	P       float64
 	Window  []int // one for each dimension
 	Options LPPoolOptions
+
+	spelled // the window
 }
 
 // AdaptiveMaxPool is what the adaptive max poolings of all dimensions are: it takes maxima down
 // to a size.
 type AdaptiveMaxPool struct {
 	Size []int // one for each dimension
+
+	spelled // the size
 }
 
 // AdaptiveAvgPool is what the adaptive average poolings of all dimensions are: it averages down
 // to a size.
 type AdaptiveAvgPool struct {
 	Size []int // one for each dimension
+
+	spelled // the size
 }
 
 // spreadFor writes a window or a size of a pooling out for its dimensions.

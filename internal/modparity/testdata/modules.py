@@ -85,6 +85,7 @@ class Writer:
         self.name, self.leaves, self.copies = name, {}, {}
         case = {"class": cls.__name__, "name": name, "seed": seed, "make": self.arguments(cls, args, kwargs, cls.__init__)}
         m = cls(*args, **kwargs).train(mode == "train")
+        case["text"] = str(m)
         inputs, options = self.own(inputs), self.own(options)
         case["call"] = self.arguments(cls, inputs, options, cls.forward)
         if isinstance(m, nn.modules.lazy.LazyModuleMixin):
@@ -104,6 +105,7 @@ class Writer:
             loss.backward()
         case["gradients"] = {k: self.tensor(f"gradient/{k}", p.grad) for k, p in m.named_parameters() if p.grad is not None}
         case["inputs"] = {self.leaves[x]: self.tensor(f"grad of {self.leaves[x]}", x.grad) for x in self.leaves if x.grad is not None}
+        case["later"] = str(m)
         case["final"] = [self.tensor(f"final/{k}", v) for k, v in m.state_dict().items()]
         return case
 
