@@ -71,11 +71,11 @@ series = torch.randn(5, 2, 4)`,
 			return nn.NewEmbedding(10, 4, nn.EmbeddingOptions{PaddingIdx: new(0)}).Forward(words)
 		}},
 		{"out, (h, c) = nn.LSTM(4, 3)(series)", func() any {
-			out, h, c := nn.NewLSTM(4, 3).Forward(series, torch.Tensor{}, torch.Tensor{})
+			out, h, c := nn.NewLSTM(4, 3).Forward(series)
 			return all(out, all(h, c))
 		}},
 		{"out, h = nn.GRU(4, 3, num_layers=2, batch_first=True)(series)", func() any {
-			out, h := nn.NewGRU(4, 3, nn.RNNOptions{Layers: 2, BatchFirst: true}).Forward(series, torch.Tensor{})
+			out, h := nn.NewGRU(4, 3, nn.RNNOptions{NumLayers: 2, BatchFirst: true}).Forward(series)
 			return all(out, h)
 		}},
 		{"out, weights = nn.MultiheadAttention(4, 2)(series, series, series)", func() any {
@@ -83,7 +83,7 @@ series = torch.randn(5, 2, 4)`,
 			return all(out, weights)
 		}},
 		{"nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)(series)", func() any {
-			return nn.NewTransformerEncoderLayer(4, 2, nn.TransformerLayerOptions{Feedforward: 8}).Forward(series)
+			return nn.NewTransformerEncoderLayer(4, 2, nn.TransformerLayerOptions{DimFeedforward: 8}).Forward(series)
 		}},
 		{"nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))(x)", func() any {
 			return nn.NewSequential(nn.NewLinear(4, 8), nn.ReLU{}, nn.NewLinear(8, 2)).Forward(x)
@@ -127,7 +127,7 @@ q = torch.randn(2, 3, 4)`,
 		{"F.softmax(x, dim=1)", func() any { return F.Softmax(x, 1) }},
 		{"F.log_softmax(x, dim=-1)", func() any { return F.LogSoftmax(x, -1) }},
 		{"F.gumbel_softmax(x, tau=0.5)", func() any { return F.GumbelSoftmax(x, F.GumbelSoftmaxOptions{Tau: new(0.5)}) }},
-		{"F.linear(x, w)", func() any { return F.Linear(x, w, torch.Tensor{}) }},
+		{"F.linear(x, w)", func() any { return F.Linear(x, w) }},
 		{"F.dropout(x, p=0.5, training=True)", func() any { return F.Dropout(x, 0.5, true) }},
 		{"F.conv2d(image, torch.ones(2, 4, 3, 3), padding=1)", func() any {
 			return F.Conv2d(image, torch.Ones(2, 4, 3, 3), torch.Tensor{}, F.ConvOptions{Padding: 1})
