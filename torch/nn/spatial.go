@@ -50,7 +50,9 @@ type UpsamplingNearest2d F.UpsampleOptions
 
 // Forward maps [N, C, H, W] to [N, C, H', W'].
 func (u UpsamplingNearest2d) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.UpsampleNearest(x, F.UpsampleOptions(u)) })
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor {
+		return F.Interpolate(x, F.InterpolateOptions{Size: u.Size, ScaleFactor: u.ScaleFactor})
+	})
 }
 
 // UpsamplingBilinear2d is [Upsample] in mode "bilinear" with aligned corners; one of its
@@ -59,7 +61,9 @@ type UpsamplingBilinear2d F.UpsampleOptions
 
 // Forward maps [N, C, H, W] to [N, C, H', W'].
 func (u UpsamplingBilinear2d) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.UpsampleBilinear(x, F.UpsampleOptions(u)) })
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor {
+		return F.Interpolate(x, F.InterpolateOptions{Size: u.Size, ScaleFactor: u.ScaleFactor, Mode: "bilinear", AlignCorners: new(true)})
+	})
 }
 
 // UnfoldOptions are the rarer arguments of [Unfold] and [Fold].

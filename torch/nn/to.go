@@ -17,6 +17,11 @@ func To[M any](m M, options ...torch.ToOption) M {
 	for _, option := range options {
 		if d, ok := option.(torch.DType); ok && !d.IsFloatingPoint() && !d.IsComplex() {
 			torch.Throw("to", torch.KindType, "nn.To only accepts floating point or complex dtypes, but got %v", d)
+		} else if ok && d.IsComplex() {
+			torch.Warn("Complex modules are a new feature under active development whose design may change, " +
+				"and some modules might not work as expected when using complex tensors as parameters or buffers. " +
+				"Please file an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml " +
+				"if a complex module does not work as expected.")
 		}
 	}
 	for s := range slots(m) {

@@ -79,6 +79,7 @@ func NewLBFGS(params []torch.Tensor, lr float64, opts ...LBFGSOptions) *LBFGS {
 // closure clears the gradients, computes the loss and calls Backward on it. It runs in a
 // [torch.Scope] of its own, with gradients enabled.
 func (l *LBFGS) Step(closure func() torch.Tensor) (loss float64) {
+	l.steps++
 	torch.NoGrad(func() {
 		torch.Scope(func() { loss = l.minimize(closure) })
 	})

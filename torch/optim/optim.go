@@ -71,6 +71,7 @@ type base struct {
 	state  map[torch.Tensor][]torch.Tensor // of each parameter, one for each slot
 	all    []torch.Tensor
 
+	steps   int          // so far
 	options reflect.Type // of Group.Options
 	numbers []place      // the pointers in them that may not be nil
 }
@@ -116,6 +117,9 @@ func (b *base) want(ok bool, format string, args ...any) {
 	}
 }
 
+// Steps is how often Step was called. A state dict does not change it.
+func (b *base) Steps() int { return b.steps }
+
 // ParamGroups implements [Optimizer].
 func (b *base) ParamGroups() []*Group { return b.groups }
 
@@ -138,6 +142,7 @@ func (b *base) Close() {
 
 // step calls kernel with every batch of parameters that have gradients.
 func (b *base) step(kernel func(*Group, *batch)) {
+	b.steps++
 	torch.NoGrad(func() {
 		torch.Scope(func() {
 			for _, g := range b.groups {

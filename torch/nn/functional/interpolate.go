@@ -117,8 +117,14 @@ func (o *InterpolateOptions) resolve(x torch.Tensor, dims int) (size []int, fact
 	return size, factors
 }
 
-// Upsample is [Interpolate], by the name it had before.
+// outdated warns of a function that PyTorch keeps under its old name.
+func outdated(name string) {
+	torch.Warn("`nn.functional.%s` is deprecated. Use `nn.functional.interpolate` instead.", name)
+}
+
+// Upsample is [Interpolate], by the name it had before. It warns, as PyTorch does.
 func Upsample(x torch.Tensor, opts ...InterpolateOptions) torch.Tensor {
+	outdated("upsample")
 	return Interpolate(x, opts...)
 }
 
@@ -128,14 +134,17 @@ type UpsampleOptions struct {
 	ScaleFactor Factor // of the result's size to the input's
 }
 
-// UpsampleNearest is [Interpolate] in mode "nearest".
+// UpsampleNearest is [Interpolate] in mode "nearest". It warns, as PyTorch does.
 func UpsampleNearest(x torch.Tensor, opts ...UpsampleOptions) torch.Tensor {
+	outdated("upsample_nearest")
 	v := option.One(opts)
 	return Interpolate(x, InterpolateOptions{Size: v.Size, ScaleFactor: v.ScaleFactor})
 }
 
-// UpsampleBilinear is [Interpolate] in mode "bilinear" with aligned corners.
+// UpsampleBilinear is [Interpolate] in mode "bilinear" with aligned corners. It warns, as
+// PyTorch does.
 func UpsampleBilinear(x torch.Tensor, opts ...UpsampleOptions) torch.Tensor {
+	outdated("upsample_bilinear")
 	v := option.One(opts)
 	return Interpolate(x, InterpolateOptions{Size: v.Size, ScaleFactor: v.ScaleFactor, Mode: "bilinear", AlignCorners: new(true)})
 }

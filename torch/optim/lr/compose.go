@@ -29,7 +29,7 @@ func Sequential(parts []*Schedule, milestones []int) *Schedule {
 	for i, g := range opt.ParamGroups()[:len(s.base)] {
 		g.LR = s.base[i]
 	}
-	parts[0].Step()
+	parts[0].step()
 	return s
 }
 

@@ -22,6 +22,9 @@ type Schedule struct {
 	base  []float64                // of each group: its rate before the schedule
 	done  int                      // steps so far, PyTorch's last_epoch; -1 in a sequence that is not there yet
 
+	before  int  // steps that the optimizer had made when its first schedule came
+	stepped bool // Step was called
+
 	parts      []*Schedule // of composed schedules, which have no rule
 	milestones []int       // nil where all parts step together
 }
@@ -34,9 +37,41 @@ type variables = map[string]any
 
 // start makes a schedule and sets the first rates.
 func start(opt Target, r rule) *Schedule {
-	s := &Schedule{opt: opt, rule: r, base: initialRates(opt)}
+	before := stepsBefore(opt)
+	s := &Schedule{opt: opt, rule: r, base: initialRates(opt), before: before}
 	s.apply(r)
 	return s
+}
+
+// counter is an optimizer that counts its steps, as those of package optim do.
+type counter interface{ Steps() int }
+
+// stepsBefore is what counts as no step of an optimizer for a schedule's first step: the steps
+// before there was any schedule.
+func stepsBefore(opt Target) int {
+	c, ok := opt.(counter)
+	if groups := opt.ParamGroups(); !ok || len(groups) > 0 && groups[0].InitialLR != 0 {
+		return 0
+	}
+	return c.Steps()
+}
+
+// first warns, at the first step of a schedule, where the optimizer has made none: the first rate
+// was never used.
+func (s *Schedule) first() {
+	c, ok := s.opt.(counter)
+	if s.stepped || s.parts != nil || s.cycle != nil { // PyTorch asks neither composed schedules nor those with restarts
+		return
+	}
+	if s.stepped = true; !ok || c.Steps() > s.before {
+		return
+	}
+	torch.Warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. " +
+		"In PyTorch 1.1.0 and later, you should call them in the opposite order: " +
+		"`optimizer.step()` before `lr_scheduler.step()`.  Failure to do this " +
+		"will result in PyTorch skipping the first value of the learning rate schedule. " +
+		"See more details at " +
+		"https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
 }
 
 // initialRates are the rates of all groups before their first schedule.
@@ -57,8 +92,13 @@ func (s *Schedule) apply(r rule) {
 }
 
 // Step sets the rates for the next step. It panics with a *torch.Error past the end of a
-// schedule that has one.
+// schedule that has one, and warns where the optimizer has not made a step before the first.
 func (s *Schedule) Step() {
+	s.first()
+	s.step()
+}
+
+func (s *Schedule) step() {
 	s.done++
 	switch {
 	case s.parts == nil:
@@ -135,7 +175,7 @@ func (s *Schedule) LoadStateDict(state map[string]any) error {
 
 // parse reads a state into a schedule of its own that has made no fewer steps than least.
 func (s *Schedule) parse(state map[string]any, least float64) (*Schedule, error) {
-	loaded := &Schedule{base: s.base, done: s.done}
+	loaded := &Schedule{base: s.base, done: s.done, stepped: true}
 	if s.parts == nil || s.milestones != nil {
 		done, ok := number(state["last_epoch"])
 		if !ok || done < least || done != float64(int(done)) {
@@ -166,7 +206,7 @@ func (s *Schedule) parse(state map[string]any, least float64) (*Schedule, error)
 }
 
 func (s *Schedule) take(loaded *Schedule) {
-	s.done, s.base = loaded.done, loaded.base
+	s.done, s.base, s.stepped = loaded.done, loaded.base, true
 	if s.cycle != nil {
 		*s.cycle = *loaded.cycle
 	}
