@@ -28,13 +28,13 @@ type builder struct {
 var fields = map[string][]string{
 	"_random_samples": {"RandomSamples"}, "affine": {"Affine", "!NoAffine"}, "average_attn_weights": {"!WeightsPerHead"},
 	"bias": {"!NoBias"}, "count_include_pad": {"!CountExcludePad"},
-	"distance_function": {"Distance"}, "downscale_factor": {"Factor"}, "elementwise_affine": {"!NoElementwiseAffine"}, "kernel_size": {"Block"},
-	"lambd": {"Lambda"}, "log_input": {"!NoLogInput"}, "mask": {"Mask"},
+	"elementwise_affine": {"!NoElementwiseAffine"},
+	"lambd":              {"Lambda"}, "log_input": {"!NoLogInput"}, "mask": {"Mask"},
 	"memory_key_padding_mask": {"Memory.KeyPaddingMask"}, "memory_mask": {"Memory.Mask"}, "need_weights": {"!NoWeights"},
 
-	"output_size": {"Size", "OutputSize"}, "src_key_padding_mask": {"Source.KeyPaddingMask", "KeyPaddingMask"},
-	"src_mask": {"Source.Mask", "Mask"}, "tgt_key_padding_mask": {"Target.KeyPaddingMask"}, "tgt_mask": {"Target.Mask"},
-	"track_running_stats": {"!NoTrackRunningStats"}, "unflattened_size": {"Sizes"}, "upscale_factor": {"Factor"},
+	"src_key_padding_mask": {"Source.KeyPaddingMask", "KeyPaddingMask"},
+	"src_mask":             {"Source.Mask", "Mask"}, "tgt_key_padding_mask": {"Target.KeyPaddingMask"}, "tgt_mask": {"Target.Mask"},
+	"track_running_stats": {"!NoTrackRunningStats"},
 }
 
 // set puts the arguments into the fields of a struct.

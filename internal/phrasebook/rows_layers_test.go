@@ -64,7 +64,7 @@ series = torch.randn(5, 2, 4)`,
 		{"nn.AdaptiveAvgPool2d((1, 1))(image)", func() any { return nn.NewAdaptiveAvgPool2d([]int{1, 1}).Forward(image) }},
 		{"nn.Flatten()(image)", func() any { return nn.Flatten{}.Forward(image) }},
 		{"nn.Upsample(scale_factor=2)(image)", func() any { return nn.Upsample{ScaleFactor: 2}.Forward(image) }},
-		{"nn.PixelShuffle(2)(image)", func() any { return nn.PixelShuffle{Factor: 2}.Forward(image) }},
+		{"nn.PixelShuffle(2)(image)", func() any { return nn.PixelShuffle{UpscaleFactor: 2}.Forward(image) }},
 		{"nn.ZeroPad2d(1)(image)", func() any { return nn.NewZeroPad2d(1).Forward(image) }},
 		{"nn.Embedding(10, 4)(words)", func() any { return nn.NewEmbedding(10, 4).Forward(words) }},
 		{"nn.Embedding(10, 4, padding_idx=0)(words)", func() any {

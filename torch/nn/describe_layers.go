@@ -297,8 +297,8 @@ func (p LPPool) extraRepr() string {
 func (p AdaptiveMaxPool) extraRepr() string { return "output_size=" + p.or(p.Size) }
 func (p AdaptiveAvgPool) extraRepr() string { return "output_size=" + p.or(p.Size) }
 
-func (p PixelShuffle) extraRepr() string   { return fmt.Sprint("upscale_factor=", p.Factor) }
-func (p PixelUnshuffle) extraRepr() string { return fmt.Sprint("downscale_factor=", p.Factor) }
+func (p PixelShuffle) extraRepr() string   { return fmt.Sprint("upscale_factor=", p.UpscaleFactor) }
+func (p PixelUnshuffle) extraRepr() string { return fmt.Sprint("downscale_factor=", p.DownscaleFactor) }
 func (c ChannelShuffle) extraRepr() string { return fmt.Sprint("groups=", c.Groups) }
 
 func (u Upsample) extraRepr() string { return resizeText(u.Size, u.ScaleFactor, u.Mode) }
@@ -331,11 +331,11 @@ func factorText(factor F.Factor) string {
 }
 
 func (u Unfold) extraRepr() string {
-	return "kernel_size=" + sizeText(u.Block) + unfoldText(u.Options)
+	return "kernel_size=" + sizeText(u.KernelSize) + unfoldText(u.Options)
 }
 
 func (f Fold) extraRepr() string {
-	return "output_size=" + sizeText(f.Size) + ", kernel_size=" + sizeText(f.Block) + unfoldText(f.Options)
+	return "output_size=" + sizeText(f.OutputSize) + ", kernel_size=" + sizeText(f.KernelSize) + unfoldText(f.Options)
 }
 
 func unfoldText(o UnfoldOptions) string {
@@ -347,11 +347,11 @@ func (f Flatten) extraRepr() string {
 }
 
 func (u Unflatten) extraRepr() string {
-	return fmt.Sprintf("dim=%d, unflattened_size=%s", u.Dim, sizeText(u.Sizes))
+	return fmt.Sprintf("dim=%d, unflattened_size=%s", u.Dim, sizeText(u.UnflattenedSize))
 }
 
 func (t TripletMarginWithDistanceLoss) extraRepr() string {
-	if t.Distance == nil {
+	if t.DistanceFunction == nil {
 		return "\n(distance_function): PairwiseDistance()" // PyTorch's is a module, on a line of its own
 	}
 	return ""

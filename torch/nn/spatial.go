@@ -5,25 +5,25 @@ import (
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
 
-// PixelShuffle makes images Factor times as large of Factor² times as many channels (Shi et
+// PixelShuffle makes images UpscaleFactor times as large of UpscaleFactor² times as many channels (Shi et
 // al., 2016).
 type PixelShuffle struct {
-	Factor int
+	UpscaleFactor int
 }
 
-// Forward maps [..., C*Factor², H, W] to [..., C, H*Factor, W*Factor].
+// Forward maps [..., C*r², H, W] to [..., C, H*r, W*r], r being the factor.
 func (p PixelShuffle) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(p, x, func(x torch.Tensor) torch.Tensor { return F.PixelShuffle(x, p.Factor) })
+	return Hooked(p, x, func(x torch.Tensor) torch.Tensor { return F.PixelShuffle(x, p.UpscaleFactor) })
 }
 
 // PixelUnshuffle reverses [PixelShuffle].
 type PixelUnshuffle struct {
-	Factor int
+	DownscaleFactor int
 }
 
-// Forward maps [..., C, H*Factor, W*Factor] to [..., C*Factor², H, W].
+// Forward maps [..., C, H*r, W*r] to [..., C*r², H, W], r being the factor.
 func (p PixelUnshuffle) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(p, x, func(x torch.Tensor) torch.Tensor { return F.PixelUnshuffle(x, p.Factor) })
+	return Hooked(p, x, func(x torch.Tensor) torch.Tensor { return F.PixelUnshuffle(x, p.DownscaleFactor) })
 }
 
 // ChannelShuffle deals the channels of each group out to all groups (Zhang et al., 2017).
@@ -71,37 +71,40 @@ type UnfoldOptions = F.UnfoldOptions
 
 // Unfold writes every block of an image as a column.
 type Unfold struct {
-	Block   Size
-	Options UnfoldOptions
+	KernelSize Size // of a block
+	Options    UnfoldOptions
 }
 
 // Forward maps [N, C, H, W] to [N, C*block, blocks], or the same without N.
 func (u Unfold) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.Unfold(x, F.Spread("unfold block", u.Block, 2), u.Options) })
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor {
+		return F.Unfold(x, F.Spread("unfold block", u.KernelSize, 2), u.Options)
+	})
 }
 
 // Fold adds up the columns that [Unfold] makes of an image of that size.
 type Fold struct {
-	Size, Block Size
-	Options     UnfoldOptions
+	OutputSize Size // of the image
+	KernelSize Size // of a block
+	Options    UnfoldOptions
 }
 
 // Forward maps [N, C*block, blocks] to [N, C, H, W], or the same without N.
 func (f Fold) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(f, x, func(x torch.Tensor) torch.Tensor {
-		return F.Fold(x, F.Spread("fold size", f.Size, 2), F.Spread("fold block", f.Block, 2), f.Options)
+		return F.Fold(x, F.Spread("fold size", f.OutputSize, 2), F.Spread("fold block", f.KernelSize, 2), f.Options)
 	})
 }
 
 // Unflatten splits a dimension into several.
 type Unflatten struct {
-	Dim   int
-	Sizes []int // one of which may be -1
+	Dim             int
+	UnflattenedSize []int // one of which may be -1
 }
 
 // Forward returns a view.
 func (u Unflatten) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return x.Unflatten(u.Dim, u.Sizes...) })
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return x.Unflatten(u.Dim, u.UnflattenedSize...) })
 }
 
 // CosineSimilarity is the cosine of the angle between vectors.

@@ -8,12 +8,12 @@ import (
 
 // What moves elements rather than compute with them.
 var spatialCases = []moduleCase{
-	layerRow("nn.PixelShuffle(1)", func() any { return nn.PixelShuffle{Factor: 1} }, []int{2, 4, 6, 8}),
-	layerRow("nn.PixelShuffle(2)", func() any { return nn.PixelShuffle{Factor: 2} }, []int{2, 4, 6, 8}),
-	layerRow("nn.PixelShuffle(2)", func() any { return nn.PixelShuffle{Factor: 2} }, []int{8, 4, 2}),
-	layerRow("nn.PixelUnshuffle(1)", func() any { return nn.PixelUnshuffle{Factor: 1} }, []int{2, 4, 6, 8}),
-	layerRow("nn.PixelUnshuffle(2)", func() any { return nn.PixelUnshuffle{Factor: 2} }, []int{2, 4, 6, 8}),
-	layerRow("nn.PixelUnshuffle(2)", func() any { return nn.PixelUnshuffle{Factor: 2} }, []int{8, 4, 2}),
+	layerRow("nn.PixelShuffle(1)", func() any { return nn.PixelShuffle{UpscaleFactor: 1} }, []int{2, 4, 6, 8}),
+	layerRow("nn.PixelShuffle(2)", func() any { return nn.PixelShuffle{UpscaleFactor: 2} }, []int{2, 4, 6, 8}),
+	layerRow("nn.PixelShuffle(2)", func() any { return nn.PixelShuffle{UpscaleFactor: 2} }, []int{8, 4, 2}),
+	layerRow("nn.PixelUnshuffle(1)", func() any { return nn.PixelUnshuffle{DownscaleFactor: 1} }, []int{2, 4, 6, 8}),
+	layerRow("nn.PixelUnshuffle(2)", func() any { return nn.PixelUnshuffle{DownscaleFactor: 2} }, []int{2, 4, 6, 8}),
+	layerRow("nn.PixelUnshuffle(2)", func() any { return nn.PixelUnshuffle{DownscaleFactor: 2} }, []int{8, 4, 2}),
 	layerRow("nn.ChannelShuffle(2)", func() any { return nn.ChannelShuffle{Groups: 2} }, []int{2, 4, 6, 8}),
 	layerRow("nn.ChannelShuffle(4)", func() any { return nn.ChannelShuffle{Groups: 4} }, []int{2, 4, 3}),
 	layerRow("nn.ChannelShuffle(1)", func() any { return nn.ChannelShuffle{Groups: 1} }, []int{2, 4, 6, 8}),
@@ -27,17 +27,19 @@ var spatialCases = []moduleCase{
 	layerRow("nn.UpsamplingBilinear2d(scale_factor=2)", func() any { return nn.UpsamplingBilinear2d{ScaleFactor: 2} }, []int{2, 4, 5, 6}),
 	layerRow("nn.UpsamplingBilinear2d(size=7)", func() any { return nn.UpsamplingBilinear2d{Size: 7} }, []int{2, 4, 5, 6}),
 	layerRow("nn.UpsamplingBilinear2d(size=(3, 8))", func() any { return nn.UpsamplingBilinear2d{Size: []int{3, 8}} }, []int{2, 4, 5, 6}),
-	layerRow("nn.Unfold((2, 3))", func() any { return nn.Unfold{Block: []int{2, 3}} }, image),
-	layerRow("nn.Unfold(2, stride=2)", func() any { return nn.Unfold{Block: 2, Options: nn.UnfoldOptions{Stride: 2}} }, []int{4, 5, 6}),
-	layerRow("nn.Unfold(2, 2, 1, 3)", func() any { return nn.Unfold{Block: 2, Options: nn.UnfoldOptions{Dilation: 2, Padding: 1, Stride: 3}} }, image),
-	layerRow("nn.Fold(3, 2)", func() any { return nn.Fold{Size: 3, Block: 2} }, []int{2, 16, 4}),
-	layerRow("nn.Fold(3, 2)", func() any { return nn.Fold{Size: 3, Block: 2} }, []int{16, 4}),
+	layerRow("nn.Unfold((2, 3))", func() any { return nn.Unfold{KernelSize: []int{2, 3}} }, image),
+	layerRow("nn.Unfold(2, stride=2)", func() any { return nn.Unfold{KernelSize: 2, Options: nn.UnfoldOptions{Stride: 2}} }, []int{4, 5, 6}),
+	layerRow("nn.Unfold(2, 2, 1, 3)", func() any {
+		return nn.Unfold{KernelSize: 2, Options: nn.UnfoldOptions{Dilation: 2, Padding: 1, Stride: 3}}
+	}, image),
+	layerRow("nn.Fold(3, 2)", func() any { return nn.Fold{OutputSize: 3, KernelSize: 2} }, []int{2, 16, 4}),
+	layerRow("nn.Fold(3, 2)", func() any { return nn.Fold{OutputSize: 3, KernelSize: 2} }, []int{16, 4}),
 	layerRow("nn.Fold((5, 4), 2, stride=2, padding=1)", func() any {
-		return nn.Fold{Size: []int{5, 4}, Block: 2, Options: nn.UnfoldOptions{Stride: 2, Padding: 1}}
+		return nn.Fold{OutputSize: []int{5, 4}, KernelSize: 2, Options: nn.UnfoldOptions{Stride: 2, Padding: 1}}
 	}, []int{2, 8, 9}),
-	layerRow("nn.Unflatten(1, (2, 2))", func() any { return nn.Unflatten{Dim: 1, Sizes: []int{2, 2}} }, image),
-	layerRow("nn.Unflatten(-2, (3, -1))", func() any { return nn.Unflatten{Dim: -2, Sizes: []int{3, -1}} }, image),
-	layerRow("nn.Unflatten(0, (1, 3))", func() any { return nn.Unflatten{Dim: 0, Sizes: []int{1, 3}} }, image),
+	layerRow("nn.Unflatten(1, (2, 2))", func() any { return nn.Unflatten{Dim: 1, UnflattenedSize: []int{2, 2}} }, image),
+	layerRow("nn.Unflatten(-2, (3, -1))", func() any { return nn.Unflatten{Dim: -2, UnflattenedSize: []int{3, -1}} }, image),
+	layerRow("nn.Unflatten(0, (1, 3))", func() any { return nn.Unflatten{Dim: 0, UnflattenedSize: []int{1, 3}} }, image),
 }
 
 func TestSpatialEqualPython(t *testing.T) { equalPython(t, spatialCases) }

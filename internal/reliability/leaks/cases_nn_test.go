@@ -76,9 +76,9 @@ var layerCases = cases{
 		nn.NewMaxUnpool3d(2).Forward(v, i)
 	},
 	"shapes": func() {
-		forward(random(1, 4, 2, 2), nn.ChannelShuffle{Groups: 2}, nn.Flatten{}, nn.Unflatten{Dim: 1, Sizes: []int{2, 2}}, nn.PixelShuffle{Factor: 2}, nn.PixelUnshuffle{Factor: 2},
-			nn.Upsample{Size: 4}, nn.UpsamplingBilinear2d{Size: 4}, nn.UpsamplingNearest2d{Size: 4}, nn.Unfold{Block: 2})
-		nn.Fold{Size: 8, Block: 2}.Forward(F.Unfold(image(2), 2))
+		forward(random(1, 4, 2, 2), nn.ChannelShuffle{Groups: 2}, nn.Flatten{}, nn.Unflatten{Dim: 1, UnflattenedSize: []int{2, 2}}, nn.PixelShuffle{UpscaleFactor: 2}, nn.PixelUnshuffle{DownscaleFactor: 2},
+			nn.Upsample{Size: 4}, nn.UpsamplingBilinear2d{Size: 4}, nn.UpsamplingNearest2d{Size: 4}, nn.Unfold{KernelSize: 2})
+		nn.Fold{OutputSize: 8, KernelSize: 2}.Forward(F.Unfold(image(2), 2))
 	},
 	"linear":    func() { forward(random(2, 3), nn.NewLinear(3, 4)) },
 	"embedding": func() { forward(zeros(2, 3), nn.NewEmbedding(5, 4)) },

@@ -127,10 +127,10 @@ func TripletMarginLoss(anchor, positive, negative torch.Tensor, opts ...TripletM
 // TripletMarginWithDistanceLossOptions are the rarer arguments of
 // [TripletMarginWithDistanceLoss].
 type TripletMarginWithDistanceLossOptions struct {
-	Distance  func(a, b torch.Tensor) torch.Tensor // default [PairwiseDistance]
-	Margin    float64                              // above 0; default 1
-	Swap      bool                                 // measure negative from positive, if that is nearer than anchor
-	Reduction torch.Reduction                      // default mean
+	DistanceFunction func(a, b torch.Tensor) torch.Tensor // default [PairwiseDistance]
+	Margin           float64                              // above 0; default 1
+	Swap             bool                                 // measure negative from positive, if that is nearer than anchor
+	Reduction        torch.Reduction                      // default mean
 }
 
 // TripletMarginWithDistanceLoss is [TripletMarginLoss] with a distance of one's own. What
@@ -142,7 +142,7 @@ func TripletMarginWithDistanceLoss(anchor, positive, negative torch.Tensor, opts
 	if a, p, n := anchor.Dim(), positive.Dim(), negative.Dim(); a != p || p != n {
 		torch.Throw(op, torch.KindGeneric, "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, positive %dD, and negative %dD inputs", a, p, n)
 	}
-	distance := v.Distance
+	distance := v.DistanceFunction
 	if distance == nil {
 		distance = func(a, b torch.Tensor) torch.Tensor { return aten.PairwiseDistance(a, b) }
 	}

@@ -115,7 +115,7 @@ var losses = []function{
 		return F.TripletMarginWithDistanceLoss(i["rows"], i["rows2"], i["rows3"])
 	}},
 	{"triplet_margin_with_distance_loss options", func(i tensors) torch.Tensor {
-		return F.TripletMarginWithDistanceLoss(i["rows"], i["rows2"], i["rows3"], F.TripletMarginWithDistanceLossOptions{Distance: manhattan, Margin: 0.5, Swap: true, Reduction: torch.ReductionNone})
+		return F.TripletMarginWithDistanceLoss(i["rows"], i["rows2"], i["rows3"], F.TripletMarginWithDistanceLossOptions{DistanceFunction: manhattan, Margin: 0.5, Swap: true, Reduction: torch.ReductionNone})
 	}},
 	{"triplet_margin_with_distance_loss sum", func(i tensors) torch.Tensor {
 		return F.TripletMarginWithDistanceLoss(i["rows"], i["rows2"], i["rows3"], F.TripletMarginWithDistanceLossOptions{Reduction: torch.ReductionSum})
