@@ -13,7 +13,7 @@ import (
 // keep their dtype and device unless Assign is set:
 //
 //	err := nn.LoadStateDict(model, file.Tensors)
-//	err := nn.LoadStateDict(student, maps.Collect(nn.StateDict(teacher)), nil)
+//	err := nn.LoadStateDict(student, maps.Collect(nn.StateDict(teacher)))
 //
 // Where names, shapes or values do not fit it changes nothing and returns a *[StateDictError]
 // with all that is wrong.

@@ -9,7 +9,8 @@ import (
 )
 
 // StateDict are the parameters and buffers of m under PyTorch's names and in its order:
-// what a checkpoint holds. The tensors are m's own, not copies.
+// what a checkpoint holds. The tensors are m's own, not copies, and parameters among them require
+// gradients (PyTorch's keep_vars): change them in [torch.NoGrad], or take Detach of them.
 func StateDict(m any) iter.Seq2[string, torch.Tensor] {
 	return func(yield func(string, torch.Tensor) bool) {
 		for s := range slots(m) {

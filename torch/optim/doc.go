@@ -19,9 +19,9 @@
 //	Rprop, LBFGS                           full batches
 //	ASGD                                   averages the parameters
 //
-// Every constructor takes the parameters, the learning rate and a pointer to its options, of
-// which nil and zero fields stand for PyTorch's defaults. It panics with a *torch.Error and
-// PyTorch's words if a setting or a parameter is not valid.
+// Every constructor takes the parameters, the learning rate and its options, which may be left
+// out; zero fields stand for PyTorch's defaults. It panics with a *torch.Error and PyTorch's words
+// if a setting or a parameter is not valid.
 //
 // # One call a step
 //
