@@ -16,7 +16,7 @@ def main(file, *words):
     cells, suites = list(words[: words.index("--")]), words[words.index("--") + 1 :]
     counts = {suite: collections.Counter() for suite in suites}
     outputs = collections.defaultdict(list)
-    seconds = 0.0
+    seconds, failing = 0.0, set()  # packages with a failed test
     for line in sys.stdin:
         try:
             event = json.loads(line)
@@ -32,8 +32,10 @@ def main(file, *words):
             outputs_of.append(event["Output"])
         elif action in ("pass", "fail", "skip", "build-fail"):
             failed = action.endswith("fail")
-            if test is not None or failed:
+            if test is not None or failed and package not in failing:
                 count["fail" if failed else action] += 1
+            if failed:
+                failing.add(package)
             if test is None and action != "build-fail":
                 seconds += event.get("Elapsed", 0)
                 print(f"    {package} {action} {event.get('Elapsed', 0):.1f} s", flush=True)
