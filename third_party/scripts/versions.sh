@@ -35,7 +35,7 @@ core() {
 	[[ ${#packages[@]} -gt 0 ]] || read -ra packages <<<"$CORE"
 	# shellcheck disable=SC2086 # a list of words
 	go test -json -count=1 -timeout 20m "${flags[@]}" "${packages[@]}" |
-		"$python" third_party/scripts/count.py "$(row_file "$version")" "$version" "$(date -u +%F)" "$(commit)" compiles -- $SUITES
+		"$python" third_party/scripts/count.py "$(row_file "$version")" "$version" "$(date -u +%F)" "$(commit)${flags[*]:+, ${flags[*]}}" compiles -- $SUITES
 }
 
 row_file() { echo "$(home_of "$1")/obj/core.txt"; }
@@ -75,8 +75,8 @@ versions_page() {
 		# Versions of libtorch
 
 		Written by \`./build.sh versions -update\`: the same sources, compiled for each version and held against Python of
-		that version, with the tests of the core suites on the CPU. A row tells the day and the commit of its run; what
-		is not in the table was not run.
+		that version, with the tests of the core suites on the CPU. A row tells the day of its run, the
+		commit, and flags of go test; what is not in the table was not run.
 
 		| libtorch | date | commit | shim | ${SUITES// / | } | seconds, all packages |
 		|---|---|---|---|$(printf -- '---|%.0s' $SUITES)---|
