@@ -121,6 +121,9 @@ type GradOptions struct {
 // Grad of every tensor alone.
 func Grad(outputs, inputs []Tensor, opts ...GradOptions) []Tensor {
 	o := first(opts)
+	if len(inputs) == 0 {
+		throw("grad", KindGeneric, "`inputs` argument to `grad()` cannot be empty.") // as 2.15; libtorch asks for a bug report
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpGrad)
 	putTensors(&c, outputs)
