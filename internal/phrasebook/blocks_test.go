@@ -101,7 +101,7 @@ for row in x:
 for row in x:
     y = row.softmax(0)
     if best is None or y.max() > best.max():
-        best = y`, func() any {
+        best = y` + hidden + `best`, func() any {
 			var best torch.Tensor
 			for _, row := range x.Rows() {
 				torch.Scope(func() {
@@ -182,7 +182,7 @@ z += 1       # the old one, changed` + hidden + "[x, z]", func() any {
 			x, z := x, x          // z is another name
 			x = x.Add(y)          // a new tensor
 			z.AddScalarInPlace(1) // the old one, changed
-			return all(all(x, z))[0]
+			return all(x, z)
 		}},
 	},
 }
@@ -402,7 +402,7 @@ missing = other.load_state_dict(state, strict=False).missing_keys` + hidden + "[
 				return err
 			}
 			missing := skipped.Missing
-			return all(all(missing, nn.Parameters(other)))[0]
+			return all(missing, nn.Parameters(other))
 		}},
 	},
 }

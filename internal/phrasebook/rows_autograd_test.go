@@ -43,7 +43,7 @@ g.sum().backward()` + hidden + "x.grad", func() any {
 		}},
 		{"x.grad = None", func() any { x.SetGrad(torch.Tensor{}); return x }},
 		{`x.grad = torch.ones(3)
-x.grad.zero_()`, func() any {
+x.grad.zero_()` + hidden + "x.grad", func() any {
 			x.SetGrad(torch.Ones(3))
 			x.Grad().ZeroInPlace()
 			return x.Grad()

@@ -96,13 +96,6 @@ var looking = chapter{
 		{"bool((x > 0).all())", func() any { return torch.Value[bool](x.GtScalar(0).All()) }},
 		{"x.tolist()", func() any { return torch.Matrix[float32](x) }},
 		{"x.flatten().tolist()", func() any { return torch.Values[float32](x) }},
-		{"x.numpy().sum()", func() any {
-			total := float32(0)
-			for _, e := range torch.Values[float32](x) {
-				total += e
-			}
-			return total
-		}},
 		{"torch.is_tensor(x)", func() any { return x.Defined() }},
 	},
 }

@@ -112,7 +112,7 @@ for name, p in net.named_parameters():
 			}
 			return y
 		}},
-		{"state = net.state_dict()", func() any { state := maps.Collect(nn.StateDict(net)); return detached(state) }},
+		{"state = net.state_dict()" + hidden + "state", func() any { state := maps.Collect(nn.StateDict(net)); return detached(state) }},
 		{`other = Net()
 other.load_state_dict(net.state_dict())` + hidden + "other.state_dict()", func() any {
 			other := NewNet()
@@ -147,7 +147,7 @@ other.load_state_dict(net.state_dict())` + hidden + "other.state_dict()", func()
 			for _, p := range nn.Parameters(net) {
 				frozen = append(frozen, p.RequiresGrad())
 			}
-			return all(frozen)[0]
+			return frozen
 		}},
 		{"copy.deepcopy(net)(x)", func() any { return nn.Clone(net).Forward(x) }},
 		{`def init(m):

@@ -89,7 +89,7 @@ opt.add_param_group({'params': [linear.bias], 'weight_decay': 0.0})
 train(opt)`, func() any {
 			opt := optim.NewAdamW([]torch.Tensor{linear.Weight}, 1e-3)
 			opt.AddGroup([]torch.Tensor{linear.Bias}, 1e-3, optim.AdamOptions{WeightDecay: new(0.0)})
-			return all(train(opt))[0]
+			return train(opt)
 		}},
 		{"opt.zero_grad()" + hidden + "linear.weight.grad", func() any { opt.ZeroGrad(); return linear.Weight.Grad() }},
 		{`other = optim.SGD(linear.parameters(), lr=0.5)

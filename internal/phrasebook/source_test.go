@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,24 +67,62 @@ func readChapter(t *testing.T, lit *ast.CompositeLit, cut func(from, to token.Po
 			w.setup = dedent(cut(body.Lbrace+1, body.Rbrace))
 		case "phrases":
 			for _, p := range field.Value.(*ast.CompositeLit).Elts {
-				fn := p.(*ast.CompositeLit).Elts[1].(*ast.FuncLit)
-				w.phrases = append(w.phrases, shown(t, fn.Body, cut))
+				w.phrases = append(w.phrases, shown(t, readPhrase(p.(*ast.CompositeLit)), cut))
 			}
 		}
 	}
 	return title, w
 }
 
-// shown is the part of a function that the page shows.
-func shown(t *testing.T, body *ast.BlockStmt, cut func(from, to token.Pos) string) string {
+// phraseSource is a phrase in the source.
+type phraseSource struct {
+	hidden bool // Python has hidden lines
+	body   *ast.BlockStmt
+}
+
+func readPhrase(lit *ast.CompositeLit) (p phraseSource) {
+	ast.Inspect(lit.Elts[0], func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		p.hidden = p.hidden || ok && isNamed(e, "hidden")
+		return true
+	})
+	p.body = lit.Elts[1].(*ast.FuncLit).Body
+	return p
+}
+
+// shown is the part of a function that the page shows: all but a return that only says what is
+// compared.
+func shown(t *testing.T, said phraseSource, cut func(from, to token.Pos) string) string {
 	t.Helper()
-	last := len(body.List) - 1
-	end, ok := body.List[last].(*ast.ReturnStmt)
-	require.True(t, ok, cut(body.Pos(), body.End()))
-	if last == 0 {
-		return dedent(cut(end.Results[0].Pos(), end.Results[0].End()))
+	list := said.body.List
+	end, ok := list[len(list)-1].(*ast.ReturnStmt)
+	require.True(t, ok, cut(said.body.Pos(), said.body.End()))
+	value := end.Results[0]
+	result := dedent(cut(value.Pos(), value.End()))
+	if call, ok := value.(*ast.CallExpr); ok && isNamed(call.Fun, "all") {
+		result = cut(call.Lparen+1, call.Rparen)
 	}
-	return strings.TrimSuffix(dedent(cut(body.Lbrace+1, end.Pos())), ";")
+	if len(list) == 1 {
+		return result
+	}
+	before := strings.TrimSuffix(dedent(cut(said.body.Lbrace+1, end.Pos())), ";")
+	if said.hidden || onlyNames(value) {
+		return before
+	}
+	return before + "\n" + result
+}
+
+// onlyNames tells whether an expression names variables and does nothing with them.
+func onlyNames(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return true
+	case *ast.IndexExpr:
+		return onlyNames(e.X)
+	case *ast.CallExpr:
+		return isNamed(e.Fun, "all") && !slices.ContainsFunc(e.Args, func(e ast.Expr) bool { return !onlyNames(e) })
+	}
+	return false
 }
 
 // dedent removes what all lines after the first begin with, and empty lines around.
