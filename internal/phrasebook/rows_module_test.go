@@ -74,9 +74,17 @@ x = torch.randn(2, 1, 6, 6)`,
 	phrases: []phrase{
 		{"net(x)", func() any { return net.Forward(x) }},
 		{`net.eval()
-y = net(x)`, func() any { nn.Eval(net); y = net.Forward(x); return y }},
+y = net(x)`, func() any {
+			nn.Eval(net)
+			y = net.Forward(x)
+			return y
+		}},
 		{`net.train()
-y = net(x)`, func() any { nn.Train(net); y = net.Forward(x); return y }},
+y = net(x)`, func() any {
+			nn.Train(net)
+			y = net.Forward(x)
+			return y
+		}},
 		{`net.eval()
 with torch.inference_mode():
     y = net(x)`, func() any {
@@ -143,6 +151,7 @@ other.load_state_dict(net.state_dict())` + hidden + "other.state_dict()", func()
 			for _, p := range nn.Parameters(net.Conv1) {
 				p.SetRequiresGrad(false)
 			}
+			// ->
 			frozen := []bool{}
 			for _, p := range nn.Parameters(net) {
 				frozen = append(frozen, p.RequiresGrad())

@@ -142,6 +142,7 @@ text = str(x)` + hidden + `torch.set_printoptions(profile='default')
 text`, func() any {
 			torch.SetPrintOptions(torch.PrintOptions{Precision: new(2)})
 			text := fmt.Sprint(x)
+			// ->
 			torch.SetPrintOptions(torch.PrintOptions{})
 			return text
 		}},
@@ -175,12 +176,14 @@ n = torch.get_num_threads()` + hidden + `torch.set_num_threads(1)
 n`, func() any {
 			torch.SetNumThreads(2)
 			n := torch.NumThreads()
+			// ->
 			torch.SetNumThreads(1)
 			return n
 		}},
 		{"torch.backends.cudnn.benchmark = True" + hidden + `torch.backends.cudnn.benchmark = False
 True`, func() any {
 			cuda.Set(cuda.Settings{Benchmark: cuda.On})
+			// ->
 			on := cuda.Current().Benchmark == cuda.On
 			cuda.Set(cuda.Settings{Benchmark: cuda.Off})
 			return on
@@ -190,12 +193,14 @@ on = torch.are_deterministic_algorithms_enabled()` + hidden + `torch.use_determi
 on`, func() any {
 			cuda.Set(cuda.Settings{DeterministicAlgorithms: cuda.On})
 			on := cuda.Current().DeterministicAlgorithms == cuda.On
+			// ->
 			cuda.Set(cuda.Settings{DeterministicAlgorithms: cuda.Off})
 			return on
 		}},
 		{"torch.backends.cuda.matmul.fp32_precision = 'tf32'" + hidden + `torch.backends.cuda.matmul.fp32_precision = 'none'
 True`, func() any {
 			cuda.Set(cuda.Settings{MatMul: cuda.TF32})
+			// ->
 			on := cuda.Current().MatMul == cuda.TF32
 			cuda.Set(cuda.Settings{MatMul: cuda.PrecisionDefault})
 			return on

@@ -90,8 +90,10 @@ func readPhrase(lit *ast.CompositeLit) (p phraseSource) {
 	return p
 }
 
-// shown is the part of a function that the page shows: all but a return that only says what is
-// compared.
+// compared begins the statements of Go that are not shown, as hidden does the lines of Python.
+const compared = "// ->"
+
+// shown is the part of a function that the page shows: all but what only says what is compared.
 func shown(t *testing.T, said phraseSource, cut func(from, to token.Pos) string) string {
 	t.Helper()
 	list := said.body.List
@@ -105,8 +107,9 @@ func shown(t *testing.T, said phraseSource, cut func(from, to token.Pos) string)
 	if len(list) == 1 {
 		return result
 	}
-	before := strings.TrimSuffix(dedent(cut(said.body.Lbrace+1, end.Pos())), ";")
-	if said.hidden || onlyNames(value) {
+	text, _, marked := strings.Cut(cut(said.body.Lbrace+1, end.Pos()), compared)
+	before := strings.TrimSuffix(dedent(text), ";")
+	if marked || said.hidden || onlyNames(value) {
 		return before
 	}
 	return before + "\n" + result
