@@ -32,9 +32,8 @@ type chapter struct {
 	inBlocks bool // shown as blocks of code, not as a table
 }
 
-// phrase is something said in both languages. Of Go the page shows the expression that the function
-// returns, or, where it has several statements, those before its return; of
-// Python the lines before hidden.
+// phrase is something said in both languages. The page shows neither the lines of Python after
+// hidden nor the statements of Go after compared, nor a return of what was named before.
 type phrase struct {
 	python string
 	run    func() any
