@@ -41,7 +41,12 @@ g.sum().backward()` + hidden + "x.grad", func() any {
 			g[0].Sum().Backward()
 			return x.Grad()
 		}},
-		{"x.grad = None", func() any { x.SetGrad(torch.Tensor{}); return x }},
+		{`x.sum().backward()
+x.grad = None` + hidden + "x.grad", func() any {
+			x.Sum().Backward()
+			x.SetGrad(torch.Tensor{})
+			return x.Grad()
+		}},
 		{`x.grad = torch.ones(3)
 x.grad.zero_()` + hidden + "x.grad", func() any {
 			x.SetGrad(torch.Ones(3))

@@ -144,7 +144,12 @@ other.load_state_dict(net.state_dict())` + hidden + "other.state_dict()", func()
 			net.Forward(x).Sum().Backward()
 			return net.FC.Weight.Grad()
 		}},
-		{"net.zero_grad()" + hidden + "net.fc.weight.grad", func() any { nn.ZeroGrad(net); return net.FC.Weight.Grad() }},
+		{`net(x).sum().backward()
+net.zero_grad()` + hidden + "net.fc.weight.grad", func() any {
+			net.Forward(x).Sum().Backward()
+			nn.ZeroGrad(net)
+			return net.FC.Weight.Grad()
+		}},
 		{"net.requires_grad_(False)(x)", func() any { return nn.SetRequiresGrad(net, false).Forward(x) }},
 		{`for p in net.conv1.parameters():
     p.requires_grad = False` + hidden + "[p.requires_grad for p in net.parameters()]", func() any {
@@ -192,7 +197,18 @@ h.remove()` + hidden + "outputs", func() any {
 		{"nn.init.constant_(linear.bias, 0.1)", func() any { return nninit.Constant(linear.Bias, 0.1) }},
 		{"nn.init.orthogonal_(linear.weight)", func() any { return nninit.Orthogonal(linear.Weight, 1) }},
 		{"nn.init.trunc_normal_(linear.weight, std=0.02)", func() any { return nninit.TruncNormal(linear.Weight, 0, 0.02, -2, 2) }},
-		{"nn.utils.clip_grad_norm_(net.parameters(), 1.0)", func() any { return nnutils.ClipGradNorm(nn.Parameters(net), 1) }},
+		{`net(x).sum().backward()
+total = nn.utils.clip_grad_norm_(net.parameters(), 1.0)` + hidden + "[total, net.fc.weight.grad]", func() any {
+			net.Forward(x).Sum().Backward()
+			total := nnutils.ClipGradNorm(nn.Parameters(net), 1)
+			return all(total, net.FC.Weight.Grad())
+		}},
+		{`net(x).sum().backward()
+nn.utils.clip_grad_value_(net.parameters(), 0.5)` + hidden + "net.fc.weight.grad", func() any {
+			net.Forward(x).Sum().Backward()
+			nnutils.ClipGradValue(nn.Parameters(net), 0.5)
+			return net.FC.Weight.Grad()
+		}},
 		{"nn.utils.parameters_to_vector(linear.parameters())", func() any { return nnutils.ParametersToVector(nn.Parameters(linear)) }},
 		{"nn.utils.rnn.pad_sequence([torch.ones(2), torch.ones(4)], batch_first=True)", func() any {
 			return rnn.PadSequence([]torch.Tensor{torch.Ones(2), torch.Ones(4)}, rnn.PadSequenceOptions{BatchFirst: true})

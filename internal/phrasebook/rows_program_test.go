@@ -170,7 +170,6 @@ y = torch.load(path)['x']`, func() any {
 			y = file.Tensors["x"]
 			return y
 		}},
-		{"torch.cuda.manual_seed_all(1)", func() any { cuda.ManualSeedAll(1); return nil }},
 		{`torch.set_num_threads(2)
 n = torch.get_num_threads()` + hidden + `torch.set_num_threads(1)
 n`, func() any {

@@ -91,7 +91,12 @@ train(opt)`, func() any {
 			opt.AddGroup([]torch.Tensor{linear.Bias}, 1e-3, optim.AdamOptions{WeightDecay: new(0.0)})
 			return train(opt)
 		}},
-		{"opt.zero_grad()" + hidden + "linear.weight.grad", func() any { opt.ZeroGrad(); return linear.Weight.Grad() }},
+		{`linear(x).sum().backward()
+opt.zero_grad()` + hidden + "linear.weight.grad", func() any {
+			linear.Forward(x).Sum().Backward()
+			opt.ZeroGrad()
+			return linear.Weight.Grad()
+		}},
 		{`other = optim.SGD(linear.parameters(), lr=0.5)
 other.load_state_dict(opt.state_dict())` + hidden + "other.param_groups[0]['lr']", func() any {
 			other := optim.NewSGD(nn.Parameters(linear), 0.5)
