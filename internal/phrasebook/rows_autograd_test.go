@@ -58,7 +58,7 @@ x.grad.zero_()` + hidden + "x.grad", func() any {
 		{"x.detach().clone().requires_grad_()", func() any { return x.Detach().Clone().SetRequiresGrad(true) }},
 		{"x.detach().cpu().numpy().tolist()", func() any { return torch.Values[float32](x) }},
 		{"x.is_leaf, (x * 2).is_leaf", func() any { return all(x.IsLeaf(), x.MulScalar(2).IsLeaf()) }},
-		{"(x * w).grad_fn.name()", func() any { return x.Mul(w).GradFn() }},
+		{"(x * w).grad_fn.name()", func() any { return x.Mul(w).GradFn().Name() }},
 		{`y = x * 2
 y.retain_grad()
 y.sum().backward()` + hidden + "y.grad", func() any {

@@ -96,6 +96,7 @@ var looking = chapter{
 		{"bool((x > 0).all())", func() any { return torch.Value[bool](x.GtScalar(0).All()) }},
 		{"x.tolist()", func() any { return torch.Matrix[float32](x) }},
 		{"x.flatten().tolist()", func() any { return torch.Values[float32](x) }},
+		{"x.t()._is_view()", func() any { return x.T().IsView() }},
 		{"torch.is_tensor(x)", func() any { return x.Defined() }},
 	},
 }

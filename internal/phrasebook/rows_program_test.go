@@ -135,6 +135,7 @@ w = torch.ones(2, requires_grad=True)`,
 		{"str(w * w)", func() any { return fmt.Sprint(w.Mul(w)) }},
 		{"str(x.to(torch.bfloat16))", func() any { return fmt.Sprint(x.To(torch.BFloat16)) }},
 		{"f'{x.sum().item():.4f}'", func() any { return fmt.Sprintf("%.4f", x.Sum().Item()) }},
+		{"f'loss {x.sum():.4f}'", func() any { return fmt.Sprintf("loss %.4f", x.Sum()) }},
 		{"str(x.sum())", func() any { return fmt.Sprint(x.Sum()) }},
 		{"str(x.shape[0]) + 'x' + str(x.shape[1])", func() any { return fmt.Sprintf("%dx%d", x.Size(0), x.Size(1)) }},
 		{`torch.set_printoptions(precision=2)
