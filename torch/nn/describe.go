@@ -93,6 +93,9 @@ func (n node) described() (list []node) {
 			continue
 		}
 		child, ok := nodeOf(p.name, p.value)
+		if ok && (child.value.Kind() == reflect.Slice || child.value.Kind() == reflect.Map) && child.value.IsNil() {
+			continue // absent, as a nil pointer is
+		}
 		if ok && (child.isModule() || child.says()) {
 			list = append(list, child)
 		}

@@ -29,13 +29,13 @@ type ResNetOptions struct {
 type ResNet struct {
 	Conv1   *nn.Conv2d
 	BN1     *nn.BatchNorm2d
-	ReLU    nn.ReLU
-	MaxPool nn.Layer // Identity in a CIFARStem
+	ReLU    nn.ReLU  `torch:"relu"`
+	MaxPool nn.Layer `torch:"maxpool"` // Identity in a CIFARStem
 	Layer1  nn.Sequential
 	Layer2  nn.Sequential
 	Layer3  nn.Sequential
 	Layer4  nn.Sequential
-	AvgPool *nn.AdaptiveAvgPool2d
+	AvgPool *nn.AdaptiveAvgPool2d `torch:"avgpool"`
 	FC      *nn.Linear
 }
 
@@ -133,7 +133,7 @@ func newDownsample(in, out, stride int) nn.Sequential {
 type BasicBlock struct {
 	Conv1      *nn.Conv2d
 	BN1        *nn.BatchNorm2d
-	ReLU       nn.ReLU
+	ReLU       nn.ReLU `torch:"relu"`
 	Conv2      *nn.Conv2d
 	BN2        *nn.BatchNorm2d
 	Downsample nn.Sequential // nil where the sizes fit
@@ -168,7 +168,7 @@ type Bottleneck struct {
 	BN2        *nn.BatchNorm2d
 	Conv3      *nn.Conv2d
 	BN3        *nn.BatchNorm2d
-	ReLU       nn.ReLU
+	ReLU       nn.ReLU       `torch:"relu"`
 	Downsample nn.Sequential // nil where the sizes fit
 }
 
@@ -200,3 +200,12 @@ func residual(x, out torch.Tensor, downsample nn.Sequential, relu nn.ReLU) torch
 	}
 	return relu.Forward(out)
 }
+
+// String describes the model, see [nn.String].
+func (r *ResNet) String() string { return nn.String(r) }
+
+// String describes the block, see [nn.String].
+func (b *BasicBlock) String() string { return nn.String(b) }
+
+// String describes the block, see [nn.String].
+func (b *Bottleneck) String() string { return nn.String(b) }

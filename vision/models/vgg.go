@@ -111,3 +111,6 @@ func (v *VGG) Forward(x torch.Tensor) torch.Tensor { return nn.Hooked(v, x, v.fo
 func (v *VGG) forward(x torch.Tensor) torch.Tensor {
 	return nn.Chain(x, v.Features, v.AvgPool, nn.Flatten{}, v.Classifier)
 }
+
+// String describes the model, see [nn.String].
+func (v *VGG) String() string { return nn.String(v) }
