@@ -29,7 +29,8 @@ type face struct {
 }
 
 // folders are the packages whose options are held against Python's signatures.
-var folders = map[string]string{"nn": "../../torch/nn", "F": "../../torch/nn/functional", "aten": "../../torch/aten", "torch": "../../torch"}
+var folders = map[string]string{"nn": "../../torch/nn", "F": "../../torch/nn/functional", "aten": "../../torch/aten",
+	"torch": "../../torch"}
 
 // readFace reads the sources.
 func readFace(t *testing.T) face {

@@ -188,8 +188,10 @@ func (n node) tensorsText() string {
 // legacyType is what PyTorch calls the tensor in a ParameterDict.
 func legacyType(t torch.Tensor) string {
 	names := map[torch.DType]string{
-		torch.Float32: "Float", torch.Float64: "Double", torch.Float16: "Half", torch.BFloat16: "BFloat16", torch.Int64: "Long", torch.Int32: "Int",
-		torch.Int16: "Short", torch.Int8: "Char", torch.Uint8: "Byte", torch.Bool: "Bool", torch.Complex64: "ComplexFloat", torch.Complex128: "ComplexDouble",
+		torch.Float32: "Float", torch.Float64: "Double", torch.Float16: "Half", torch.BFloat16: "BFloat16", torch.Int64: "Long",
+		torch.Int32: "Int",
+		torch.Int16: "Short", torch.Int8: "Char", torch.Uint8: "Byte", torch.Bool: "Bool", torch.Complex64: "ComplexFloat",
+		torch.Complex128: "ComplexDouble",
 	}
 	room := "torch."
 	if t.Device().IsCUDA() {

@@ -115,8 +115,10 @@ func convText(in, out int, k []int, o ConvOptions, extra Size, bias bool) string
 	}
 	dilation, output, groups := tupleOr(o.Dilation, n, 1), tupleOr(extra, n, 0), max(o.Groups, 1)
 	zeros, ones := sizeText(make([]int, n)), sizeText(slices.Repeat([]int{1}, n))
-	return text + optional(padding != zeros, "padding="+padding, dilation != ones, "dilation="+dilation, output != zeros, "output_padding="+output,
-		groups != 1, "groups="+strconv.Itoa(groups), !bias, "bias=False", o.PaddingMode != "" && o.PaddingMode != "zeros", "padding_mode="+o.PaddingMode)
+	return text + optional(padding != zeros, "padding="+padding, dilation != ones, "dilation="+dilation, output != zeros,
+		"output_padding="+output,
+		groups != 1, "groups="+strconv.Itoa(groups), !bias, "bias=False", o.PaddingMode != "" && o.PaddingMode != "zeros",
+		"padding_mode="+o.PaddingMode)
 }
 
 // kernelOf are the sizes of a convolution's weight behind the first two.
@@ -155,8 +157,9 @@ func (e EmbeddingBag) extraRepr() string {
 	if mode == "" {
 		mode = "mean"
 	}
-	return fmt.Sprintf("%d, %d", n, sizeOf(e.Weight, 1)) + rowNorm(o.MaxNorm, o.NormType) + optional(o.ScaleGradByFreq, "scale_grad_by_freq=True",
-		true, "mode='"+mode+"'", o.PaddingIdx != nil, "padding_idx="+rowText(o.PaddingIdx, n))
+	return fmt.Sprintf("%d, %d", n, sizeOf(e.Weight, 1)) + rowNorm(o.MaxNorm, o.NormType) +
+		optional(o.ScaleGradByFreq, "scale_grad_by_freq=True",
+			true, "mode='"+mode+"'", o.PaddingIdx != nil, "padding_idx="+rowText(o.PaddingIdx, n))
 }
 
 // rowText is the number of a row, of which negative ones count from the end.
@@ -177,7 +180,8 @@ func batchNormText(channels int, eps float64, momentum *float64, affine, tracks 
 	if momentum != nil {
 		text = pytext.Float(*momentum)
 	}
-	return fmt.Sprintf("%d, eps=%s, momentum=%s, affine=%s, track_running_stats=%s", channels, pytext.Float(eps), text, boolText(affine), boolText(tracks))
+	return fmt.Sprintf("%d, eps=%s, momentum=%s, affine=%s, track_running_stats=%s", channels, pytext.Float(eps), text,
+		boolText(affine), boolText(tracks))
 }
 
 func (b BatchNorm) extraRepr() string {
@@ -201,12 +205,14 @@ func (r RMSNorm) extraRepr() string {
 }
 
 func (g GroupNorm) extraRepr() string {
-	return fmt.Sprintf("%d, %d, eps=%s, affine=%s", g.Groups, max(g.channels, sizeOf(g.Weight, 0)), pytext.Float(g.Eps), boolText(g.Weight.Defined()))
+	return fmt.Sprintf("%d, %d, eps=%s, affine=%s", g.Groups, max(g.channels, sizeOf(g.Weight, 0)), pytext.Float(g.Eps),
+		boolText(g.Weight.Defined()))
 }
 
 func (l LocalResponseNorm) extraRepr() string {
 	o := l.Options
-	return fmt.Sprintf("%d, alpha=%s, beta=%s, k=%s", l.Size, pytext.Float(or(o.Alpha, 1e-4)), pytext.Float(or(o.Beta, 0.75)), pytext.Float(or(o.K, 1)))
+	return fmt.Sprintf("%d, alpha=%s, beta=%s, k=%s", l.Size, pytext.Float(or(o.Alpha, 1e-4)), pytext.Float(or(o.Beta, 0.75)),
+		pytext.Float(or(o.K, 1)))
 }
 
 func (r Recurrent) extraRepr() string {

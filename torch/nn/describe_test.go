@@ -32,7 +32,8 @@ func TestOwnStructPrintsAsInPython(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		n := &net{Stem: nn.NewConv2d(1, 2, 3), Blocks: []*nn.Linear{nn.NewLinear(2, 2), nn.NewLinear(2, 2), nn.NewLinear(2, 3)},
-			Heads: map[string]nn.Layer{"b": nn.Tanh{}, "a": nn.NewSequential(nn.NewDropout(), nn.Flatten{})}, Scales: []torch.Tensor{torch.Ones(2, 3)}, width: 7}
+			Heads:  map[string]nn.Layer{"b": nn.Tanh{}, "a": nn.NewSequential(nn.NewDropout(), nn.Flatten{})},
+			Scales: []torch.Tensor{torch.Ones(2, 3)}, width: 7}
 		defer nn.Close(n)
 		const want = `net(
   width=7

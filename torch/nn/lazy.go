@@ -72,7 +72,8 @@ func lazyConv[L Layer, S any](make func(in, out int, k S, opts ...ConvOptions) L
 }
 
 // lazyTransposed is lazyConv for transposed convolutions.
-func lazyTransposed[L Layer, S any](make func(in, out int, k S, opts ...ConvTransposeOptions) L, dims, out int, k S, opts []ConvTransposeOptions) *Lazy[L] {
+func lazyTransposed[L Layer, S any](make func(in, out int, k S, opts ...ConvTransposeOptions) L, dims, out int, k S,
+	opts []ConvTransposeOptions) *Lazy[L] {
 	o := option.One(opts)
 	return &Lazy[L]{make: func(x torch.Tensor) L { return make(channelsOf(x, dims+2), out, k, o) },
 		text: convText(0, out, F.Spread("kernel", k, dims), asConv(o), o.OutputPadding, !o.NoBias)}

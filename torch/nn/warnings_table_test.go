@@ -35,7 +35,8 @@ var warned = map[string]string{
 	"Detected call of `lr_scheduler.step()` before":          "raised by lr.Schedule.Step",
 
 	// an error here, which says more
-	"for ": "LoadStateDict into a module on the meta device is an error, which names Assign: in Go nobody has to find out later that nothing was loaded",
+	"for ": "LoadStateDict into a module on the meta device is an error, which names Assign: in Go nobody has to find out later " +
+		"that nothing was loaded",
 	"optimizer contains a parameter group with duplicate parameters; ": "every optimizer refuses them with the same words",
 	"Argument order of nn.functional.embedding_bag was changed. ":      "exchanged arguments are of wrong dtypes, which is an error",
 
@@ -52,23 +53,27 @@ var warned = map[string]string{
 	"Calling .zero_grad() from a module created with nn.DataParallel() has no effect. ": "there is no DataParallel",
 	"keyword argument `min_value` is deprecated":                                        "Hardtanh has no such field",
 	"keyword argument `max_value` is deprecated":                                        "Hardtanh has no such field",
-	"enable_nested_tensor is True, but self.use_nested_tensor is False":                 "TransformerEncoder has no enable_nested_tensor: Python's fast path of evaluation",
-	"When using SDPA with fp8, descale tensor should always be used":                    "FlashAttention 3 registers itself from Python",
-	"_scaled_dot_product_attention_quantized does not support backward pass. ":          "experimental, of Python's FlashAttention 3",
-	"flex_attention called without torch.compile() ":                                    "flex_attention is compiled by torch.compile, which is Python's",
+	"enable_nested_tensor is True, but self.use_nested_tensor is False": "TransformerEncoder has no " +
+		"enable_nested_tensor: Python's fast path of evaluation",
+	"When using SDPA with fp8, descale tensor should always be used":           "FlashAttention 3 registers itself from Python",
+	"_scaled_dot_product_attention_quantized does not support backward pass. ": "experimental, of Python's FlashAttention 3",
+	"flex_attention called without torch.compile() ": "flex_attention is compiled by torch.compile, " +
+		"which is Python's",
 	"message": "flex_attention is compiled by torch.compile, which is Python's",
-	"Efficient attention can't be used because:":                             "nn.attention.sdpa_kernel, which asks for kernels, is not there",
-	"Flash attention can't be used because:":                                 "nn.attention.sdpa_kernel, which asks for kernels, is not there",
-	"Lower right causal bias will produce NaNs":                              "nn.attention.bias, of Python's subclasses of tensors, is not there",
+	"Efficient attention can't be used because:": "nn.attention.sdpa_kernel, which asks for kernels, is not there",
+	"Flash attention can't be used because:":     "nn.attention.sdpa_kernel, which asks for kernels, is not there",
+	"Lower right causal bias will produce NaNs": "nn.attention.bias, of Python's subclasses of " +
+		"tensors, is not there",
 	"_compile flag on create_block_mask was originally added to work around": "flex_attention is compiled by torch.compile, which is Python's",
 	"return_lse is deprecated and will be removed":                           "flex_attention is compiled by torch.compile, which is Python's",
 	"`nn.init.":                      "the old names of init's functions are not there",
 	"Implicit dimension choice for ": "Softmax, Softmin and LogSoftmax take their dimension",
 	"`eps` parameter is deprecated and has no effect.": "GumbelSoftmax has no such field",
-	"Default grid_sample and affine_grid behavior has": "AlignCorners is a bool that is false unless it is set, so that nobody can tell a default from a choice",
-	"reduction='elementwise_mean' is deprecated. ":     "a Reduction is a value of a type, with three of them",
-	"`parameters` is an empty generator, no gradient":  "parameters are a slice; Python does not warn of an empty list",
-	"pack_padded_sequence has been called with a":      "there is no tracer",
+	"Default grid_sample and affine_grid behavior has": "AlignCorners is a bool that is false unless it is set, so that nobody " +
+		"can tell a default from a choice",
+	"reduction='elementwise_mean' is deprecated. ":    "a Reduction is a value of a type, with three of them",
+	"`parameters` is an empty generator, no gradient": "parameters are a slice; Python does not warn of an empty list",
+	"pack_padded_sequence has been called with a":     "there is no tracer",
 	"warning_message": "modules of Python that have moved",
 	"To get the last learning rate computed by the":      "schedules have no get_lr, only LastLR",
 	"This instance was constructed with capturable=True": "optimizers have no such flag: LRTensor is for graphs",

@@ -44,15 +44,20 @@ var warnings = []struct {
 	{"nn.Linear(1, 1).to(torch.complex64)", func() { nn.To(nn.NewLinear(1, 1), torch.Complex64) }},
 	{"nn.Linear(1, 1).to(torch.float64)", func() { nn.To(nn.NewLinear(1, 1), torch.Float64) }},
 	{"F.upsample(ones(1, 1, 2), scale_factor=2)", func() { F.Upsample(torch.Ones(1, 1, 2), F.InterpolateOptions{ScaleFactor: 2}) }},
-	{"F.upsample_nearest(ones(1, 1, 2, 2), scale_factor=2)", func() { F.UpsampleNearest(torch.Ones(1, 1, 2, 2), F.UpsampleOptions{ScaleFactor: 2}) }},
-	{"F.upsample_bilinear(ones(1, 1, 2, 2), scale_factor=2)", func() { F.UpsampleBilinear(torch.Ones(1, 1, 2, 2), F.UpsampleOptions{ScaleFactor: 2}) }},
+	{"F.upsample_nearest(ones(1, 1, 2, 2), scale_factor=2)",
+		func() { F.UpsampleNearest(torch.Ones(1, 1, 2, 2), F.UpsampleOptions{ScaleFactor: 2}) }},
+	{"F.upsample_bilinear(ones(1, 1, 2, 2), scale_factor=2)",
+		func() { F.UpsampleBilinear(torch.Ones(1, 1, 2, 2), F.UpsampleOptions{ScaleFactor: 2}) }},
 	{"nn.Upsample(scale_factor=2)(ones(1, 1, 2))", func() { nn.Upsample{ScaleFactor: 2}.Forward(torch.Ones(1, 1, 2)) }},
-	{"nn.UpsamplingNearest2d(scale_factor=2)(ones(1, 1, 2, 2))", func() { nn.UpsamplingNearest2d{ScaleFactor: 2}.Forward(torch.Ones(1, 1, 2, 2)) }},
-	{"nn.UpsamplingBilinear2d(scale_factor=2)(ones(1, 1, 2, 2))", func() { nn.UpsamplingBilinear2d{ScaleFactor: 2}.Forward(torch.Ones(1, 1, 2, 2)) }},
-	{"nn.MultiheadAttention(4, 2)(ones(3, 2, 4), ones(3, 2, 4), ones(3, 2, 4), key_padding_mask=ones(2, 3), attn_mask=ones(3, 3) > 2)", func() {
-		a, x := nn.NewMultiheadAttention(4, 2), torch.Ones(3, 2, 4)
-		a.Forward(x, x, x, nn.AttentionOptions{KeyPaddingMask: torch.Ones(2, 3), AttnMask: torch.Ones(3, 3).GtScalar(2)})
-	}},
+	{"nn.UpsamplingNearest2d(scale_factor=2)(ones(1, 1, 2, 2))",
+		func() { nn.UpsamplingNearest2d{ScaleFactor: 2}.Forward(torch.Ones(1, 1, 2, 2)) }},
+	{"nn.UpsamplingBilinear2d(scale_factor=2)(ones(1, 1, 2, 2))",
+		func() { nn.UpsamplingBilinear2d{ScaleFactor: 2}.Forward(torch.Ones(1, 1, 2, 2)) }},
+	{"nn.MultiheadAttention(4, 2)(ones(3, 2, 4), ones(3, 2, 4), ones(3, 2, 4), key_padding_mask=ones(2, 3), attn_mask=ones(3, 3) > 2)",
+		func() {
+			a, x := nn.NewMultiheadAttention(4, 2), torch.Ones(3, 2, 4)
+			a.Forward(x, x, x, nn.AttentionOptions{KeyPaddingMask: torch.Ones(2, 3), AttnMask: torch.Ones(3, 3).GtScalar(2)})
+		}},
 }
 
 const warningsScript = `

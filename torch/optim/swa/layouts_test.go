@@ -28,7 +28,8 @@ var layouts = map[string]func(x torch.Tensor) torch.Tensor{
 	},
 }
 
-var dtypes = map[string]torch.DType{"float32": torch.Float32, "float64": torch.Float64, "bfloat16": torch.BFloat16, "complex64": torch.Complex64}
+var dtypes = map[string]torch.DType{"float32": torch.Float32, "float64": torch.Float64, "bfloat16": torch.BFloat16,
+	"complex64": torch.Complex64}
 
 var layoutWays = map[string]func() swa.Options{
 	"swa":      func() swa.Options { return swa.Options{} },
