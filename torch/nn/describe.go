@@ -17,8 +17,8 @@ type Describer interface{ ExtraRepr() string }
 // The layers of this package say it without an exported method.
 type describer interface{ extraRepr() string }
 
-// renamed is a module that is known by another name than that of its type.
-type renamed interface{ reprName() string }
+// Renamed is a module that [String] calls by another name than that of its type.
+type Renamed interface{ ReprName() string }
 
 // partNamer is a module whose parts PyTorch makes of classes with other names.
 type partNamer interface{ partName(part string) string }
@@ -93,10 +93,13 @@ func (n node) described() (list []node) {
 			continue
 		}
 		child, ok := nodeOf(p.name, p.value)
+		if ok && isNamed(child.value.Type()) {
+			child, ok = nodeOf(p.name, child.value.FieldByName("Module"))
+		}
 		if ok && (child.value.Kind() == reflect.Slice || child.value.Kind() == reflect.Map) && child.value.IsNil() {
 			continue // absent, as a nil pointer is
 		}
-		if ok && (child.isModule() || child.says()) {
+		if ok && (child.isModule() || child.says() || child.value.Kind() != reflect.Struct && len(child.described()) > 0) {
 			list = append(list, child)
 		}
 	}
@@ -107,7 +110,7 @@ func (n node) described() (list []node) {
 // Forward of one input.
 func (n node) says() bool {
 	switch n.module().(type) {
-	case Describer, describer, renamed:
+	case Describer, describer, Renamed:
 		return true
 	}
 	return false
@@ -118,8 +121,8 @@ func (n node) className(given string) string {
 	if given != "" {
 		return given
 	}
-	if m, ok := n.module().(renamed); ok {
-		return m.reprName()
+	if m, ok := n.module().(Renamed); ok {
+		return m.ReprName()
 	}
 	t := n.value.Type()
 	if t.Name() != "" {

@@ -67,6 +67,8 @@ func TestDescriptionsOfWhatIsGone(t *testing.T) {
 	require.Equal(t, "<nil>", fmt.Sprint((*nn.Linear)(nil)))
 	require.Equal(t, "MaxPool2d(kernel_size=(), stride=(), padding=0, dilation=1, ceil_mode=False)", fmt.Sprint(nn.MaxPool2d{}))
 	require.ErrorContains(t, torch.Try(func() { _ = nn.String(3) }), "expected a module")
+	named := &struct{ Parts []nn.Named[nn.Layer] }{[]nn.Named[nn.Layer]{{Name: "z", Module: nn.ReLU{}}, {Name: "a", Module: nn.Tanh{}}}}
+	require.Equal(t, "Module(\n  (parts): ModuleDict(\n    (z): ReLU()\n    (a): Tanh()\n  )\n)", nn.String(named))
 	knot := &struct{ Inner []nn.Layer }{}
 	knot.Inner = []nn.Layer{nn.ReLU{}}
 	require.Equal(t, "Module(\n  (inner): ModuleList(\n    (0): ReLU()\n  )\n)", nn.String(knot))

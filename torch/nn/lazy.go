@@ -20,7 +20,8 @@ type Lazy[L Layer] struct {
 // String describes the layer, or what it is to be, see [String].
 func (z Lazy[L]) String() string { return String(z) }
 
-func (z Lazy[L]) reprName() string {
+// ReprName is PyTorch's name, which the layer loses when it is made.
+func (z Lazy[L]) ReprName() string {
 	name := typeName(*new(L))
 	if z.make != nil {
 		return "Lazy" + name
