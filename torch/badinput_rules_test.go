@@ -56,9 +56,6 @@ var badRules = []badInput{
 	{"a reduction that is not there, by name", func() { torch.Call("mse_loss", torch.Ones(1), torch.Ones(1), 77) }, misused, "reduction has to be 0 (none), 1 (mean) or 2 (sum), but got 77"},
 	{"an interpolation that is not there", func() { aten.GridSampler(torch.Ones(1, 1, 2, 2), torch.Ones(1, 1, 1, 2), 7, 0, false) }, misused, "but got 7"},
 	{"norms that are not one for each slice", func() { aten.WeightNorm(torch.Ones(3, 2), torch.Ones(2)) }, broken, "expected g to have 3 elements"},
-	{"labels without memory", func() {
-		aten.CTCLossTensor(scored(9, 2, 5), long(1, 2, 3, 4), long(9, 9), aten.EfficientZeroTensor([]int{2}, torch.TensorOptions{DType: torch.Int64}))
-	}, lacking, "target_lengths is a ZeroTensor"},
 	{"an operator of libtorch's own runtimes", func() { torch.Call("prepacked::linear_clamp_run", torch.Ones(1)) }, lacking, "torch.Unsafe permits it"},
 	{"adaptive pooling to 2^40 of nothing", func() { aten.AdaptiveMaxPool2d(torch.Ones(0, 1, 4, 4), 1<<20, 1<<20) }, misused, "an output of at least 1099511627776 elements from an input of 0"},
 	{"adaptive pooling to 2^53", func() { aten.AdaptiveMaxPool3d(torch.Ones(1, 4, 4, 4), 1<<18, 1<<18, 1<<17) }, misused, "is too large"},
@@ -85,14 +82,23 @@ var badRules = []badInput{
 		torch.Call("scaled_dot_product_attention", torch.Ones(1, 2, 1, 8), torch.Ones(1, 2, 1, 8), torch.Ones(1, 2, 2, 8))
 	}, broken, "Expected as many values as keys, but got 2 and 1"},
 	{"bounds for other tensors", func() { torch.Call("_foreach_clamp_max_.ScalarList", twice(2), []float64{}) }, broken, "same number of elements as scalar list, got 2 and 0"},
-	{"a change by itself that autograd keeps", func() {
-		x := weight(3).MulScalar(2)
-		x.AddCMulInPlace(x, torch.Ones(3))
-	}, broken, "Clone the argument"},
-	{"a bound that is the tensor itself", func() {
-		x := weight(3).MulScalar(2)
-		torch.Call("clamp_.Tensor", x, x)
-	}, broken, "Clone the argument"},
+	{"a view as gradient", func() { x := weight(3); x.SetGrad(x.Narrow(0, 0, 3)) }, broken, "Clone it"},
+	{"a scale that makes no such output", func() {
+		aten.UpsampleBilinear2dAA(torch.Ones(1, 1, 1, 1), []int{3, 100}, false, aten.UpsampleBilinear2dAAOptions{ScalesW: new(1.0)})
+	}, misused, "a scale of 1 makes no 100 of 1"},
+	{"the layout of oneDNN, filled", func() { torch.TensorOptions{Layout: torch.MKLDNN}.Zeros(3) }, lacking, "cannot be filled"},
+	{"nothing for oneDNN", func() { aten.ToMKLDNN(torch.Ones(0, 3)) }, broken, "no tensors without elements"},
+	{"a copy between layouts", func() { aten.Copy(torch.Ones(2, 2).ToSparseCSR(), torch.Ones(2)) }, lacking, "cannot copy between tensors of layouts"},
+	{"batch sizes of other data", func() { aten.PadPackedSequence(torch.Ones(6, 3), long(2, 3), false, 0, 2) }, misused, "not to ascend"},
+	{"a matrix without memory", func() { torch.Ones(2, 3).To(torch.Meta).MV(torch.Ones(3)) }, broken, "not on the expected device meta"},
+	{"dropout of what is sparse", func() { aten.FeatureDropoutInPlace(torch.Ones(2).ToSparse(), 1, true) }, lacking, "there is no dropout"},
+	{"bytes for oneDNN to fill", func() { aten.ToMKLDNN(torch.TensorOptions{DType: torch.Int8}.Ones(2)).ZeroInPlace() }, lacking, "dtype float only"},
+	{"pooling to 2^31 of nothing", func() { aten.AdaptiveMaxPool3d(torch.Ones(1, 3, 8, 8), []int{1<<31 - 1, 0, 1}) }, misused, "without elements"},
+	{"a gradient of another size", func() { aten.GELUBackward(torch.Ones(10), torch.Ones(1, 10)) }, broken, "expected a gradient of size [1, 10]"},
+	{"nothing to dequantize", func() { aten.Dequantize(weight(3)) }, broken, "expected a quantized tensor, but got one of dtype Float"},
+	{"statistics of other channels, by name", func() {
+		torch.Call("_native_batch_norm_legit_functional", torch.Ones(1, 2), none, none, torch.Ones(17), torch.Ones(1), true, 0.1, 1e-5)
+	}, lacking, "torch.Unsafe permits it"},
 	{"the gradient of powers in steps", func() { torch.Call("vander", weight(3)) }, broken, "vander has no gradient"},
 	{"a variant that libtorch makes", func() {
 		torch.Call("_pdist_backward.out", torch.Ones(3), torch.Ones(3, 2), 2.0, torch.Ones(3), torch.Arg("out", torch.Ones(3, 2)))

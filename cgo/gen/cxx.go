@@ -137,7 +137,7 @@ var cxxRead = map[string]string{
 func cxxBody(o *Op) (string, error) {
 	var b strings.Builder
 	var names []string
-	for _, arg := range o.Args {
+	for i, arg := range o.Args {
 		read, ok := cxxRead[arg.Type.cxxKey()]
 		if !ok {
 			return "", fmt.Errorf("%s: arguments of type %s do not cross the door", o.Name(), arg.Type.cxxKey())
@@ -151,6 +151,9 @@ func cxxBody(o *Op) (string, error) {
 		if o.Guard.Needed {
 			line = strings.Replace(line, "a.tensor()", fmt.Sprintf("a.needed(%q)", arg.Name), 1)
 		}
+		if i > 0 && o.Inplace() && !arg.Type.Mutable {
+			line = cxxApart(o, line, names[0], name)
+		}
 		b.WriteString(line)
 	}
 	call := fmt.Sprintf("at::_ops::%s::call(%s)", cxxName(o), strings.Join(names, ", "))
@@ -160,6 +163,23 @@ func cxxBody(o *Op) (string, error) {
 	}
 	send, err := cxxSend(o, call)
 	return unsafeGuard(o) + b.String() + send, err
+}
+
+// cxxApart has a line that reads a tensor look whether it is the one that the operator writes to.
+func cxxApart(o *Op, line, written, name string) string {
+	indent, read, _ := strings.Cut(line, " = ")
+	read = strings.TrimSuffix(read, ";\n")
+	lists := o.Args[0].Type.List
+	switch {
+	case lists && strings.HasPrefix(read, "a.tensors()"):
+		return fmt.Sprintf("\tstd::vector<at::Tensor> own_%s;\n%s = apart(%s, %s, own_%s);\n", name, indent, written, read, name)
+	case lists:
+	case strings.HasPrefix(read, "a.opt_tensor()"):
+		return fmt.Sprintf("%s = apart(%s, %s);\n", indent, written, read)
+	case strings.HasPrefix(read, "a.tensor()"), strings.HasPrefix(read, "a.needed("):
+		return fmt.Sprintf("\tat::Tensor own_%s;\n%s = apart(%s, %s, own_%s);\n", name, indent, written, read, name)
+	}
+	return line
 }
 
 // cxxSend runs the call and sends the results that are not arguments handed back.

@@ -3,6 +3,8 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <mutex>
+
 #include "compat.h"
 #include "entries.h"
 
@@ -79,11 +81,21 @@ void grad(Args& a, Results& r) {
 	r.tensors(torch::autograd::grad(outputs, inputs, gradients, retain, create, a.boolean()));
 }
 
+// A gradient of zeros without memory gets some, for good: what is written to it has to stay.
+const at::Tensor& gradient_of(const at::Tensor& t) {
+	if (t.grad().defined() && t.grad()._is_zerotensor()) {
+		t.mutable_grad() = materialised(at::Tensor(t.grad()));
+	}
+	return t.grad();
+}
+
 // gradients(tensors) -> their .grad, undefined where there is none
 void gradients(Args& a, Results& r) {
+	static std::mutex mu;  // of the gradients that get memory here: reading them is no write to a caller
+	std::lock_guard lock(mu);
 	std::vector<at::Tensor> list;
 	for (uint64_t n = a.next(); n > 0; n--) {
-		list.push_back(a.tensor().grad());
+		list.push_back(gradient_of(a.tensor()));
 	}
 	r.tensors(std::move(list));
 }
@@ -105,6 +117,7 @@ void set_gradient(Args& a, Results&) {
 	TORCH_CHECK_VALUE(t.defined(), "the tensor is undefined");
 	if (g.defined()) {
 		TORCH_CHECK(!t.is_same(g), "can't assign Variable as its own grad");
+		TORCH_CHECK(!g.is_view() || !g._base().is_same(t), "can't assign a view of a tensor as its gradient, because each would keep the other; Clone it");
 		auto dtype = t.grad_dtype();
 		TORCH_CHECK(!dtype || *dtype == g.scalar_type(), "attempting to assign a gradient with dtype '", g.dtype(),
 		            "' to a tensor with grad_dtype '", *dtype, "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)");

@@ -178,14 +178,40 @@ torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 		check_number(declared[i], *given[i]);
 		stack.push_back(std::move(*given[i]));
 	}
+	define(stack, schema);
 	try {
 		schema.checkAndNormalizeInputs(stack);
 	} catch (const c10::Error& e) {
 		// To libtorch a value of the wrong type is an error like any other; Python has its own.
 		TORCH_CHECK_TYPE(false, e.what_without_backtrace());
 	}
-	define(stack, schema);
 	return stack;
+}
+
+bool written(const c10::Argument& a) {
+	return a.alias_info() != nullptr && a.alias_info()->isWrite();
+}
+
+// Who writes in place and records that gets a copy of what is also read, as in typed calls. Who
+// writes to an "out" gets one always: libtorch may resize it and then read it.
+void set_apart(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
+	const auto& declared = schema.arguments();
+	for (size_t w = 0; w < stack.size(); w++) {
+		if (!stack[w].isTensor() || !written(declared[w])) {
+			continue;
+		}
+		for (size_t i = 0; i < stack.size(); i++) {
+			if (i == w || !stack[i].isTensor() || declared[i].alias_info() != nullptr) {
+				continue;
+			}
+			at::Tensor copy;
+			if (!declared[w].is_out()) {
+				stack[i] = apart(stack[w].toTensor(), stack[i].toTensor(), copy);
+			} else if (stack[i].toTensor().is_same(stack[w].toTensor())) {
+				stack[i] = stack[i].toTensor().clone();
+			}
+		}
+	}
 }
 
 // What a call by name passes before libtorch sees the arguments: the rules of typed calls.
@@ -194,6 +220,7 @@ void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
 	if (guard != nullptr) {
 		guard->check(stack.data());
 	}
+	set_apart(op.schema(), stack);
 	op.callBoxed(stack);
 }
 

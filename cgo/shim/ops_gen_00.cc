@@ -26,7 +26,6 @@
 #include <ATen/ops/_cast_Int_ops.h>
 #include <ATen/ops/_cast_Long_ops.h>
 #include <ATen/ops/_cast_Short_ops.h>
-#include <ATen/ops/_chunk_cat_ops.h>
 #include <ATen/ops/_coalesce_ops.h>
 #include <ATen/ops/_conj_physical_ops.h>
 #include <ATen/ops/_cufft_clear_plan_cache_ops.h>
@@ -92,7 +91,6 @@
 #include <ATen/ops/_nested_tensor_from_tensor_list_ops.h>
 #include <ATen/ops/_nnz_ops.h>
 #include <ATen/ops/_pack_padded_sequence_ops.h>
-#include <ATen/ops/_pad_packed_sequence_ops.h>
 #include <ATen/ops/_pin_memory_ops.h>
 #include <ATen/ops/_reshape_copy_ops.h>
 #include <ATen/ops/_safe_softmax_ops.h>
@@ -125,7 +123,6 @@
 #endif
 #include <ATen/ops/all_ops.h>
 #include <ATen/ops/allclose_ops.h>
-#include <ATen/ops/alpha_dropout_ops.h>
 #include <ATen/ops/amax_ops.h>
 #include <ATen/ops/amin_ops.h>
 #include <ATen/ops/aminmax_ops.h>
@@ -158,7 +155,6 @@
 #include <ATen/ops/bilinear_ops.h>
 #include <ATen/ops/bincount_ops.h>
 #include <ATen/ops/bitwise_and_ops.h>
-#include <ATen/ops/bitwise_left_shift_ops.h>
 
 namespace tg::op {
 
@@ -182,7 +178,8 @@ void __iand___Scalar(Args& a, Results& r) {
 
 void __iand___Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& other = a.needed("other");
+	at::Tensor own_other;
+	const auto& other = apart(self, a.needed("other"), own_other);
 	at::_ops::__iand___Tensor::call(self, other);
 }
 
@@ -194,7 +191,8 @@ void __ilshift___Scalar(Args& a, Results& r) {
 
 void __ilshift___Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& other = a.needed("other");
+	at::Tensor own_other;
+	const auto& other = apart(self, a.needed("other"), own_other);
 	at::_ops::__ilshift___Tensor::call(self, other);
 }
 
@@ -206,7 +204,8 @@ void __ior___Scalar(Args& a, Results& r) {
 
 void __ior___Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& other = a.needed("other");
+	at::Tensor own_other;
+	const auto& other = apart(self, a.needed("other"), own_other);
 	at::_ops::__ior___Tensor::call(self, other);
 }
 
@@ -218,7 +217,8 @@ void __irshift___Scalar(Args& a, Results& r) {
 
 void __irshift___Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& other = a.needed("other");
+	at::Tensor own_other;
+	const auto& other = apart(self, a.needed("other"), own_other);
 	at::_ops::__irshift___Tensor::call(self, other);
 }
 
@@ -230,7 +230,8 @@ void __ixor___Scalar(Args& a, Results& r) {
 
 void __ixor___Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& other = a.needed("other");
+	at::Tensor own_other;
+	const auto& other = apart(self, a.needed("other"), own_other);
 	at::_ops::__ixor___Tensor::call(self, other);
 }
 
@@ -305,7 +306,8 @@ void _add_relu__Scalar(Args& a, Results& r) {
 
 void _add_relu__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& other = a.needed("other");
+	at::Tensor own_other;
+	const auto& other = apart(self, a.needed("other"), own_other);
 	auto alpha = a.scalar();
 	at::_ops::_add_relu__Tensor::call(self, other, alpha);
 }
@@ -346,7 +348,8 @@ void _amp_foreach_non_finite_check_and_unscale_(Args& a, Results& r) {
 void _amp_update_scale_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto& growth_tracker = const_cast<at::Tensor&>(a.needed("growth_tracker"));
-	const auto& found_inf = a.needed("found_inf");
+	at::Tensor own_found_inf;
+	const auto& found_inf = apart(self, a.needed("found_inf"), own_found_inf);
 	auto scale_growth_factor = a.number();
 	auto scale_backoff_factor = a.number();
 	auto growth_interval = a.integer();
@@ -441,13 +444,6 @@ void _cast_Short(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto non_blocking = a.boolean();
 	r.tensor(at::_ops::_cast_Short::call(self, non_blocking));
-}
-
-void _chunk_cat(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	auto num_chunks = a.integer();
-	r.tensor(at::_ops::_chunk_cat::call(tensors, dim, num_chunks));
 }
 
 void _coalesce(Args& a, Results& r) {
@@ -548,7 +544,8 @@ void _foreach_add_Tensor(Args& a, Results& r) {
 
 void _foreach_add__List(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto other = a.tensors();
+	std::vector<at::Tensor> own_other;
+	auto other = apart(self, a.tensors(), own_other);
 	auto alpha = a.scalar();
 	at::_ops::_foreach_add__List::call(self, other, alpha);
 }
@@ -584,16 +581,20 @@ void _foreach_addcdiv_Tensor(Args& a, Results& r) {
 
 void _foreach_addcdiv__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto tensor1 = a.tensors();
-	auto tensor2 = a.tensors();
+	std::vector<at::Tensor> own_tensor1;
+	auto tensor1 = apart(self, a.tensors(), own_tensor1);
+	std::vector<at::Tensor> own_tensor2;
+	auto tensor2 = apart(self, a.tensors(), own_tensor2);
 	auto value = a.scalar();
 	at::_ops::_foreach_addcdiv__Scalar::call(self, tensor1, tensor2, value);
 }
 
 void _foreach_addcdiv__Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto tensor1 = a.tensors();
-	auto tensor2 = a.tensors();
+	std::vector<at::Tensor> own_tensor1;
+	auto tensor1 = apart(self, a.tensors(), own_tensor1);
+	std::vector<at::Tensor> own_tensor2;
+	auto tensor2 = apart(self, a.tensors(), own_tensor2);
 	const auto& scalars = a.needed("scalars");
 	at::_ops::_foreach_addcdiv__Tensor::call(self, tensor1, tensor2, scalars);
 }
@@ -616,16 +617,20 @@ void _foreach_addcmul_Tensor(Args& a, Results& r) {
 
 void _foreach_addcmul__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto tensor1 = a.tensors();
-	auto tensor2 = a.tensors();
+	std::vector<at::Tensor> own_tensor1;
+	auto tensor1 = apart(self, a.tensors(), own_tensor1);
+	std::vector<at::Tensor> own_tensor2;
+	auto tensor2 = apart(self, a.tensors(), own_tensor2);
 	auto value = a.scalar();
 	at::_ops::_foreach_addcmul__Scalar::call(self, tensor1, tensor2, value);
 }
 
 void _foreach_addcmul__Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto tensor1 = a.tensors();
-	auto tensor2 = a.tensors();
+	std::vector<at::Tensor> own_tensor1;
+	auto tensor1 = apart(self, a.tensors(), own_tensor1);
+	std::vector<at::Tensor> own_tensor2;
+	auto tensor2 = apart(self, a.tensors(), own_tensor2);
 	const auto& scalars = a.needed("scalars");
 	at::_ops::_foreach_addcmul__Tensor::call(self, tensor1, tensor2, scalars);
 }
@@ -674,7 +679,8 @@ void _foreach_clamp_max_Scalar(Args& a, Results& r) {
 
 void _foreach_clamp_max__List(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto other = a.tensors();
+	std::vector<at::Tensor> own_other;
+	auto other = apart(self, a.tensors(), own_other);
 	at::_ops::_foreach_clamp_max__List::call(self, other);
 }
 
@@ -698,7 +704,8 @@ void _foreach_clamp_min_Scalar(Args& a, Results& r) {
 
 void _foreach_clamp_min__List(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto other = a.tensors();
+	std::vector<at::Tensor> own_other;
+	auto other = apart(self, a.tensors(), own_other);
 	at::_ops::_foreach_clamp_min__List::call(self, other);
 }
 
@@ -748,7 +755,8 @@ void _foreach_div_Tensor(Args& a, Results& r) {
 
 void _foreach_div__List(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto other = a.tensors();
+	std::vector<at::Tensor> own_other;
+	auto other = apart(self, a.tensors(), own_other);
 	at::_ops::_foreach_div__List::call(self, other);
 }
 
@@ -840,14 +848,17 @@ void _foreach_lerp_Scalar(Args& a, Results& r) {
 
 void _foreach_lerp__List(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto tensors1 = a.tensors();
-	auto weights = a.tensors();
+	std::vector<at::Tensor> own_tensors1;
+	auto tensors1 = apart(self, a.tensors(), own_tensors1);
+	std::vector<at::Tensor> own_weights;
+	auto weights = apart(self, a.tensors(), own_weights);
 	at::_ops::_foreach_lerp__List::call(self, tensors1, weights);
 }
 
 void _foreach_lerp__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto tensors1 = a.tensors();
+	std::vector<at::Tensor> own_tensors1;
+	auto tensors1 = apart(self, a.tensors(), own_tensors1);
 	auto weight = a.scalar();
 	at::_ops::_foreach_lerp__Scalar::call(self, tensors1, weight);
 }
@@ -921,7 +932,8 @@ void _foreach_maximum_Scalar(Args& a, Results& r) {
 
 void _foreach_maximum__List(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto other = a.tensors();
+	std::vector<at::Tensor> own_other;
+	auto other = apart(self, a.tensors(), own_other);
 	at::_ops::_foreach_maximum__List::call(self, other);
 }
 
@@ -945,7 +957,8 @@ void _foreach_minimum_Scalar(Args& a, Results& r) {
 
 void _foreach_minimum__List(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto other = a.tensors();
+	std::vector<at::Tensor> own_other;
+	auto other = apart(self, a.tensors(), own_other);
 	at::_ops::_foreach_minimum__List::call(self, other);
 }
 
@@ -975,7 +988,8 @@ void _foreach_mul_Tensor(Args& a, Results& r) {
 
 void _foreach_mul__List(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto other = a.tensors();
+	std::vector<at::Tensor> own_other;
+	auto other = apart(self, a.tensors(), own_other);
 	at::_ops::_foreach_mul__List::call(self, other);
 }
 
@@ -1028,7 +1042,8 @@ void _foreach_pow_ScalarAndTensor(Args& a, Results& r) {
 
 void _foreach_pow__List(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto exponent = a.tensors();
+	std::vector<at::Tensor> own_exponent;
+	auto exponent = apart(self, a.tensors(), own_exponent);
 	at::_ops::_foreach_pow__List::call(self, exponent);
 }
 
@@ -1140,7 +1155,8 @@ void _foreach_sub_Scalar(Args& a, Results& r) {
 
 void _foreach_sub__List(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto other = a.tensors();
+	std::vector<at::Tensor> own_other;
+	auto other = apart(self, a.tensors(), own_other);
 	auto alpha = a.scalar();
 	at::_ops::_foreach_sub__List::call(self, other, alpha);
 }
@@ -1238,17 +1254,6 @@ void _pack_padded_sequence(Args& a, Results& r) {
 	const auto& lengths = a.needed("lengths");
 	auto batch_first = a.boolean();
 	auto out = at::_ops::_pack_padded_sequence::call(input, lengths, batch_first);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _pad_packed_sequence(Args& a, Results& r) {
-	const auto& data = a.needed("data");
-	const auto& batch_sizes = a.needed("batch_sizes");
-	auto batch_first = a.boolean();
-	auto padding_value = a.scalar();
-	auto total_length = a.integer();
-	auto out = at::_ops::_pad_packed_sequence::call(data, batch_sizes, batch_first, padding_value, total_length);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
@@ -1400,7 +1405,8 @@ void add__Scalar(Args& a, Results& r) {
 
 void add__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	auto alpha = a.scalar();
 	at::_ops::add__Tensor::call(self, other, alpha);
 }
@@ -1416,8 +1422,10 @@ void addbmm(Args& a, Results& r) {
 
 void addbmm_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& batch1 = a.tensor();
-	const auto& batch2 = a.tensor();
+	at::Tensor own_batch1;
+	const auto& batch1 = apart(self, a.tensor(), own_batch1);
+	at::Tensor own_batch2;
+	const auto& batch2 = apart(self, a.tensor(), own_batch2);
 	auto beta = a.scalar();
 	auto alpha = a.scalar();
 	at::_ops::addbmm_::call(self, batch1, batch2, beta, alpha);
@@ -1431,12 +1439,32 @@ void addcdiv(Args& a, Results& r) {
 	r.tensor(at::_ops::addcdiv::call(self, tensor1, tensor2, value));
 }
 
+void addcdiv_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::Tensor own_tensor1;
+	const auto& tensor1 = apart(self, a.tensor(), own_tensor1);
+	at::Tensor own_tensor2;
+	const auto& tensor2 = apart(self, a.tensor(), own_tensor2);
+	auto value = a.scalar();
+	at::_ops::addcdiv_::call(self, tensor1, tensor2, value);
+}
+
 void addcmul(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& tensor1 = a.tensor();
 	const auto& tensor2 = a.tensor();
 	auto value = a.scalar();
 	r.tensor(at::_ops::addcmul::call(self, tensor1, tensor2, value));
+}
+
+void addcmul_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::Tensor own_tensor1;
+	const auto& tensor1 = apart(self, a.tensor(), own_tensor1);
+	at::Tensor own_tensor2;
+	const auto& tensor2 = apart(self, a.tensor(), own_tensor2);
+	auto value = a.scalar();
+	at::_ops::addcmul_::call(self, tensor1, tensor2, value);
 }
 
 void addmm(Args& a, Results& r) {
@@ -1460,8 +1488,10 @@ void addmm_dtype(Args& a, Results& r) {
 
 void addmm_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& mat1 = a.tensor();
-	const auto& mat2 = a.tensor();
+	at::Tensor own_mat1;
+	const auto& mat1 = apart(self, a.tensor(), own_mat1);
+	at::Tensor own_mat2;
+	const auto& mat2 = apart(self, a.tensor(), own_mat2);
 	auto beta = a.scalar();
 	auto alpha = a.scalar();
 	at::_ops::addmm_::call(self, mat1, mat2, beta, alpha);
@@ -1478,8 +1508,10 @@ void addmv(Args& a, Results& r) {
 
 void addmv_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& mat = a.tensor();
-	const auto& vec = a.tensor();
+	at::Tensor own_mat;
+	const auto& mat = apart(self, a.tensor(), own_mat);
+	at::Tensor own_vec;
+	const auto& vec = apart(self, a.tensor(), own_vec);
 	auto beta = a.scalar();
 	auto alpha = a.scalar();
 	at::_ops::addmv_::call(self, mat, vec, beta, alpha);
@@ -1496,8 +1528,10 @@ void addr(Args& a, Results& r) {
 
 void addr_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& vec1 = a.tensor();
-	const auto& vec2 = a.tensor();
+	at::Tensor own_vec1;
+	const auto& vec1 = apart(self, a.tensor(), own_vec1);
+	at::Tensor own_vec2;
+	const auto& vec2 = apart(self, a.tensor(), own_vec2);
 	auto beta = a.scalar();
 	auto alpha = a.scalar();
 	at::_ops::addr_::call(self, vec1, vec2, beta, alpha);
@@ -1561,20 +1595,6 @@ void allclose(Args& a, Results& r) {
 	auto atol = a.number();
 	auto equal_nan = a.boolean();
 	r.boolean(at::_ops::allclose::call(self, other, rtol, atol, equal_nan));
-}
-
-void alpha_dropout(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto p = a.number();
-	auto train = a.boolean();
-	r.tensor(at::_ops::alpha_dropout::call(input, p, train));
-}
-
-void alpha_dropout_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto p = a.number();
-	auto train = a.boolean();
-	at::_ops::alpha_dropout_::call(self, p, train);
 }
 
 void amax(Args& a, Results& r) {
@@ -1698,7 +1718,8 @@ void arctan2(Args& a, Results& r) {
 
 void arctan2_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::arctan2_::call(self, other);
 }
 
@@ -1784,7 +1805,8 @@ void atan2(Args& a, Results& r) {
 
 void atan2_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::atan2_::call(self, other);
 }
 
@@ -1854,8 +1876,10 @@ void baddbmm_dtype(Args& a, Results& r) {
 
 void baddbmm_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& batch1 = a.tensor();
-	const auto& batch2 = a.tensor();
+	at::Tensor own_batch1;
+	const auto& batch1 = apart(self, a.tensor(), own_batch1);
+	at::Tensor own_batch2;
+	const auto& batch2 = apart(self, a.tensor(), own_batch2);
 	auto beta = a.scalar();
 	auto alpha = a.scalar();
 	at::_ops::baddbmm_::call(self, batch1, batch2, beta, alpha);
@@ -1910,7 +1934,8 @@ void bernoulli_p(Args& a, Results& r) {
 
 void bernoulli__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& p = a.tensor();
+	at::Tensor own_p;
+	const auto& p = apart(self, a.tensor(), own_p);
 	auto generator = a.opt_generator();
 	at::_ops::bernoulli__Tensor::call(self, p, generator);
 }
@@ -1947,30 +1972,6 @@ void bitwise_and_Scalar_Tensor(Args& a, Results& r) {
 	auto self = a.scalar();
 	const auto& other = a.tensor();
 	r.tensor(at::_ops::bitwise_and_Scalar_Tensor::call(self, other));
-}
-
-void bitwise_and_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_and_Tensor::call(self, other));
-}
-
-void bitwise_and__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::bitwise_and__Scalar::call(self, other);
-}
-
-void bitwise_and__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::bitwise_and__Tensor::call(self, other);
-}
-
-void bitwise_left_shift_Scalar_Tensor(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_left_shift_Scalar_Tensor::call(self, other));
 }
 
 }  // namespace tg::op

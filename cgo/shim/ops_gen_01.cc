@@ -3,6 +3,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
+#include <ATen/ops/bitwise_and_ops.h>
 #include <ATen/ops/bitwise_left_shift_ops.h>
 #include <ATen/ops/bitwise_not_ops.h>
 #include <ATen/ops/bitwise_or_ops.h>
@@ -49,7 +50,6 @@
 #include <ATen/ops/conv2d_ops.h>
 #include <ATen/ops/conv3d_ops.h>
 #include <ATen/ops/conv_tbc_ops.h>
-#include <ATen/ops/copy_ops.h>
 #include <ATen/ops/copysign_ops.h>
 #include <ATen/ops/corrcoef_ops.h>
 #include <ATen/ops/cos_ops.h>
@@ -63,7 +63,6 @@
 #include <ATen/ops/cummin_ops.h>
 #include <ATen/ops/cumprod_ops.h>
 #include <ATen/ops/cumsum_ops.h>
-#include <ATen/ops/cumulative_trapezoid_ops.h>
 #include <ATen/ops/data_ops.h>
 #include <ATen/ops/deg2rad_ops.h>
 #include <ATen/ops/dense_dim_ops.h>
@@ -83,7 +82,6 @@
 #include <ATen/ops/div_ops.h>
 #include <ATen/ops/divide_ops.h>
 #include <ATen/ops/dot_ops.h>
-#include <ATen/ops/dropout_ops.h>
 #include <ATen/ops/dsplit_ops.h>
 #include <ATen/ops/dstack_ops.h>
 #include <ATen/ops/einsum_ops.h>
@@ -112,8 +110,6 @@
 #include <ATen/ops/fake_quantize_per_channel_affine_cachemask_ops.h>
 #include <ATen/ops/fake_quantize_per_tensor_affine_ops.h>
 #include <ATen/ops/fake_quantize_per_tensor_affine_cachemask_ops.h>
-#include <ATen/ops/feature_alpha_dropout_ops.h>
-#include <ATen/ops/feature_dropout_ops.h>
 #include <ATen/ops/fft_fft_ops.h>
 #include <ATen/ops/fft_fft2_ops.h>
 #include <ATen/ops/fft_fftfreq_ops.h>
@@ -157,7 +153,6 @@
 #include <ATen/ops/gcd_ops.h>
 #include <ATen/ops/ge_ops.h>
 #include <ATen/ops/gelu_ops.h>
-#include <ATen/ops/gelu_backward_ops.h>
 #include <ATen/ops/geometric_ops.h>
 #include <ATen/ops/geqrf_ops.h>
 #include <ATen/ops/ger_ops.h>
@@ -187,6 +182,31 @@
 
 namespace tg::op {
 
+void bitwise_and_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_and_Tensor::call(self, other));
+}
+
+void bitwise_and__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::bitwise_and__Scalar::call(self, other);
+}
+
+void bitwise_and__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
+	at::_ops::bitwise_and__Tensor::call(self, other);
+}
+
+void bitwise_left_shift_Scalar_Tensor(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_left_shift_Scalar_Tensor::call(self, other));
+}
+
 void bitwise_left_shift_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
@@ -201,7 +221,8 @@ void bitwise_left_shift_Tensor_Scalar(Args& a, Results& r) {
 
 void bitwise_left_shift__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::bitwise_left_shift__Tensor::call(self, other);
 }
 
@@ -247,7 +268,8 @@ void bitwise_or__Scalar(Args& a, Results& r) {
 
 void bitwise_or__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::bitwise_or__Tensor::call(self, other);
 }
 
@@ -271,7 +293,8 @@ void bitwise_right_shift_Tensor_Scalar(Args& a, Results& r) {
 
 void bitwise_right_shift__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::bitwise_right_shift__Tensor::call(self, other);
 }
 
@@ -307,7 +330,8 @@ void bitwise_xor__Scalar(Args& a, Results& r) {
 
 void bitwise_xor__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::bitwise_xor__Tensor::call(self, other);
 }
 
@@ -498,6 +522,13 @@ void clamp_(Args& a, Results& r) {
 	at::_ops::clamp_::call(self, min, max);
 }
 
+void clamp__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto min = apart(self, a.opt_tensor());
+	auto max = apart(self, a.opt_tensor());
+	at::_ops::clamp__Tensor::call(self, min, max);
+}
+
 void clamp_max(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto max = a.scalar();
@@ -518,7 +549,8 @@ void clamp_max_(Args& a, Results& r) {
 
 void clamp_max__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& max = a.tensor();
+	at::Tensor own_max;
+	const auto& max = apart(self, a.tensor(), own_max);
 	at::_ops::clamp_max__Tensor::call(self, max);
 }
 
@@ -542,7 +574,8 @@ void clamp_min_(Args& a, Results& r) {
 
 void clamp_min__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& min = a.tensor();
+	at::Tensor own_min;
+	const auto& min = apart(self, a.tensor(), own_min);
 	at::_ops::clamp_min__Tensor::call(self, min);
 }
 
@@ -565,6 +598,13 @@ void clip_(Args& a, Results& r) {
 	auto min = a.opt_scalar();
 	auto max = a.opt_scalar();
 	at::_ops::clip_::call(self, min, max);
+}
+
+void clip__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto min = apart(self, a.opt_tensor());
+	auto max = apart(self, a.opt_tensor());
+	at::_ops::clip__Tensor::call(self, min, max);
 }
 
 void clone(Args& a, Results& r) {
@@ -675,20 +715,6 @@ void conv_tbc(Args& a, Results& r) {
 	r.tensor(at::_ops::conv_tbc::call(self, weight, bias, pad));
 }
 
-void copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& src = a.needed("src");
-	auto non_blocking = a.boolean();
-	r.tensor(at::_ops::copy::call(self, src, non_blocking));
-}
-
-void copy_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& src = a.tensor();
-	auto non_blocking = a.boolean();
-	at::_ops::copy_::call(self, src, non_blocking);
-}
-
 void copysign_Scalar(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto other = a.scalar();
@@ -709,7 +735,8 @@ void copysign__Scalar(Args& a, Results& r) {
 
 void copysign__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::copysign__Tensor::call(self, other);
 }
 
@@ -822,20 +849,6 @@ void cumsum_(Args& a, Results& r) {
 	at::_ops::cumsum_::call(self, dim, dtype);
 }
 
-void cumulative_trapezoid_dx(Args& a, Results& r) {
-	const auto& y = a.tensor();
-	auto dx = a.scalar();
-	auto dim = a.integer();
-	r.tensor(at::_ops::cumulative_trapezoid_dx::call(y, dx, dim));
-}
-
-void cumulative_trapezoid_x(Args& a, Results& r) {
-	const auto& y = a.tensor();
-	const auto& x = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::cumulative_trapezoid_x::call(y, x, dim));
-}
-
 void data(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::data::call(self));
@@ -854,11 +867,6 @@ void deg2rad_(Args& a, Results& r) {
 void dense_dim(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.integer(at::_ops::dense_dim::call(self));
-}
-
-void dequantize_self(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::dequantize_self::call(self));
 }
 
 void dequantize_tensors(Args& a, Results& r) {
@@ -977,7 +985,8 @@ void div__Scalar(Args& a, Results& r) {
 
 void div__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::div__Tensor::call(self, other);
 }
 
@@ -1001,7 +1010,8 @@ void divide__Scalar(Args& a, Results& r) {
 
 void divide__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::divide__Tensor::call(self, other);
 }
 
@@ -1009,20 +1019,6 @@ void dot(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& tensor = a.tensor();
 	r.tensor(at::_ops::dot::call(self, tensor));
-}
-
-void dropout(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto p = a.number();
-	auto train = a.boolean();
-	r.tensor(at::_ops::dropout::call(input, p, train));
-}
-
-void dropout_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto p = a.number();
-	auto train = a.boolean();
-	at::_ops::dropout_::call(self, p, train);
 }
 
 void dsplit_array(Args& a, Results& r) {
@@ -1080,7 +1076,8 @@ void embedding(Args& a, Results& r) {
 
 void embedding_renorm_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& indices = a.tensor();
+	at::Tensor own_indices;
+	const auto& indices = apart(self, a.tensor(), own_indices);
 	auto max_norm = a.number();
 	auto norm_type = a.number();
 	at::_ops::embedding_renorm_::call(self, indices, max_norm, norm_type);
@@ -1149,7 +1146,8 @@ void eq__Scalar(Args& a, Results& r) {
 
 void eq__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::eq__Tensor::call(self, other);
 }
 
@@ -1307,34 +1305,6 @@ void fake_quantize_per_tensor_affine_cachemask(Args& a, Results& r) {
 	auto out = at::_ops::fake_quantize_per_tensor_affine_cachemask::call(self, scale, zero_point, quant_min, quant_max);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
-}
-
-void feature_alpha_dropout(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto p = a.number();
-	auto train = a.boolean();
-	r.tensor(at::_ops::feature_alpha_dropout::call(input, p, train));
-}
-
-void feature_alpha_dropout_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto p = a.number();
-	auto train = a.boolean();
-	at::_ops::feature_alpha_dropout_::call(self, p, train);
-}
-
-void feature_dropout(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto p = a.number();
-	auto train = a.boolean();
-	r.tensor(at::_ops::feature_dropout::call(input, p, train));
-}
-
-void feature_dropout_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto p = a.number();
-	auto train = a.boolean();
-	at::_ops::feature_dropout_::call(self, p, train);
 }
 
 void fft_fft(Args& a, Results& r) {
@@ -1535,7 +1505,8 @@ void fill__Scalar(Args& a, Results& r) {
 
 void fill__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& value = a.tensor();
+	at::Tensor own_value;
+	const auto& value = apart(self, a.tensor(), own_value);
 	at::_ops::fill__Tensor::call(self, value);
 }
 
@@ -1610,7 +1581,8 @@ void float_power__Scalar(Args& a, Results& r) {
 
 void float_power__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& exponent = a.tensor();
+	at::Tensor own_exponent;
+	const auto& exponent = apart(self, a.tensor(), own_exponent);
 	at::_ops::float_power__Tensor::call(self, exponent);
 }
 
@@ -1644,7 +1616,8 @@ void floor_divide__Scalar(Args& a, Results& r) {
 
 void floor_divide__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::floor_divide__Tensor::call(self, other);
 }
 
@@ -1680,7 +1653,8 @@ void fmod__Scalar(Args& a, Results& r) {
 
 void fmod__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::fmod__Tensor::call(self, other);
 }
 
@@ -1724,7 +1698,8 @@ void gcd(Args& a, Results& r) {
 
 void gcd_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::gcd_::call(self, other);
 }
 
@@ -1748,7 +1723,8 @@ void ge__Scalar(Args& a, Results& r) {
 
 void ge__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::ge__Tensor::call(self, other);
 }
 
@@ -1762,13 +1738,6 @@ void gelu_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	auto approximate = a.string();
 	at::_ops::gelu_::call(self, approximate);
-}
-
-void gelu_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	auto approximate = a.string();
-	r.tensor(at::_ops::gelu_backward::call(grad_output, self, approximate));
 }
 
 void geometric_(Args& a, Results& r) {
@@ -1880,7 +1849,8 @@ void greater__Scalar(Args& a, Results& r) {
 
 void greater__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::greater__Tensor::call(self, other);
 }
 
@@ -1904,7 +1874,8 @@ void greater_equal__Scalar(Args& a, Results& r) {
 
 void greater_equal__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::greater_equal__Tensor::call(self, other);
 }
 
@@ -1948,7 +1919,8 @@ void gt__Scalar(Args& a, Results& r) {
 
 void gt__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::gt__Tensor::call(self, other);
 }
 
@@ -2102,7 +2074,8 @@ void heaviside(Args& a, Results& r) {
 
 void heaviside_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& values = a.tensor();
+	at::Tensor own_values;
+	const auto& values = apart(self, a.tensor(), own_values);
 	at::_ops::heaviside_::call(self, values);
 }
 

@@ -55,9 +55,6 @@
 #include <ATen/ops/less_ops.h>
 #include <ATen/ops/less_equal_ops.h>
 #include <ATen/ops/lgamma_ops.h>
-#include <ATen/ops/lift_ops.h>
-#include <ATen/ops/lift_fresh_ops.h>
-#include <ATen/ops/lift_fresh_copy_ops.h>
 #include <ATen/ops/linalg__powsum_ops.h>
 #include <ATen/ops/linalg_cholesky_ops.h>
 #include <ATen/ops/linalg_cholesky_ex_ops.h>
@@ -143,7 +140,6 @@
 #include <ATen/ops/mul_ops.h>
 #include <ATen/ops/multinomial_ops.h>
 #include <ATen/ops/multiply_ops.h>
-#include <ATen/ops/mv_ops.h>
 #include <ATen/ops/mvlgamma_ops.h>
 #include <ATen/ops/nan_to_num_ops.h>
 #include <ATen/ops/nanmean_ops.h>
@@ -161,7 +157,6 @@
 #include <ATen/ops/negative_ops.h>
 #include <ATen/ops/nested_to_padded_tensor_ops.h>
 #include <ATen/ops/new_empty_ops.h>
-#include <ATen/ops/new_zeros_ops.h>
 #include <ATen/ops/nextafter_ops.h>
 #include <ATen/ops/nonzero_ops.h>
 #include <ATen/ops/nonzero_numpy_ops.h>
@@ -197,9 +192,6 @@
 #include <ATen/ops/put_ops.h>
 #include <ATen/ops/q_per_channel_axis_ops.h>
 #include <ATen/ops/q_per_channel_scales_ops.h>
-#include <ATen/ops/q_per_channel_zero_points_ops.h>
-#include <ATen/ops/q_scale_ops.h>
-#include <ATen/ops/q_zero_point_ops.h>
 
 namespace tg::op {
 
@@ -233,7 +225,8 @@ void hypot(Args& a, Results& r) {
 
 void hypot_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::hypot_::call(self, other);
 }
 
@@ -255,7 +248,8 @@ void igamma(Args& a, Results& r) {
 
 void igamma_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::igamma_::call(self, other);
 }
 
@@ -267,7 +261,8 @@ void igammac(Args& a, Results& r) {
 
 void igammac_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::igammac_::call(self, other);
 }
 
@@ -293,7 +288,8 @@ void index_put(Args& a, Results& r) {
 void index_put_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	auto indices = a.opt_tensors();
-	const auto& values = a.tensor();
+	at::Tensor own_values;
+	const auto& values = apart(self, a.tensor(), own_values);
 	auto accumulate = a.boolean();
 	at::_ops::index_put_::call(self, indices, values, accumulate);
 }
@@ -560,7 +556,8 @@ void ldexp_Tensor(Args& a, Results& r) {
 
 void ldexp_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::ldexp_::call(self, other);
 }
 
@@ -584,7 +581,8 @@ void le__Scalar(Args& a, Results& r) {
 
 void le__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::le__Tensor::call(self, other);
 }
 
@@ -622,6 +620,23 @@ void lerp_Tensor(Args& a, Results& r) {
 	r.tensor(at::_ops::lerp_Tensor::call(self, end, weight));
 }
 
+void lerp__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::Tensor own_end;
+	const auto& end = apart(self, a.tensor(), own_end);
+	auto weight = a.scalar();
+	at::_ops::lerp__Scalar::call(self, end, weight);
+}
+
+void lerp__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::Tensor own_end;
+	const auto& end = apart(self, a.tensor(), own_end);
+	at::Tensor own_weight;
+	const auto& weight = apart(self, a.tensor(), own_weight);
+	at::_ops::lerp__Tensor::call(self, end, weight);
+}
+
 void less_Scalar(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto other = a.scalar();
@@ -642,7 +657,8 @@ void less__Scalar(Args& a, Results& r) {
 
 void less__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::less__Tensor::call(self, other);
 }
 
@@ -666,7 +682,8 @@ void less_equal__Scalar(Args& a, Results& r) {
 
 void less_equal__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::less_equal__Tensor::call(self, other);
 }
 
@@ -678,21 +695,6 @@ void lgamma(Args& a, Results& r) {
 void lgamma_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	at::_ops::lgamma_::call(self);
-}
-
-void lift(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::lift::call(self));
-}
-
-void lift_fresh(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::lift_fresh::call(self));
-}
-
-void lift_fresh_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::lift_fresh_copy::call(self));
 }
 
 void linalg__powsum(Args& a, Results& r) {
@@ -1137,7 +1139,8 @@ void logical_and(Args& a, Results& r) {
 
 void logical_and_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::logical_and_::call(self, other);
 }
 
@@ -1159,7 +1162,8 @@ void logical_or(Args& a, Results& r) {
 
 void logical_or_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::logical_or_::call(self, other);
 }
 
@@ -1171,7 +1175,8 @@ void logical_xor(Args& a, Results& r) {
 
 void logical_xor_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::logical_xor_::call(self, other);
 }
 
@@ -1282,7 +1287,8 @@ void lt__Scalar(Args& a, Results& r) {
 
 void lt__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::lt__Tensor::call(self, other);
 }
 
@@ -1319,15 +1325,18 @@ void masked_fill_Tensor(Args& a, Results& r) {
 
 void masked_fill__Scalar(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& mask = a.tensor();
+	at::Tensor own_mask;
+	const auto& mask = apart(self, a.tensor(), own_mask);
 	auto value = a.scalar();
 	at::_ops::masked_fill__Scalar::call(self, mask, value);
 }
 
 void masked_fill__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& mask = a.tensor();
-	const auto& value = a.tensor();
+	at::Tensor own_mask;
+	const auto& mask = apart(self, a.tensor(), own_mask);
+	at::Tensor own_value;
+	const auto& value = apart(self, a.tensor(), own_value);
 	at::_ops::masked_fill__Tensor::call(self, mask, value);
 }
 
@@ -1340,8 +1349,10 @@ void masked_scatter(Args& a, Results& r) {
 
 void masked_scatter_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& mask = a.tensor();
-	const auto& source = a.tensor();
+	at::Tensor own_mask;
+	const auto& mask = apart(self, a.tensor(), own_mask);
+	at::Tensor own_source;
+	const auto& source = apart(self, a.tensor(), own_source);
 	at::_ops::masked_scatter_::call(self, mask, source);
 }
 
@@ -1549,7 +1560,8 @@ void mul__Scalar(Args& a, Results& r) {
 
 void mul__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::mul__Tensor::call(self, other);
 }
 
@@ -1581,14 +1593,9 @@ void multiply__Scalar(Args& a, Results& r) {
 
 void multiply__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::multiply__Tensor::call(self, other);
-}
-
-void mv(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& vec = a.tensor();
-	r.tensor(at::_ops::mv::call(self, vec));
 }
 
 void mvlgamma(Args& a, Results& r) {
@@ -1762,7 +1769,8 @@ void ne__Scalar(Args& a, Results& r) {
 
 void ne__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::ne__Tensor::call(self, other);
 }
 
@@ -1803,16 +1811,6 @@ void new_empty(Args& a, Results& r) {
 	r.tensor(at::_ops::new_empty::call(self, size, dtype, layout, device, pin_memory));
 }
 
-void new_zeros(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::new_zeros::call(self, size, dtype, layout, device, pin_memory));
-}
-
 void nextafter(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
@@ -1821,7 +1819,8 @@ void nextafter(Args& a, Results& r) {
 
 void nextafter_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::nextafter_::call(self, other);
 }
 
@@ -1936,7 +1935,8 @@ void not_equal__Scalar(Args& a, Results& r) {
 
 void not_equal__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::not_equal__Tensor::call(self, other);
 }
 
@@ -2104,7 +2104,8 @@ void pow__Scalar(Args& a, Results& r) {
 
 void pow__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& exponent = a.tensor();
+	at::Tensor own_exponent;
+	const auto& exponent = apart(self, a.tensor(), own_exponent);
 	at::_ops::pow__Tensor::call(self, exponent);
 }
 
@@ -2144,8 +2145,10 @@ void put(Args& a, Results& r) {
 
 void put_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
+	at::Tensor own_index;
+	const auto& index = apart(self, a.tensor(), own_index);
+	at::Tensor own_source;
+	const auto& source = apart(self, a.tensor(), own_source);
 	auto accumulate = a.boolean();
 	at::_ops::put_::call(self, index, source, accumulate);
 }
@@ -2158,21 +2161,6 @@ void q_per_channel_axis(Args& a, Results& r) {
 void q_per_channel_scales(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	r.tensor(at::_ops::q_per_channel_scales::call(self));
-}
-
-void q_per_channel_zero_points(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
-}
-
-void q_scale(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.number(at::_ops::q_scale::call(self));
-}
-
-void q_zero_point(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.integer(at::_ops::q_zero_point::call(self));
 }
 
 }  // namespace tg::op

@@ -3,6 +3,9 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
+#include <ATen/ops/q_per_channel_zero_points_ops.h>
+#include <ATen/ops/q_scale_ops.h>
+#include <ATen/ops/q_zero_point_ops.h>
 #if __has_include(<ATen/ops/qr_ops.h>)
 #include <ATen/ops/qr_ops.h>
 #endif
@@ -152,7 +155,6 @@
 #include <ATen/ops/tile_ops.h>
 #include <ATen/ops/to_ops.h>
 #include <ATen/ops/to_dense_ops.h>
-#include <ATen/ops/to_mkldnn_ops.h>
 #include <ATen/ops/to_padded_tensor_ops.h>
 #include <ATen/ops/to_sparse_ops.h>
 #include <ATen/ops/to_sparse_bsc_ops.h>
@@ -163,8 +165,6 @@
 #include <ATen/ops/trace_ops.h>
 #include <ATen/ops/transpose_ops.h>
 #include <ATen/ops/transpose_copy_ops.h>
-#include <ATen/ops/trapezoid_ops.h>
-#include <ATen/ops/trapz_ops.h>
 #include <ATen/ops/triangular_solve_ops.h>
 #include <ATen/ops/tril_ops.h>
 #include <ATen/ops/tril_indices_ops.h>
@@ -199,11 +199,23 @@
 #include <ATen/ops/vstack_ops.h>
 #include <ATen/ops/where_ops.h>
 #include <ATen/ops/xlogy_ops.h>
-#include <ATen/ops/zero_ops.h>
-#include <ATen/ops/zeros_ops.h>
-#include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
+
+void q_per_channel_zero_points(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
+}
+
+void q_scale(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.number(at::_ops::q_scale::call(self));
+}
+
+void q_zero_point(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.integer(at::_ops::q_zero_point::call(self));
+}
 
 void qr(Args& a, Results& r) {
 #if TG_TORCH_VERSION < 21400
@@ -367,7 +379,8 @@ void remainder__Scalar(Args& a, Results& r) {
 
 void remainder__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::remainder__Tensor::call(self, other);
 }
 
@@ -662,7 +675,8 @@ void set_(Args& a, Results& r) {
 
 void set__source_Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& source = a.tensor();
+	at::Tensor own_source;
+	const auto& source = apart(self, a.tensor(), own_source);
 	at::_ops::set__source_Tensor::call(self, source);
 }
 
@@ -1377,7 +1391,8 @@ void sub__Scalar(Args& a, Results& r) {
 
 void sub__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	auto alpha = a.scalar();
 	at::_ops::sub__Tensor::call(self, other, alpha);
 }
@@ -1405,7 +1420,8 @@ void subtract__Scalar(Args& a, Results& r) {
 
 void subtract__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	auto alpha = a.scalar();
 	at::_ops::subtract__Tensor::call(self, other, alpha);
 }
@@ -1611,12 +1627,6 @@ void to_dense(Args& a, Results& r) {
 	r.tensor(at::_ops::to_dense::call(self, dtype, masked_grad));
 }
 
-void to_mkldnn(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::to_mkldnn::call(self, dtype));
-}
-
 void to_padded_tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto padding = a.number();
@@ -1701,34 +1711,6 @@ void transpose_copy_int(Args& a, Results& r) {
 	r.tensor(at::_ops::transpose_copy_int::call(self, dim0, dim1));
 }
 
-void trapezoid_dx(Args& a, Results& r) {
-	const auto& y = a.tensor();
-	auto dx = a.scalar();
-	auto dim = a.integer();
-	r.tensor(at::_ops::trapezoid_dx::call(y, dx, dim));
-}
-
-void trapezoid_x(Args& a, Results& r) {
-	const auto& y = a.tensor();
-	const auto& x = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::trapezoid_x::call(y, x, dim));
-}
-
-void trapz_dx(Args& a, Results& r) {
-	const auto& y = a.tensor();
-	auto dx = a.number();
-	auto dim = a.integer();
-	r.tensor(at::_ops::trapz_dx::call(y, dx, dim));
-}
-
-void trapz_x(Args& a, Results& r) {
-	const auto& y = a.tensor();
-	const auto& x = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::trapz_x::call(y, x, dim));
-}
-
 void triangular_solve(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& A = a.tensor();
@@ -1808,7 +1790,8 @@ void true_divide__Scalar(Args& a, Results& r) {
 
 void true_divide__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::true_divide__Tensor::call(self, other);
 }
 
@@ -2093,33 +2076,9 @@ void xlogy__Scalar_Other(Args& a, Results& r) {
 
 void xlogy__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& other = apart(self, a.tensor(), own_other);
 	at::_ops::xlogy__Tensor::call(self, other);
-}
-
-void zero_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::zero_::call(self);
-}
-
-void zeros(Args& a, Results& r) {
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::zeros::call(size, dtype, layout, device, pin_memory));
-}
-
-void zeros_like(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::zeros_like::call(self, dtype, layout, device, pin_memory, memory_format));
 }
 
 }  // namespace tg::op

@@ -18,6 +18,7 @@
 #include <ATen/ops/_cdist_forward_ops.h>
 #include <ATen/ops/_cholesky_solve_helper_ops.h>
 #include <ATen/ops/_choose_qparams_per_tensor_ops.h>
+#include <ATen/ops/_chunk_cat_ops.h>
 #include <ATen/ops/_coalesced_ops.h>
 #include <ATen/ops/_compute_linear_combination_ops.h>
 #include <ATen/ops/_conj_ops.h>
@@ -170,6 +171,11 @@
 #include <ATen/ops/_nested_view_from_buffer_ops.h>
 #include <ATen/ops/_nested_view_from_buffer_copy_ops.h>
 #include <ATen/ops/_nested_view_from_jagged_ops.h>
+#include <ATen/ops/_nested_view_from_jagged_copy_ops.h>
+#include <ATen/ops/_new_zeros_with_same_feature_meta_ops.h>
+#include <ATen/ops/_nnpack_available_ops.h>
+#include <ATen/ops/_nnpack_spatial_convolution_ops.h>
+#include <ATen/ops/_pack_padded_sequence_backward_ops.h>
 
 namespace tg::op {
 
@@ -327,6 +333,14 @@ void _choose_qparams_per_tensor(Args& a, Results& r) {
 	auto out = at::_ops::_choose_qparams_per_tensor::call(self, reduce_range);
 	r.number(std::get<0>(out));
 	r.integer(std::get<1>(out));
+}
+
+void _chunk_cat(Args& a, Results& r) {
+	rule::refuse_unsafe("_chunk_cat");
+	auto tensors = a.tensors();
+	auto dim = a.integer();
+	auto num_chunks = a.integer();
+	r.tensor(at::_ops::_chunk_cat::call(tensors, dim, num_chunks));
 }
 
 void _coalesced_(Args& a, Results& r) {
@@ -1201,8 +1215,10 @@ void _foreach_addcdiv_ScalarList(Args& a, Results& r) {
 
 void _foreach_addcdiv__ScalarList(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto tensor1 = a.tensors();
-	auto tensor2 = a.tensors();
+	std::vector<at::Tensor> own_tensor1;
+	auto tensor1 = apart(self, a.tensors(), own_tensor1);
+	std::vector<at::Tensor> own_tensor2;
+	auto tensor2 = apart(self, a.tensors(), own_tensor2);
 	auto scalars = a.scalars();
 	rule::same_length(rule::of(self), rule::of(scalars));
 	at::_ops::_foreach_addcdiv__ScalarList::call(self, tensor1, tensor2, scalars);
@@ -1219,8 +1235,10 @@ void _foreach_addcmul_ScalarList(Args& a, Results& r) {
 
 void _foreach_addcmul__ScalarList(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto tensor1 = a.tensors();
-	auto tensor2 = a.tensors();
+	std::vector<at::Tensor> own_tensor1;
+	auto tensor1 = apart(self, a.tensors(), own_tensor1);
+	std::vector<at::Tensor> own_tensor2;
+	auto tensor2 = apart(self, a.tensors(), own_tensor2);
 	auto scalars = a.scalars();
 	rule::same_length(rule::of(self), rule::of(scalars));
 	at::_ops::_foreach_addcmul__ScalarList::call(self, tensor1, tensor2, scalars);
@@ -1264,7 +1282,8 @@ void _foreach_copy(Args& a, Results& r) {
 
 void _foreach_copy_(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto src = a.tensors();
+	std::vector<at::Tensor> own_src;
+	auto src = apart(self, a.tensors(), own_src);
 	auto non_blocking = a.boolean();
 	rule::same_length(rule::of(self), rule::of(src));
 	at::_ops::_foreach_copy_::call(self, src, non_blocking);
@@ -1294,7 +1313,8 @@ void _foreach_lerp_ScalarList(Args& a, Results& r) {
 
 void _foreach_lerp__ScalarList(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto tensors1 = a.tensors();
+	std::vector<at::Tensor> own_tensors1;
+	auto tensors1 = apart(self, a.tensors(), own_tensors1);
 	auto weight = a.scalars();
 	rule::same_length(rule::of(self), rule::of(weight));
 	at::_ops::_foreach_lerp__ScalarList::call(self, tensors1, weight);
@@ -1424,7 +1444,8 @@ void _fused_adagrad__tensor_lr(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto grads = a.tensors();
 	auto state_sums = a.tensors();
-	auto state_steps = a.tensors();
+	std::vector<at::Tensor> own_state_steps;
+	auto state_steps = apart(self, a.tensors(), own_state_steps);
 	const auto& lr = a.needed("lr");
 	auto lr_decay = a.number();
 	auto weight_decay = a.number();
@@ -1442,7 +1463,8 @@ void _fused_adam_(Args& a, Results& r) {
 	auto exp_avgs = a.tensors();
 	auto exp_avg_sqs = a.tensors();
 	auto max_exp_avg_sqs = a.tensors();
-	auto state_steps = a.tensors();
+	std::vector<at::Tensor> own_state_steps;
+	auto state_steps = apart(self, a.tensors(), own_state_steps);
 	auto lr = a.number();
 	auto beta1 = a.number();
 	auto beta2 = a.number();
@@ -1462,7 +1484,8 @@ void _fused_adam__tensor_lr(Args& a, Results& r) {
 	auto exp_avgs = a.tensors();
 	auto exp_avg_sqs = a.tensors();
 	auto max_exp_avg_sqs = a.tensors();
-	auto state_steps = a.tensors();
+	std::vector<at::Tensor> own_state_steps;
+	auto state_steps = apart(self, a.tensors(), own_state_steps);
 	const auto& lr = a.needed("lr");
 	auto beta1 = a.number();
 	auto beta2 = a.number();
@@ -1482,7 +1505,8 @@ void _fused_adamw_(Args& a, Results& r) {
 	auto exp_avgs = a.tensors();
 	auto exp_avg_sqs = a.tensors();
 	auto max_exp_avg_sqs = a.tensors();
-	auto state_steps = a.tensors();
+	std::vector<at::Tensor> own_state_steps;
+	auto state_steps = apart(self, a.tensors(), own_state_steps);
 	auto lr = a.number();
 	auto beta1 = a.number();
 	auto beta2 = a.number();
@@ -1502,7 +1526,8 @@ void _fused_adamw__tensor_lr(Args& a, Results& r) {
 	auto exp_avgs = a.tensors();
 	auto exp_avg_sqs = a.tensors();
 	auto max_exp_avg_sqs = a.tensors();
-	auto state_steps = a.tensors();
+	std::vector<at::Tensor> own_state_steps;
+	auto state_steps = apart(self, a.tensors(), own_state_steps);
 	const auto& lr = a.needed("lr");
 	auto beta1 = a.number();
 	auto beta2 = a.number();
@@ -1720,7 +1745,8 @@ void _index_put_impl_(Args& a, Results& r) {
 	rule::refuse_unsafe("_index_put_impl_");
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto indices = a.opt_tensors();
-	const auto& values = a.needed("values");
+	at::Tensor own_values;
+	const auto& values = apart(self, a.needed("values"), own_values);
 	auto accumulate = a.boolean();
 	auto unsafe = a.boolean();
 	at::_ops::_index_put_impl_::call(self, indices, values, accumulate, unsafe);
@@ -2250,6 +2276,52 @@ void _nested_view_from_jagged(Args& a, Results& r) {
 	auto min_seqlen = a.opt_tensor();
 	auto max_seqlen = a.opt_tensor();
 	r.tensor(at::_ops::_nested_view_from_jagged::call(self, offsets, dummy, lengths, ragged_idx, min_seqlen, max_seqlen));
+}
+
+void _nested_view_from_jagged_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_view_from_jagged_copy");
+	const auto& self = a.needed("self");
+	const auto& offsets = a.needed("offsets");
+	const auto& dummy = a.needed("dummy");
+	auto lengths = a.opt_tensor();
+	auto ragged_idx = a.integer();
+	auto min_seqlen = a.opt_tensor();
+	auto max_seqlen = a.opt_tensor();
+	r.tensor(at::_ops::_nested_view_from_jagged_copy::call(self, offsets, dummy, lengths, ragged_idx, min_seqlen, max_seqlen));
+}
+
+void _new_zeros_with_same_feature_meta(Args& a, Results& r) {
+	rule::refuse_unsafe("_new_zeros_with_same_feature_meta");
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
+	auto self_num_batch_dims = a.integer();
+	r.tensor(at::_ops::_new_zeros_with_same_feature_meta::call(self, other, self_num_batch_dims));
+}
+
+void _nnpack_available(Args& a, Results& r) {
+	rule::refuse_unsafe("_nnpack_available");
+	r.boolean(at::_ops::_nnpack_available::call());
+}
+
+void _nnpack_spatial_convolution(Args& a, Results& r) {
+	rule::refuse_unsafe("_nnpack_spatial_convolution");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto padding = a.symints();
+	auto stride = a.symints();
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("stride", rule::of(stride));
+	r.tensor(at::_ops::_nnpack_spatial_convolution::call(input, weight, bias, padding, stride));
+}
+
+void _pack_padded_sequence_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_pack_padded_sequence_backward");
+	const auto& grad = a.needed("grad");
+	auto input_size = a.symints();
+	const auto& batch_sizes = a.needed("batch_sizes");
+	auto batch_first = a.boolean();
+	r.tensor(at::_ops::_pack_padded_sequence_backward::call(grad, input_size, batch_sizes, batch_first));
 }
 
 }  // namespace tg::op

@@ -4,13 +4,9 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/_nested_view_from_jagged_copy_ops.h>
-#include <ATen/ops/_new_zeros_with_same_feature_meta_ops.h>
-#include <ATen/ops/_nnpack_available_ops.h>
-#include <ATen/ops/_nnpack_spatial_convolution_ops.h>
-#include <ATen/ops/_pack_padded_sequence_backward_ops.h>
 #include <ATen/ops/_pad_circular_ops.h>
 #include <ATen/ops/_pad_enum_ops.h>
+#include <ATen/ops/_pad_packed_sequence_ops.h>
 #include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
 #include <ATen/ops/_pdist_backward_ops.h>
 #include <ATen/ops/_pdist_forward_ops.h>
@@ -151,12 +147,11 @@
 #include <ATen/ops/adaptive_max_pool2d_backward_ops.h>
 #include <ATen/ops/adaptive_max_pool3d_ops.h>
 #include <ATen/ops/adaptive_max_pool3d_backward_ops.h>
-#include <ATen/ops/addcdiv_ops.h>
-#include <ATen/ops/addcmul_ops.h>
 #include <ATen/ops/affine_grid_generator_backward_ops.h>
 #if __has_include(<ATen/ops/align_tensors_ops.h>)
 #include <ATen/ops/align_tensors_ops.h>
 #endif
+#include <ATen/ops/alpha_dropout_ops.h>
 #include <ATen/ops/arange_ops.h>
 #include <ATen/ops/as_strided_ops.h>
 #include <ATen/ops/as_strided_copy_ops.h>
@@ -178,54 +173,18 @@
 #include <ATen/ops/binary_cross_entropy_backward_ops.h>
 #include <ATen/ops/binary_cross_entropy_with_logits_ops.h>
 #include <ATen/ops/binomial_ops.h>
+#include <ATen/ops/ccol_indices_copy_ops.h>
+#include <ATen/ops/choose_qparams_optimized_ops.h>
+#include <ATen/ops/chunk_ops.h>
+#include <ATen/ops/col2im_ops.h>
+#include <ATen/ops/col_indices_copy_ops.h>
+#include <ATen/ops/constant_pad_nd_ops.h>
+#include <ATen/ops/conv1d_ops.h>
+#include <ATen/ops/conv2d_ops.h>
+#include <ATen/ops/conv3d_ops.h>
+#include <ATen/ops/conv_depthwise3d_ops.h>
 
 namespace tg::op {
-
-void _nested_view_from_jagged_copy(Args& a, Results& r) {
-	rule::refuse_unsafe("_nested_view_from_jagged_copy");
-	const auto& self = a.needed("self");
-	const auto& offsets = a.needed("offsets");
-	const auto& dummy = a.needed("dummy");
-	auto lengths = a.opt_tensor();
-	auto ragged_idx = a.integer();
-	auto min_seqlen = a.opt_tensor();
-	auto max_seqlen = a.opt_tensor();
-	r.tensor(at::_ops::_nested_view_from_jagged_copy::call(self, offsets, dummy, lengths, ragged_idx, min_seqlen, max_seqlen));
-}
-
-void _new_zeros_with_same_feature_meta(Args& a, Results& r) {
-	rule::refuse_unsafe("_new_zeros_with_same_feature_meta");
-	const auto& self = a.needed("self");
-	const auto& other = a.needed("other");
-	auto self_num_batch_dims = a.integer();
-	r.tensor(at::_ops::_new_zeros_with_same_feature_meta::call(self, other, self_num_batch_dims));
-}
-
-void _nnpack_available(Args& a, Results& r) {
-	rule::refuse_unsafe("_nnpack_available");
-	r.boolean(at::_ops::_nnpack_available::call());
-}
-
-void _nnpack_spatial_convolution(Args& a, Results& r) {
-	rule::refuse_unsafe("_nnpack_spatial_convolution");
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto padding = a.symints();
-	auto stride = a.symints();
-	rule::lengths("padding", rule::of(padding));
-	rule::lengths("stride", rule::of(stride));
-	r.tensor(at::_ops::_nnpack_spatial_convolution::call(input, weight, bias, padding, stride));
-}
-
-void _pack_padded_sequence_backward(Args& a, Results& r) {
-	rule::refuse_unsafe("_pack_padded_sequence_backward");
-	const auto& grad = a.needed("grad");
-	auto input_size = a.symints();
-	const auto& batch_sizes = a.needed("batch_sizes");
-	auto batch_first = a.boolean();
-	r.tensor(at::_ops::_pack_padded_sequence_backward::call(grad, input_size, batch_sizes, batch_first));
-}
 
 void _pad_circular(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -242,6 +201,18 @@ void _pad_enum(Args& a, Results& r) {
 	auto value = a.opt_number();
 	rule::lengths("pad", rule::of(pad));
 	r.tensor(at::_ops::_pad_enum::call(self, pad, mode, value));
+}
+
+void _pad_packed_sequence(Args& a, Results& r) {
+	const auto& data = a.needed("data");
+	const auto& batch_sizes = a.needed("batch_sizes");
+	auto batch_first = a.boolean();
+	auto padding_value = a.scalar();
+	auto total_length = a.integer();
+	rule::packed(rule::of(data), rule::of(batch_sizes));
+	auto out = at::_ops::_pad_packed_sequence::call(data, batch_sizes, batch_first, padding_value, total_length);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
 }
 
 void _padded_dense_to_jagged_forward(Args& a, Results& r) {
@@ -756,7 +727,8 @@ void _sobol_engine_ff_(Args& a, Results& r) {
 	rule::refuse_unsafe("_sobol_engine_ff_");
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto n = a.integer();
-	const auto& sobolstate = a.needed("sobolstate");
+	at::Tensor own_sobolstate;
+	const auto& sobolstate = apart(self, a.needed("sobolstate"), own_sobolstate);
 	auto dimension = a.integer();
 	auto num_generated = a.integer();
 	at::_ops::_sobol_engine_ff_::call(self, n, sobolstate, dimension, num_generated);
@@ -772,7 +744,8 @@ void _sobol_engine_initialize_state_(Args& a, Results& r) {
 void _sobol_engine_scramble_(Args& a, Results& r) {
 	rule::refuse_unsafe("_sobol_engine_scramble_");
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& ltm = a.needed("ltm");
+	at::Tensor own_ltm;
+	const auto& ltm = apart(self, a.needed("ltm"), own_ltm);
 	auto dimension = a.integer();
 	at::_ops::_sobol_engine_scramble_::call(self, ltm, dimension);
 }
@@ -1474,6 +1447,7 @@ void _upsample_bicubic2d_aa(Args& a, Results& r) {
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
+	rule::antialiased(rule::of(self), rule::of(output_size), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_bicubic2d_aa::call(self, output_size, align_corners, scales_h, scales_w));
 }
 
@@ -1496,6 +1470,7 @@ void _upsample_bicubic2d_aa_backward(Args& a, Results& r) {
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(grad_output), rule::of(output_size), {});
+	rule::antialiased(rule::of(input_size), rule::of(output_size), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_bicubic2d_aa_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
 }
 
@@ -1507,6 +1482,7 @@ void _upsample_bilinear2d_aa(Args& a, Results& r) {
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
+	rule::antialiased(rule::of(self), rule::of(output_size), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_bilinear2d_aa::call(self, output_size, align_corners, scales_h, scales_w));
 }
 
@@ -1529,6 +1505,7 @@ void _upsample_bilinear2d_aa_backward(Args& a, Results& r) {
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(grad_output), rule::of(output_size), {});
+	rule::antialiased(rule::of(input_size), rule::of(output_size), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_bilinear2d_aa_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
 }
 
@@ -1914,24 +1891,6 @@ void adaptive_max_pool3d_backward(Args& a, Results& r) {
 	r.tensor(at::_ops::adaptive_max_pool3d_backward::call(grad_output, self, indices));
 }
 
-void addcdiv_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& tensor1 = a.needed("tensor1");
-	const auto& tensor2 = a.needed("tensor2");
-	auto value = a.scalar();
-	rule::aliased(rule::of(self), rule::of(tensor1), rule::of(tensor2));
-	at::_ops::addcdiv_::call(self, tensor1, tensor2, value);
-}
-
-void addcmul_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& tensor1 = a.needed("tensor1");
-	const auto& tensor2 = a.needed("tensor2");
-	auto value = a.scalar();
-	rule::aliased(rule::of(self), rule::of(tensor1), rule::of(tensor2));
-	at::_ops::addcmul_::call(self, tensor1, tensor2, value);
-}
-
 void affine_grid_generator_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("affine_grid_generator_backward");
 	const auto& grad = a.needed("grad");
@@ -1948,6 +1907,22 @@ void align_tensors(Args& a, Results& r) {
 #else
 	missing(a, r);
 #endif
+}
+
+void alpha_dropout(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto p = a.number();
+	auto train = a.boolean();
+	rule::not_sparse(rule::of(input));
+	r.tensor(at::_ops::alpha_dropout::call(input, p, train));
+}
+
+void alpha_dropout_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto p = a.number();
+	auto train = a.boolean();
+	rule::not_sparse(rule::of(self));
+	at::_ops::alpha_dropout_::call(self, p, train);
 }
 
 void arange_start_step(Args& a, Results& r) {
@@ -2223,6 +2198,121 @@ void binomial(Args& a, Results& r) {
 	auto generator = a.opt_generator();
 	rule::trials(rule::of(count));
 	r.tensor(at::_ops::binomial::call(count, prob, generator));
+}
+
+void ccol_indices_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("ccol_indices_copy");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::ccol_indices_copy::call(self));
+}
+
+void choose_qparams_optimized(Args& a, Results& r) {
+	rule::refuse_unsafe("choose_qparams_optimized");
+	const auto& input = a.needed("input");
+	auto numel = a.integer();
+	auto n_bins = a.integer();
+	auto ratio = a.number();
+	auto bit_width = a.integer();
+	auto out = at::_ops::choose_qparams_optimized::call(input, numel, n_bins, ratio, bit_width);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void chunk(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto chunks = a.integer();
+	auto dim = a.integer();
+	rule::chunks(rule::of(self), rule::of(chunks), rule::of(dim));
+	r.tensors(at::_ops::chunk::call(self, chunks, dim));
+}
+
+void col2im(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto output_size = a.symints();
+	auto kernel_size = a.ints();
+	auto dilation = a.ints();
+	auto padding = a.ints();
+	auto stride = a.ints();
+	rule::lengths("output_size", rule::of(output_size));
+	rule::lengths("kernel_size", rule::of(kernel_size));
+	rule::lengths("dilation", rule::of(dilation));
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("stride", rule::of(stride));
+	rule::folded(rule::of(self), rule::of(output_size));
+	r.tensor(at::_ops::col2im::call(self, output_size, kernel_size, dilation, padding, stride));
+}
+
+void col_indices_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("col_indices_copy");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::col_indices_copy::call(self));
+}
+
+void constant_pad_nd(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto pad = a.symints();
+	auto value = a.scalar();
+	rule::lengths("pad", rule::of(pad));
+	rule::padded(rule::of(self), rule::of(pad));
+	r.tensor(at::_ops::constant_pad_nd::call(self, pad, value));
+}
+
+void conv1d(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("dilation", rule::of(dilation));
+	r.tensor(at::_ops::conv1d::call(input, weight, bias, stride, padding, dilation, groups));
+}
+
+void conv2d(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("dilation", rule::of(dilation));
+	r.tensor(at::_ops::conv2d::call(input, weight, bias, stride, padding, dilation, groups));
+}
+
+void conv3d(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("dilation", rule::of(dilation));
+	r.tensor(at::_ops::conv3d::call(input, weight, bias, stride, padding, dilation, groups));
+}
+
+void conv_depthwise3d(Args& a, Results& r) {
+	rule::refuse_unsafe("conv_depthwise3d");
+	const auto& self = a.needed("self");
+	const auto& weight = a.needed("weight");
+	auto kernel_size = a.symints();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	rule::lengths("kernel_size", rule::of(kernel_size));
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("dilation", rule::of(dilation));
+	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
 }
 
 }  // namespace tg::op

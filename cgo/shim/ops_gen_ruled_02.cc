@@ -4,18 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/ccol_indices_copy_ops.h>
-#include <ATen/ops/choose_qparams_optimized_ops.h>
-#include <ATen/ops/chunk_ops.h>
-#include <ATen/ops/clamp_ops.h>
-#include <ATen/ops/clip_ops.h>
-#include <ATen/ops/col2im_ops.h>
-#include <ATen/ops/col_indices_copy_ops.h>
-#include <ATen/ops/constant_pad_nd_ops.h>
-#include <ATen/ops/conv1d_ops.h>
-#include <ATen/ops/conv2d_ops.h>
-#include <ATen/ops/conv3d_ops.h>
-#include <ATen/ops/conv_depthwise3d_ops.h>
 #include <ATen/ops/conv_tbc_backward_ops.h>
 #include <ATen/ops/conv_transpose1d_ops.h>
 #include <ATen/ops/conv_transpose2d_ops.h>
@@ -24,6 +12,7 @@
 #include <ATen/ops/convolution_backward_ops.h>
 #include <ATen/ops/convolution_backward_overrideable_ops.h>
 #include <ATen/ops/convolution_overrideable_ops.h>
+#include <ATen/ops/copy_ops.h>
 #include <ATen/ops/copy_sparse_to_sparse_ops.h>
 #include <ATen/ops/cosine_embedding_loss_ops.h>
 #include <ATen/ops/cross_entropy_loss_ops.h>
@@ -42,9 +31,12 @@
 #include <ATen/ops/cudnn_is_acceptable_ops.h>
 #include <ATen/ops/cummaxmin_backward_ops.h>
 #include <ATen/ops/cumprod_backward_ops.h>
+#include <ATen/ops/cumulative_trapezoid_ops.h>
+#include <ATen/ops/dequantize_ops.h>
 #include <ATen/ops/diagonal_backward_ops.h>
 #include <ATen/ops/div_ops.h>
 #include <ATen/ops/divide_ops.h>
+#include <ATen/ops/dropout_ops.h>
 #include <ATen/ops/dsplit_ops.h>
 #include <ATen/ops/embedding_backward_ops.h>
 #include <ATen/ops/embedding_bag_ops.h>
@@ -61,6 +53,8 @@
 #include <ATen/ops/fbgemm_linear_quantize_weight_ops.h>
 #include <ATen/ops/fbgemm_pack_gemm_matrix_fp16_ops.h>
 #include <ATen/ops/fbgemm_pack_quantized_matrix_ops.h>
+#include <ATen/ops/feature_alpha_dropout_ops.h>
+#include <ATen/ops/feature_dropout_ops.h>
 #include <ATen/ops/fractional_max_pool2d_ops.h>
 #include <ATen/ops/fractional_max_pool2d_backward_ops.h>
 #include <ATen/ops/fractional_max_pool3d_ops.h>
@@ -70,6 +64,7 @@
 #include <ATen/ops/full_like_ops.h>
 #include <ATen/ops/fused_moving_avg_obs_fake_quant_ops.h>
 #include <ATen/ops/gather_backward_ops.h>
+#include <ATen/ops/gelu_backward_ops.h>
 #include <ATen/ops/glu_backward_ops.h>
 #include <ATen/ops/glu_backward_jvp_ops.h>
 #include <ATen/ops/grid_sampler_ops.h>
@@ -94,7 +89,9 @@
 #include <ATen/ops/kl_div_ops.h>
 #include <ATen/ops/l1_loss_ops.h>
 #include <ATen/ops/lcm_ops.h>
-#include <ATen/ops/lerp_ops.h>
+#include <ATen/ops/lift_ops.h>
+#include <ATen/ops/lift_fresh_ops.h>
+#include <ATen/ops/lift_fresh_copy_ops.h>
 #include <ATen/ops/linalg_eigh_ops.h>
 #include <ATen/ops/linalg_eigvals_ops.h>
 #include <ATen/ops/linalg_eigvalsh_ops.h>
@@ -157,6 +154,7 @@
 #include <ATen/ops/multilabel_margin_loss_ops.h>
 #include <ATen/ops/multilabel_margin_loss_backward_ops.h>
 #include <ATen/ops/multilabel_margin_loss_forward_ops.h>
+#include <ATen/ops/mv_ops.h>
 #include <ATen/ops/native_batch_norm_ops.h>
 #include <ATen/ops/native_batch_norm_backward_ops.h>
 #include <ATen/ops/native_channel_shuffle_ops.h>
@@ -164,139 +162,12 @@
 #include <ATen/ops/native_group_norm_backward_ops.h>
 #include <ATen/ops/native_layer_norm_backward_ops.h>
 #include <ATen/ops/new_empty_strided_ops.h>
+#include <ATen/ops/new_full_ops.h>
+#include <ATen/ops/new_ones_ops.h>
+#include <ATen/ops/new_zeros_ops.h>
+#include <ATen/ops/nll_loss_ops.h>
 
 namespace tg::op {
-
-void ccol_indices_copy(Args& a, Results& r) {
-	rule::refuse_unsafe("ccol_indices_copy");
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::ccol_indices_copy::call(self));
-}
-
-void choose_qparams_optimized(Args& a, Results& r) {
-	rule::refuse_unsafe("choose_qparams_optimized");
-	const auto& input = a.needed("input");
-	auto numel = a.integer();
-	auto n_bins = a.integer();
-	auto ratio = a.number();
-	auto bit_width = a.integer();
-	auto out = at::_ops::choose_qparams_optimized::call(input, numel, n_bins, ratio, bit_width);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void chunk(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto chunks = a.integer();
-	auto dim = a.integer();
-	rule::chunks(rule::of(self), rule::of(chunks), rule::of(dim));
-	r.tensors(at::_ops::chunk::call(self, chunks, dim));
-}
-
-void clamp__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	auto min = a.opt_tensor();
-	auto max = a.opt_tensor();
-	rule::aliased(rule::of(self), rule::of(min), rule::of(max));
-	at::_ops::clamp__Tensor::call(self, min, max);
-}
-
-void clip__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	auto min = a.opt_tensor();
-	auto max = a.opt_tensor();
-	rule::aliased(rule::of(self), rule::of(min), rule::of(max));
-	at::_ops::clip__Tensor::call(self, min, max);
-}
-
-void col2im(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto output_size = a.symints();
-	auto kernel_size = a.ints();
-	auto dilation = a.ints();
-	auto padding = a.ints();
-	auto stride = a.ints();
-	rule::lengths("output_size", rule::of(output_size));
-	rule::lengths("kernel_size", rule::of(kernel_size));
-	rule::lengths("dilation", rule::of(dilation));
-	rule::lengths("padding", rule::of(padding));
-	rule::lengths("stride", rule::of(stride));
-	rule::folded(rule::of(self), rule::of(output_size));
-	r.tensor(at::_ops::col2im::call(self, output_size, kernel_size, dilation, padding, stride));
-}
-
-void col_indices_copy(Args& a, Results& r) {
-	rule::refuse_unsafe("col_indices_copy");
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::col_indices_copy::call(self));
-}
-
-void constant_pad_nd(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto pad = a.symints();
-	auto value = a.scalar();
-	rule::lengths("pad", rule::of(pad));
-	rule::padded(rule::of(self), rule::of(pad));
-	r.tensor(at::_ops::constant_pad_nd::call(self, pad, value));
-}
-
-void conv1d(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	rule::lengths("stride", rule::of(stride));
-	rule::lengths("padding", rule::of(padding));
-	rule::lengths("dilation", rule::of(dilation));
-	r.tensor(at::_ops::conv1d::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
-void conv2d(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	rule::lengths("stride", rule::of(stride));
-	rule::lengths("padding", rule::of(padding));
-	rule::lengths("dilation", rule::of(dilation));
-	r.tensor(at::_ops::conv2d::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
-void conv3d(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	rule::lengths("stride", rule::of(stride));
-	rule::lengths("padding", rule::of(padding));
-	rule::lengths("dilation", rule::of(dilation));
-	r.tensor(at::_ops::conv3d::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
-void conv_depthwise3d(Args& a, Results& r) {
-	rule::refuse_unsafe("conv_depthwise3d");
-	const auto& self = a.needed("self");
-	const auto& weight = a.needed("weight");
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	rule::lengths("kernel_size", rule::of(kernel_size));
-	rule::lengths("stride", rule::of(stride));
-	rule::lengths("padding", rule::of(padding));
-	rule::lengths("dilation", rule::of(dilation));
-	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
-}
 
 void conv_tbc_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("conv_tbc_backward");
@@ -439,10 +310,28 @@ void convolution_overrideable(Args& a, Results& r) {
 	r.tensor(at::_ops::convolution_overrideable::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups));
 }
 
+void copy(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& src = a.needed("src");
+	auto non_blocking = a.boolean();
+	rule::plain_pair(rule::of(self), rule::of(src));
+	r.tensor(at::_ops::copy::call(self, src, non_blocking));
+}
+
+void copy_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	at::Tensor own_src;
+	const auto& src = apart(self, a.needed("src"), own_src);
+	auto non_blocking = a.boolean();
+	rule::plain_pair(rule::of(self), rule::of(src));
+	at::_ops::copy_::call(self, src, non_blocking);
+}
+
 void copy_sparse_to_sparse_(Args& a, Results& r) {
 	rule::refuse_unsafe("copy_sparse_to_sparse_");
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& src = a.needed("src");
+	at::Tensor own_src;
+	const auto& src = apart(self, a.needed("src"), own_src);
 	auto non_blocking = a.boolean();
 	at::_ops::copy_sparse_to_sparse_::call(self, src, non_blocking);
 }
@@ -663,6 +552,28 @@ void cumprod_backward(Args& a, Results& r) {
 	r.tensor(at::_ops::cumprod_backward::call(grad, input, dim, output));
 }
 
+void cumulative_trapezoid_dx(Args& a, Results& r) {
+	const auto& y = a.needed("y");
+	auto dx = a.scalar();
+	auto dim = a.integer();
+	rule::not_nested(rule::of(y));
+	r.tensor(at::_ops::cumulative_trapezoid_dx::call(y, dx, dim));
+}
+
+void cumulative_trapezoid_x(Args& a, Results& r) {
+	const auto& y = a.needed("y");
+	const auto& x = a.needed("x");
+	auto dim = a.integer();
+	rule::not_nested(rule::of(y));
+	r.tensor(at::_ops::cumulative_trapezoid_x::call(y, x, dim));
+}
+
+void dequantize_self(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	rule::quantized_or_constant(rule::of(self));
+	r.tensor(at::_ops::dequantize_self::call(self));
+}
+
 void diagonal_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("diagonal_backward");
 	const auto& grad_output = a.needed("grad_output");
@@ -699,7 +610,8 @@ void div__Scalar_mode(Args& a, Results& r) {
 
 void div__Tensor_mode(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& other = a.needed("other");
+	at::Tensor own_other;
+	const auto& other = apart(self, a.needed("other"), own_other);
 	auto rounding_mode = a.opt_string();
 	rule::quotient(rule::of(self), rule::of(other), rule::of(rounding_mode));
 	at::_ops::div__Tensor_mode::call(self, other, rounding_mode);
@@ -731,10 +643,27 @@ void divide__Scalar_mode(Args& a, Results& r) {
 
 void divide__Tensor_mode(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& other = a.needed("other");
+	at::Tensor own_other;
+	const auto& other = apart(self, a.needed("other"), own_other);
 	auto rounding_mode = a.opt_string();
 	rule::quotient(rule::of(self), rule::of(other), rule::of(rounding_mode));
 	at::_ops::divide__Tensor_mode::call(self, other, rounding_mode);
+}
+
+void dropout(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto p = a.number();
+	auto train = a.boolean();
+	rule::not_sparse(rule::of(input));
+	r.tensor(at::_ops::dropout::call(input, p, train));
+}
+
+void dropout_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto p = a.number();
+	auto train = a.boolean();
+	rule::not_sparse(rule::of(self));
+	at::_ops::dropout_::call(self, p, train);
 }
 
 void dsplit_int(Args& a, Results& r) {
@@ -916,6 +845,38 @@ void fbgemm_pack_quantized_matrix_KN(Args& a, Results& r) {
 	r.tensor(at::_ops::fbgemm_pack_quantized_matrix_KN::call(input, K, N));
 }
 
+void feature_alpha_dropout(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto p = a.number();
+	auto train = a.boolean();
+	rule::not_sparse(rule::of(input));
+	r.tensor(at::_ops::feature_alpha_dropout::call(input, p, train));
+}
+
+void feature_alpha_dropout_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto p = a.number();
+	auto train = a.boolean();
+	rule::not_sparse(rule::of(self));
+	at::_ops::feature_alpha_dropout_::call(self, p, train);
+}
+
+void feature_dropout(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto p = a.number();
+	auto train = a.boolean();
+	rule::not_sparse(rule::of(input));
+	r.tensor(at::_ops::feature_dropout::call(input, p, train));
+}
+
+void feature_dropout_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto p = a.number();
+	auto train = a.boolean();
+	rule::not_sparse(rule::of(self));
+	at::_ops::feature_dropout_::call(self, p, train);
+}
+
 void fractional_max_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
@@ -1029,6 +990,14 @@ void gather_backward(Args& a, Results& r) {
 	const auto& index = a.needed("index");
 	auto sparse_grad = a.boolean();
 	r.tensor(at::_ops::gather_backward::call(grad, self, dim, index, sparse_grad));
+}
+
+void gelu_backward(Args& a, Results& r) {
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	auto approximate = a.string();
+	rule::same_size(rule::of(grad_output), rule::of(self));
+	r.tensor(at::_ops::gelu_backward::call(grad_output, self, approximate));
 }
 
 void glu_backward(Args& a, Results& r) {
@@ -1209,8 +1178,10 @@ void index_add(Args& a, Results& r) {
 void index_add_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	const auto& index = a.needed("index");
-	const auto& source = a.needed("source");
+	at::Tensor own_index;
+	const auto& index = apart(self, a.needed("index"), own_index);
+	at::Tensor own_source;
+	const auto& source = apart(self, a.needed("source"), own_source);
 	auto alpha = a.scalar();
 	rule::dense(rule::of(index), rule::of(source));
 	at::_ops::index_add_::call(self, dim, index, source, alpha);
@@ -1228,8 +1199,10 @@ void index_copy(Args& a, Results& r) {
 void index_copy_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	const auto& index = a.needed("index");
-	const auto& source = a.needed("source");
+	at::Tensor own_index;
+	const auto& index = apart(self, a.needed("index"), own_index);
+	at::Tensor own_source;
+	const auto& source = apart(self, a.needed("source"), own_source);
 	rule::dense(rule::of(index), rule::of(source));
 	at::_ops::index_copy_::call(self, dim, index, source);
 }
@@ -1255,7 +1228,8 @@ void index_fill_int_Tensor(Args& a, Results& r) {
 void index_fill__int_Scalar(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	const auto& index = a.needed("index");
+	at::Tensor own_index;
+	const auto& index = apart(self, a.needed("index"), own_index);
 	auto value = a.scalar();
 	rule::dense(rule::of(index), rule::of(value));
 	at::_ops::index_fill__int_Scalar::call(self, dim, index, value);
@@ -1264,8 +1238,10 @@ void index_fill__int_Scalar(Args& a, Results& r) {
 void index_fill__int_Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	const auto& index = a.needed("index");
-	const auto& value = a.needed("value");
+	at::Tensor own_index;
+	const auto& index = apart(self, a.needed("index"), own_index);
+	at::Tensor own_value;
+	const auto& value = apart(self, a.needed("value"), own_value);
 	rule::dense(rule::of(index), rule::of(value));
 	at::_ops::index_fill__int_Tensor::call(self, dim, index, value);
 }
@@ -1284,8 +1260,10 @@ void index_reduce(Args& a, Results& r) {
 void index_reduce_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	const auto& index = a.needed("index");
-	const auto& source = a.needed("source");
+	at::Tensor own_index;
+	const auto& index = apart(self, a.needed("index"), own_index);
+	at::Tensor own_source;
+	const auto& source = apart(self, a.needed("source"), own_source);
 	auto reduce = a.string();
 	auto include_self = a.boolean();
 	rule::dense(rule::of(index), rule::of(source));
@@ -1340,25 +1318,28 @@ void lcm(Args& a, Results& r) {
 
 void lcm_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& other = a.needed("other");
+	at::Tensor own_other;
+	const auto& other = apart(self, a.needed("other"), own_other);
 	rule::multiple(rule::of(self), rule::of(other));
 	at::_ops::lcm_::call(self, other);
 }
 
-void lerp__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& end = a.needed("end");
-	auto weight = a.scalar();
-	rule::aliased(rule::of(self), rule::of(end), rule::of(weight));
-	at::_ops::lerp__Scalar::call(self, end, weight);
+void lift(Args& a, Results& r) {
+	rule::refuse_unsafe("lift");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::lift::call(self));
 }
 
-void lerp__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& end = a.needed("end");
-	const auto& weight = a.needed("weight");
-	rule::aliased(rule::of(self), rule::of(end), rule::of(weight));
-	at::_ops::lerp__Tensor::call(self, end, weight);
+void lift_fresh(Args& a, Results& r) {
+	rule::refuse_unsafe("lift_fresh");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::lift_fresh::call(self));
+}
+
+void lift_fresh_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("lift_fresh_copy");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::lift_fresh_copy::call(self));
 }
 
 void linalg_eigh(Args& a, Results& r) {
@@ -2284,6 +2265,13 @@ void multilabel_margin_loss_forward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
+void mv(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& vec = a.needed("vec");
+	rule::one_device(rule::of(self), rule::of(vec));
+	r.tensor(at::_ops::mv::call(self, vec));
+}
+
 void native_batch_norm(Args& a, Results& r) {
 	const auto& input = a.needed("input");
 	auto weight = a.opt_tensor();
@@ -2378,6 +2366,50 @@ void new_empty_strided(Args& a, Results& r) {
 	auto pin_memory = a.opt_boolean();
 	rule::strides(rule::of(size), rule::of(stride), {});
 	r.tensor(at::_ops::new_empty_strided::call(self, size, stride, dtype, layout, device, pin_memory));
+}
+
+void new_full(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto fill_value = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::new_full::call(self, size, fill_value, dtype, layout, device, pin_memory));
+}
+
+void new_ones(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::new_ones::call(self, size, dtype, layout, device, pin_memory));
+}
+
+void new_zeros(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::no_mkldnn(rule::of(layout));
+	r.tensor(at::_ops::new_zeros::call(self, size, dtype, layout, device, pin_memory));
+}
+
+void nll_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::nll_loss::call(self, target, weight, reduction, ignore_index));
 }
 
 }  // namespace tg::op

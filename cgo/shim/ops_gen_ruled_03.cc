@@ -4,9 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/new_full_ops.h>
-#include <ATen/ops/new_ones_ops.h>
-#include <ATen/ops/nll_loss_ops.h>
 #include <ATen/ops/nll_loss2d_ops.h>
 #include <ATen/ops/nll_loss2d_backward_ops.h>
 #include <ATen/ops/nll_loss2d_forward_ops.h>
@@ -101,8 +98,11 @@
 #include <ATen/ops/tensor_split_ops.h>
 #include <ATen/ops/thnn_conv2d_ops.h>
 #include <ATen/ops/to_dense_backward_ops.h>
+#include <ATen/ops/to_mkldnn_ops.h>
 #include <ATen/ops/to_mkldnn_backward_ops.h>
 #include <ATen/ops/trace_backward_ops.h>
+#include <ATen/ops/trapezoid_ops.h>
+#include <ATen/ops/trapz_ops.h>
 #include <ATen/ops/triplet_margin_loss_ops.h>
 #include <ATen/ops/unbind_ops.h>
 #include <ATen/ops/unbind_copy_ops.h>
@@ -129,41 +129,11 @@
 #include <ATen/ops/view_ops.h>
 #include <ATen/ops/view_copy_ops.h>
 #include <ATen/ops/vsplit_ops.h>
+#include <ATen/ops/zero_ops.h>
+#include <ATen/ops/zeros_ops.h>
+#include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
-
-void new_full(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.symints();
-	auto fill_value = a.scalar();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	rule::filled(rule::of(layout));
-	r.tensor(at::_ops::new_full::call(self, size, fill_value, dtype, layout, device, pin_memory));
-}
-
-void new_ones(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	rule::filled(rule::of(layout));
-	r.tensor(at::_ops::new_ones::call(self, size, dtype, layout, device, pin_memory));
-}
-
-void nll_loss(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	rule::reduction(rule::of(reduction));
-	r.tensor(at::_ops::nll_loss::call(self, target, weight, reduction, ignore_index));
-}
 
 void nll_loss2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -820,7 +790,8 @@ void resize_(Args& a, Results& r) {
 
 void resize_as_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& the_template = a.needed("the_template");
+	at::Tensor own_the_template;
+	const auto& the_template = apart(self, a.needed("the_template"), own_the_template);
 	auto memory_format = a.opt_format();
 	rule::restride(rule::of(self), rule::of(the_template), rule::of(memory_format));
 	at::_ops::resize_as_::call(self, the_template, memory_format);
@@ -829,7 +800,8 @@ void resize_as_(Args& a, Results& r) {
 void resize_as_sparse_(Args& a, Results& r) {
 	rule::refuse_unsafe("resize_as_sparse_");
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& the_template = a.needed("the_template");
+	at::Tensor own_the_template;
+	const auto& the_template = apart(self, a.needed("the_template"), own_the_template);
 	at::_ops::resize_as_sparse_::call(self, the_template);
 }
 
@@ -946,7 +918,7 @@ void scaled_dot_product_attention(Args& a, Results& r) {
 	auto is_causal = a.boolean();
 	auto scale = a.opt_number();
 	auto enable_gqa = a.boolean();
-	rule::attention(rule::of(query), rule::of(key), rule::of(value), rule::of(enable_gqa));
+	rule::attention(rule::of(key), rule::of(value), rule::of(enable_gqa));
 	r.tensor(at::_ops::scaled_dot_product_attention::call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa));
 }
 
@@ -991,8 +963,10 @@ void scatter_value_reduce(Args& a, Results& r) {
 void scatter__reduce(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	const auto& index = a.needed("index");
-	const auto& src = a.needed("src");
+	at::Tensor own_index;
+	const auto& index = apart(self, a.needed("index"), own_index);
+	at::Tensor own_src;
+	const auto& src = apart(self, a.needed("src"), own_src);
 	auto reduce = a.string();
 	rule::dense(rule::of(index), rule::of(src));
 	at::_ops::scatter__reduce::call(self, dim, index, src, reduce);
@@ -1001,8 +975,10 @@ void scatter__reduce(Args& a, Results& r) {
 void scatter__src(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	const auto& index = a.needed("index");
-	const auto& src = a.needed("src");
+	at::Tensor own_index;
+	const auto& index = apart(self, a.needed("index"), own_index);
+	at::Tensor own_src;
+	const auto& src = apart(self, a.needed("src"), own_src);
 	rule::dense(rule::of(index), rule::of(src));
 	at::_ops::scatter__src::call(self, dim, index, src);
 }
@@ -1010,7 +986,8 @@ void scatter__src(Args& a, Results& r) {
 void scatter__value(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	const auto& index = a.needed("index");
+	at::Tensor own_index;
+	const auto& index = apart(self, a.needed("index"), own_index);
 	auto value = a.scalar();
 	rule::dense(rule::of(index), rule::of(value));
 	at::_ops::scatter__value::call(self, dim, index, value);
@@ -1019,7 +996,8 @@ void scatter__value(Args& a, Results& r) {
 void scatter__value_reduce(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	const auto& index = a.needed("index");
+	at::Tensor own_index;
+	const auto& index = apart(self, a.needed("index"), own_index);
 	auto value = a.scalar();
 	auto reduce = a.string();
 	rule::dense(rule::of(index), rule::of(value));
@@ -1038,8 +1016,10 @@ void scatter_add(Args& a, Results& r) {
 void scatter_add_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	const auto& index = a.needed("index");
-	const auto& src = a.needed("src");
+	at::Tensor own_index;
+	const auto& index = apart(self, a.needed("index"), own_index);
+	at::Tensor own_src;
+	const auto& src = apart(self, a.needed("src"), own_src);
 	rule::dense(rule::of(index), rule::of(src));
 	at::_ops::scatter_add_::call(self, dim, index, src);
 }
@@ -1058,8 +1038,10 @@ void scatter_reduce_two(Args& a, Results& r) {
 void scatter_reduce__two(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	const auto& index = a.needed("index");
-	const auto& src = a.needed("src");
+	at::Tensor own_index;
+	const auto& index = apart(self, a.needed("index"), own_index);
+	at::Tensor own_src;
+	const auto& src = apart(self, a.needed("src"), own_src);
 	auto reduce = a.string();
 	auto include_self = a.boolean();
 	rule::dense(rule::of(index), rule::of(src));
@@ -1090,7 +1072,8 @@ void select_backward(Args& a, Results& r) {
 
 void set__source_Tensor_storage_offset(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& source = a.needed("source");
+	at::Tensor own_source;
+	const auto& source = apart(self, a.needed("source"), own_source);
 	auto storage_offset = a.integer();
 	auto size = a.symints();
 	auto stride = a.symints();
@@ -1724,6 +1707,13 @@ void to_dense_backward(Args& a, Results& r) {
 	r.tensor(at::_ops::to_dense_backward::call(grad, input, masked_grad));
 }
 
+void to_mkldnn(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dtype = a.opt_dtype();
+	rule::some_elements(rule::of(self));
+	r.tensor(at::_ops::to_mkldnn::call(self, dtype));
+}
+
 void to_mkldnn_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 	const auto& grad = a.needed("grad");
@@ -1736,6 +1726,38 @@ void trace_backward(Args& a, Results& r) {
 	const auto& grad = a.needed("grad");
 	auto sizes = a.symints();
 	r.tensor(at::_ops::trace_backward::call(grad, sizes));
+}
+
+void trapezoid_dx(Args& a, Results& r) {
+	const auto& y = a.needed("y");
+	auto dx = a.scalar();
+	auto dim = a.integer();
+	rule::not_nested(rule::of(y));
+	r.tensor(at::_ops::trapezoid_dx::call(y, dx, dim));
+}
+
+void trapezoid_x(Args& a, Results& r) {
+	const auto& y = a.needed("y");
+	const auto& x = a.needed("x");
+	auto dim = a.integer();
+	rule::not_nested(rule::of(y));
+	r.tensor(at::_ops::trapezoid_x::call(y, x, dim));
+}
+
+void trapz_dx(Args& a, Results& r) {
+	const auto& y = a.needed("y");
+	auto dx = a.number();
+	auto dim = a.integer();
+	rule::not_nested(rule::of(y));
+	r.tensor(at::_ops::trapz_dx::call(y, dx, dim));
+}
+
+void trapz_x(Args& a, Results& r) {
+	const auto& y = a.needed("y");
+	const auto& x = a.needed("x");
+	auto dim = a.integer();
+	rule::not_nested(rule::of(y));
+	r.tensor(at::_ops::trapz_x::call(y, x, dim));
 }
 
 void triplet_margin_loss(Args& a, Results& r) {
@@ -2049,6 +2071,34 @@ void vsplit_int(Args& a, Results& r) {
 	auto sections = a.integer();
 	rule::sections(rule::of(sections));
 	r.tensors(at::_ops::vsplit_int::call(self, sections));
+}
+
+void zero_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	rule::float_mkldnn(rule::of(self));
+	at::_ops::zero_::call(self);
+}
+
+void zeros(Args& a, Results& r) {
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::no_mkldnn(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::zeros::call(size, dtype, layout, device, pin_memory));
+}
+
+void zeros_like(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::no_mkldnn(rule::of(layout));
+	r.tensor(at::_ops::zeros_like::call(self, dtype, layout, device, pin_memory, memory_format));
 }
 
 }  // namespace tg::op

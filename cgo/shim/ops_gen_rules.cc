@@ -47,1019 +47,1032 @@ void f12(const c10::IValue* s) {
 	rule::refuse_unsafe("_choose_qparams_per_tensor");
 }
 void f13(const c10::IValue* s) {
-	rule::refuse_unsafe("_coalesced_");
+	rule::refuse_unsafe("_chunk_cat");
 }
 void f14(const c10::IValue* s) {
-	rule::refuse_unsafe("_compute_linear_combination");
+	rule::refuse_unsafe("_coalesced_");
 }
 void f15(const c10::IValue* s) {
-	rule::viewable(boxed::tensor(s[0]));
+	rule::refuse_unsafe("_compute_linear_combination");
 }
 void f16(const c10::IValue* s) {
+	rule::viewable(boxed::tensor(s[0]));
+}
+void f17(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f17(const c10::IValue* s) {
+void f18(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr");
 }
-void f18(const c10::IValue* s) {
+void f19(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo");
 }
-void f19(const c10::IValue* s) {
+void f20(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_weight_to_int4pack");
 }
-void f20(const c10::IValue* s) {
+void f21(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_weight_to_int4pack_for_cpu");
 }
-void f21(const c10::IValue* s) {
+void f22(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f22(const c10::IValue* s) {
+void f23(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution.deprecated");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f23(const c10::IValue* s) {
+void f24(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution_double_backward");
 	rule::lengths("stride", boxed::ints(s[6]));
 	rule::lengths("padding", boxed::ints(s[7]));
 	rule::lengths("dilation", boxed::ints(s[8]));
 	rule::lengths("output_padding", boxed::ints(s[10]));
 }
-void f24(const c10::IValue* s) {
+void f25(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution_mode");
 }
-void f25(const c10::IValue* s) {
+void f26(const c10::IValue* s) {
 	rule::refuse_unsafe("_copy_from");
 }
-void f26(const c10::IValue* s) {
+void f27(const c10::IValue* s) {
 	rule::refuse_unsafe("_copy_from_and_resize");
 }
-void f27(const c10::IValue* s) {
+void f28(const c10::IValue* s) {
 	rule::refuse_unsafe("_cslt_compress");
 }
-void f28(const c10::IValue* s) {
+void f29(const c10::IValue* s) {
 	rule::refuse_unsafe("_cslt_sparse_mm");
 }
-void f29(const c10::IValue* s) {
+void f30(const c10::IValue* s) {
 	rule::refuse_unsafe("_cslt_sparse_mm_search");
 }
-void f30(const c10::IValue* s) {
+void f31(const c10::IValue* s) {
 	rule::refuse_unsafe("_ctc_loss");
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f31(const c10::IValue* s) {
+void f32(const c10::IValue* s) {
 	rule::refuse_unsafe("_ctc_loss.Tensor");
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
 }
-void f32(const c10::IValue* s) {
+void f33(const c10::IValue* s) {
 	rule::refuse_unsafe("_ctc_loss_backward");
 }
-void f33(const c10::IValue* s) {
+void f34(const c10::IValue* s) {
 	rule::refuse_unsafe("_ctc_loss_backward.Tensor");
 }
-void f34(const c10::IValue* s) {
+void f35(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_attention_backward");
 }
-void f35(const c10::IValue* s) {
+void f36(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_attention_forward");
 }
-void f36(const c10::IValue* s) {
+void f37(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_ctc_loss");
 }
-void f37(const c10::IValue* s) {
+void f38(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_ctc_loss.Tensor");
 }
-void f38(const c10::IValue* s) {
+void f39(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_init_dropout_state");
 }
-void f39(const c10::IValue* s) {
+void f40(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_rnn");
 }
-void f40(const c10::IValue* s) {
+void f41(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_rnn_backward");
 }
-void f41(const c10::IValue* s) {
+void f42(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_rnn_flatten_weight");
 }
-void f42(const c10::IValue* s) {
+void f43(const c10::IValue* s) {
 	rule::refuse_unsafe("_cummax_helper");
 }
-void f43(const c10::IValue* s) {
+void f44(const c10::IValue* s) {
 	rule::refuse_unsafe("_cummin_helper");
 }
-void f44(const c10::IValue* s) {
+void f45(const c10::IValue* s) {
 	rule::refuse_unsafe("_dim_arange");
 }
-void f45(const c10::IValue* s) {
+void f46(const c10::IValue* s) {
 	rule::refuse_unsafe("_dirichlet_grad");
 }
-void f46(const c10::IValue* s) {
+void f47(const c10::IValue* s) {
 	rule::refuse_unsafe("_dyn_quant_matmul_4bit");
 }
-void f47(const c10::IValue* s) {
+void f48(const c10::IValue* s) {
 	rule::refuse_unsafe("_dyn_quant_pack_4bit_weight");
 }
-void f48(const c10::IValue* s) {
+void f49(const c10::IValue* s) {
 	rule::refuse_unsafe("_efficient_attention_backward");
 }
-void f49(const c10::IValue* s) {
+void f50(const c10::IValue* s) {
 	rule::refuse_unsafe("_efficient_attention_forward");
 }
-void f50(const c10::IValue* s) {
+void f51(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag");
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f51(const c10::IValue* s) {
+void f52(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_backward");
 }
-void f52(const c10::IValue* s) {
+void f53(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_dense_backward");
 }
-void f53(const c10::IValue* s) {
+void f54(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_forward_only");
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f54(const c10::IValue* s) {
+void f55(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_per_sample_weights_backward");
 }
-void f55(const c10::IValue* s) {
+void f56(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_sparse_backward");
 }
-void f56(const c10::IValue* s) {
+void f57(const c10::IValue* s) {
 	rule::refuse_unsafe("_empty_affine_quantized");
 }
-void f57(const c10::IValue* s) {
+void f58(const c10::IValue* s) {
 	rule::refuse_unsafe("_empty_per_channel_affine_quantized");
 }
-void f58(const c10::IValue* s) {
+void f59(const c10::IValue* s) {
 	rule::refuse_unsafe("_euclidean_dist");
 }
-void f59(const c10::IValue* s) {
+void f60(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_learnable_per_channel_affine");
 }
-void f60(const c10::IValue* s) {
+void f61(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_learnable_per_channel_affine_backward");
 }
-void f61(const c10::IValue* s) {
+void f62(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_learnable_per_tensor_affine");
 }
-void f62(const c10::IValue* s) {
+void f63(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_learnable_per_tensor_affine_backward");
 }
-void f63(const c10::IValue* s) {
+void f64(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams");
 }
-void f64(const c10::IValue* s) {
+void f65(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c");
 }
-void f65(const c10::IValue* s) {
+void f66(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r");
 }
-void f66(const c10::IValue* s) {
+void f67(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c");
 }
-void f67(const c10::IValue* s) {
+void f68(const c10::IValue* s) {
 	rule::refuse_unsafe("_fill_mem_eff_dropout_mask_");
 }
-void f68(const c10::IValue* s) {
+void f69(const c10::IValue* s) {
 	rule::refuse_unsafe("_flash_attention_backward");
 }
-void f69(const c10::IValue* s) {
+void f70(const c10::IValue* s) {
 	rule::refuse_unsafe("_flash_attention_forward");
 }
-void f70(const c10::IValue* s) {
+void f71(const c10::IValue* s) {
 	rule::refuse_unsafe("_flash_attention_forward.quantized");
 }
-void f71(const c10::IValue* s) {
+void f72(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[1]));
 }
-void f72(const c10::IValue* s) {
+void f73(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[3]));
 }
-void f73(const c10::IValue* s) {
+void f74(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::tensors(s[1]));
 }
-void f74(const c10::IValue* s) {
+void f75(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[2]));
 }
-void f75(const c10::IValue* s) {
+void f76(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_assert_async.msg");
 }
-void f76(const c10::IValue* s) {
+void f77(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_assert_scalar");
 }
-void f77(const c10::IValue* s) {
+void f78(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_sym_constrain_range");
 }
-void f78(const c10::IValue* s) {
+void f79(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_sym_constrain_range_for_size");
 }
-void f79(const c10::IValue* s) {
+void f80(const c10::IValue* s) {
 	rule::fused_adagrad(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]));
 }
-void f80(const c10::IValue* s) {
+void f81(const c10::IValue* s) {
 	rule::fused_adam(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::tensors(s[4]), boxed::tensors(s[5]));
 }
-void f81(const c10::IValue* s) {
+void f82(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_dropout");
 }
-void f82(const c10::IValue* s) {
+void f83(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_moving_avg_obs_fq_helper");
 }
-void f83(const c10::IValue* s) {
+void f84(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_rms_norm");
 }
-void f84(const c10::IValue* s) {
+void f85(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_rms_norm_backward");
 }
-void f85(const c10::IValue* s) {
+void f86(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_sdp_choice");
 }
-void f86(const c10::IValue* s) {
+void f87(const c10::IValue* s) {
 	rule::fused_sgd(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]));
 }
-void f87(const c10::IValue* s) {
+void f88(const c10::IValue* s) {
 	rule::refuse_unsafe("_fw_primal");
 }
-void f88(const c10::IValue* s) {
+void f89(const c10::IValue* s) {
 	rule::refuse_unsafe("_fw_primal_copy");
 }
-void f89(const c10::IValue* s) {
+void f90(const c10::IValue* s) {
 	rule::refuse_unsafe("_gather_sparse_backward");
 }
-void f90(const c10::IValue* s) {
+void f91(const c10::IValue* s) {
 	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback");
 }
-void f91(const c10::IValue* s) {
+void f92(const c10::IValue* s) {
 	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback_backward");
 }
-void f92(const c10::IValue* s) {
+void f93(const c10::IValue* s) {
 	rule::refuse_unsafe("_grouped_mm");
 }
-void f93(const c10::IValue* s) {
+void f94(const c10::IValue* s) {
 	rule::refuse_unsafe("_has_compatible_shallow_copy_type");
 }
-void f94(const c10::IValue* s) {
+void f95(const c10::IValue* s) {
 	rule::refuse_unsafe("_has_same_storage_numel");
 }
-void f95(const c10::IValue* s) {
+void f96(const c10::IValue* s) {
 	rule::refuse_unsafe("_histogramdd_bin_edges");
 }
-void f96(const c10::IValue* s) {
+void f97(const c10::IValue* s) {
 	rule::refuse_unsafe("_histogramdd_from_bin_cts");
 }
-void f97(const c10::IValue* s) {
+void f98(const c10::IValue* s) {
 	rule::refuse_unsafe("_histogramdd_from_bin_tensors");
 }
-void f98(const c10::IValue* s) {
+void f99(const c10::IValue* s) {
 	rule::refuse_unsafe("_index_put_impl_");
 }
-void f99(const c10::IValue* s) {
+void f100(const c10::IValue* s) {
 	rule::refuse_unsafe("_indices_copy");
 }
-void f100(const c10::IValue* s) {
+void f101(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm");
 }
-void f101(const c10::IValue* s) {
+void f102(const c10::IValue* s) {
 	rule::refuse_unsafe("_jagged_to_padded_dense_forward");
 }
-void f102(const c10::IValue* s) {
+void f103(const c10::IValue* s) {
 	rule::refuse_unsafe("_lazy_clone");
 }
-void f103(const c10::IValue* s) {
+void f104(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_check_errors");
 }
-void f104(const c10::IValue* s) {
+void f105(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det");
 }
-void f105(const c10::IValue* s) {
+void f106(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh");
 	rule::finite(boxed::tensor(s[0]));
 }
-void f106(const c10::IValue* s) {
+void f107(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigvals");
 	rule::finite(boxed::tensor(s[0]));
 }
-void f107(const c10::IValue* s) {
+void f108(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet");
 }
-void f108(const c10::IValue* s) {
+void f109(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex");
 }
-void f109(const c10::IValue* s) {
+void f110(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd");
 }
-void f110(const c10::IValue* s) {
+void f111(const c10::IValue* s) {
 	rule::refuse_unsafe("_local_scalar_dense");
 }
-void f111(const c10::IValue* s) {
+void f112(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data");
 }
-void f112(const c10::IValue* s) {
+void f113(const c10::IValue* s) {
 	rule::refuse_unsafe("_lstm_mps");
 }
-void f113(const c10::IValue* s) {
+void f114(const c10::IValue* s) {
 	rule::refuse_unsafe("_lu_with_info");
 }
-void f114(const c10::IValue* s) {
+void f115(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dep_token");
 }
-void f115(const c10::IValue* s) {
+void f116(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dual");
 }
-void f116(const c10::IValue* s) {
+void f117(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dual_copy");
 }
-void f117(const c10::IValue* s) {
+void f118(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_per_channel_quantized_tensor");
 }
-void f118(const c10::IValue* s) {
+void f119(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_per_tensor_quantized_tensor");
 }
-void f119(const c10::IValue* s) {
+void f120(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_scale");
 }
-void f120(const c10::IValue* s) {
+void f121(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_softmax");
 }
-void f121(const c10::IValue* s) {
+void f122(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_softmax_backward");
 }
-void f122(const c10::IValue* s) {
+void f123(const c10::IValue* s) {
 	rule::refuse_unsafe("_mixed_dtypes_linear");
 }
-void f123(const c10::IValue* s) {
+void f124(const c10::IValue* s) {
 	rule::refuse_unsafe("_mkldnn_reshape");
 }
-void f124(const c10::IValue* s) {
+void f125(const c10::IValue* s) {
 	rule::refuse_unsafe("_mkldnn_transpose");
 }
-void f125(const c10::IValue* s) {
+void f126(const c10::IValue* s) {
 	rule::refuse_unsafe("_mkldnn_transpose_");
 }
-void f126(const c10::IValue* s) {
+void f127(const c10::IValue* s) {
 	rule::refuse_unsafe("_mps_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f127(const c10::IValue* s) {
+void f128(const c10::IValue* s) {
 	rule::refuse_unsafe("_mps_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f128(const c10::IValue* s) {
+void f129(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit");
 }
-void f129(const c10::IValue* s) {
+void f130(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats");
 }
-void f130(const c10::IValue* s) {
+void f131(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit_no_training");
 }
-void f131(const c10::IValue* s) {
+void f132(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_multi_head_attention");
 }
-void f132(const c10::IValue* s) {
+void f133(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_compute_contiguous_strides_offsets");
 }
-void f133(const c10::IValue* s) {
+void f134(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded");
 }
-void f134(const c10::IValue* s) {
+void f135(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded_and_nested_example");
 }
-void f135(const c10::IValue* s) {
+void f136(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded_tensor");
 }
-void f136(const c10::IValue* s) {
+void f137(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_jagged_dummy");
 }
-void f137(const c10::IValue* s) {
+void f138(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_lengths");
 }
-void f138(const c10::IValue* s) {
+void f139(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_max_seqlen");
 }
-void f139(const c10::IValue* s) {
+void f140(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_min_seqlen");
 }
-void f140(const c10::IValue* s) {
+void f141(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_offsets");
 }
-void f141(const c10::IValue* s) {
+void f142(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_ragged_idx");
 }
-void f142(const c10::IValue* s) {
+void f143(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_values");
 }
-void f143(const c10::IValue* s) {
+void f144(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_values_copy");
 }
-void f144(const c10::IValue* s) {
+void f145(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_select_backward");
 }
-void f145(const c10::IValue* s) {
+void f146(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_sum_backward");
 }
-void f146(const c10::IValue* s) {
+void f147(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask");
 }
-void f147(const c10::IValue* s) {
+void f148(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask_left_aligned");
 }
-void f148(const c10::IValue* s) {
+void f149(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_size");
 }
-void f149(const c10::IValue* s) {
+void f150(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_softmax_with_shape");
 }
-void f150(const c10::IValue* s) {
+void f151(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_storage_offsets");
 }
-void f151(const c10::IValue* s) {
+void f152(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_strides");
 }
-void f152(const c10::IValue* s) {
+void f153(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_buffer");
 }
-void f153(const c10::IValue* s) {
+void f154(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_buffer_copy");
 }
-void f154(const c10::IValue* s) {
+void f155(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_jagged");
 }
-void f155(const c10::IValue* s) {
+void f156(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_jagged_copy");
 }
-void f156(const c10::IValue* s) {
+void f157(const c10::IValue* s) {
 	rule::refuse_unsafe("_new_zeros_with_same_feature_meta");
 }
-void f157(const c10::IValue* s) {
+void f158(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_available");
 }
-void f158(const c10::IValue* s) {
+void f159(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_spatial_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 }
-void f159(const c10::IValue* s) {
+void f160(const c10::IValue* s) {
 	rule::refuse_unsafe("_pack_padded_sequence_backward");
 }
-void f160(const c10::IValue* s) {
-	rule::lengths("pad", boxed::ints(s[1]));
-}
 void f161(const c10::IValue* s) {
-	rule::refuse_unsafe("_pad_enum");
 	rule::lengths("pad", boxed::ints(s[1]));
 }
 void f162(const c10::IValue* s) {
-	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
+	rule::refuse_unsafe("_pad_enum");
+	rule::lengths("pad", boxed::ints(s[1]));
 }
 void f163(const c10::IValue* s) {
-	rule::refuse_unsafe("_pdist_backward");
+	rule::packed(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f164(const c10::IValue* s) {
-	rule::refuse_unsafe("_pdist_forward");
+	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
 }
 void f165(const c10::IValue* s) {
-	rule::refuse_unsafe("_prelu_kernel");
+	rule::refuse_unsafe("_pdist_backward");
 }
 void f166(const c10::IValue* s) {
-	rule::refuse_unsafe("_prelu_kernel_backward");
+	rule::refuse_unsafe("_pdist_forward");
 }
 void f167(const c10::IValue* s) {
-	rule::refuse_unsafe("_print");
+	rule::refuse_unsafe("_prelu_kernel");
 }
 void f168(const c10::IValue* s) {
-	rule::refuse_unsafe("_propagate_xla_data");
+	rule::refuse_unsafe("_prelu_kernel_backward");
 }
 void f169(const c10::IValue* s) {
-	rule::refuse_unsafe("_remove_batch_dim");
+	rule::refuse_unsafe("_print");
 }
 void f170(const c10::IValue* s) {
+	rule::refuse_unsafe("_propagate_xla_data");
+}
+void f171(const c10::IValue* s) {
+	rule::refuse_unsafe("_remove_batch_dim");
+}
+void f172(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f171(const c10::IValue* s) {
+void f173(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f172(const c10::IValue* s) {
+void f174(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_from_tensor");
 }
-void f173(const c10::IValue* s) {
+void f175(const c10::IValue* s) {
 	rule::refuse_unsafe("_resize_output_");
 }
-void f174(const c10::IValue* s) {
+void f176(const c10::IValue* s) {
 	rule::refuse_unsafe("_rowwise_prune");
 }
-void f175(const c10::IValue* s) {
+void f177(const c10::IValue* s) {
 	rule::refuse_unsafe("_sample_dirichlet");
 }
-void f176(const c10::IValue* s) {
+void f178(const c10::IValue* s) {
 	rule::refuse_unsafe("_saturate_weight_to_fp16");
 }
-void f177(const c10::IValue* s) {
+void f179(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math");
 }
-void f178(const c10::IValue* s) {
+void f180(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math_for_mps");
 }
-void f179(const c10::IValue* s) {
+void f181(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention");
 }
-void f180(const c10::IValue* s) {
+void f182(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention_backward");
 }
-void f181(const c10::IValue* s) {
+void f183(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention");
 }
-void f182(const c10::IValue* s) {
+void f184(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention_backward");
 }
-void f183(const c10::IValue* s) {
+void f185(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention");
 }
-void f184(const c10::IValue* s) {
+void f186(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention.quantized");
 }
-void f185(const c10::IValue* s) {
+void f187(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_backward");
 }
-void f186(const c10::IValue* s) {
+void f188(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu");
 }
-void f187(const c10::IValue* s) {
+void f189(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu_backward");
 }
-void f188(const c10::IValue* s) {
+void f190(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable");
 }
-void f189(const c10::IValue* s) {
+void f191(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable_backward");
 }
-void f190(const c10::IValue* s) {
+void f192(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm");
 }
-void f191(const c10::IValue* s) {
+void f193(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm_v2");
 }
-void f192(const c10::IValue* s) {
+void f194(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm");
 }
-void f193(const c10::IValue* s) {
+void f195(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2");
 }
-void f194(const c10::IValue* s) {
+void f196(const c10::IValue* s) {
 	rule::refuse_unsafe("_segment_reduce_backward");
 }
-void f195(const c10::IValue* s) {
+void f197(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.output_mask");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f196(const c10::IValue* s) {
+void f198(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f197(const c10::IValue* s) {
+void f199(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_draw");
 }
-void f198(const c10::IValue* s) {
+void f200(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_ff_");
 }
-void f199(const c10::IValue* s) {
+void f201(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_initialize_state_");
 }
-void f200(const c10::IValue* s) {
+void f202(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_scramble_");
 }
-void f201(const c10::IValue* s) {
+void f203(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data");
 }
-void f202(const c10::IValue* s) {
+void f204(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_addmm");
 }
-void f203(const c10::IValue* s) {
+void f205(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_broadcast_to");
 }
-void f204(const c10::IValue* s) {
+void f206(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_broadcast_to_copy");
 }
-void f205(const c10::IValue* s) {
+void f207(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_bsc_tensor_unsafe");
 }
-void f206(const c10::IValue* s) {
+void f208(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_bsr_tensor_unsafe");
 }
-void f207(const c10::IValue* s) {
+void f209(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_compressed_tensor_unsafe");
 }
-void f208(const c10::IValue* s) {
+void f210(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_compressed_tensor_with_dims");
 }
-void f209(const c10::IValue* s) {
+void f211(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_unsafe");
 }
-void f210(const c10::IValue* s) {
+void f212(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_with_dims");
 }
-void f211(const c10::IValue* s) {
+void f213(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_with_dims_and_tensors");
 }
-void f212(const c10::IValue* s) {
+void f214(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csc_tensor_unsafe");
 }
-void f213(const c10::IValue* s) {
+void f215(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_prod.dim_dtype");
 }
-void f214(const c10::IValue* s) {
+void f216(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_sum.dim_dtype");
 }
-void f215(const c10::IValue* s) {
+void f217(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_tensor_unsafe");
 }
-void f216(const c10::IValue* s) {
+void f218(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax");
 }
-void f217(const c10::IValue* s) {
+void f219(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.int");
 }
-void f218(const c10::IValue* s) {
+void f220(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax_backward_data");
 }
-void f219(const c10::IValue* s) {
+void f221(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mask_projection");
 }
-void f220(const c10::IValue* s) {
+void f222(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm");
 }
-void f221(const c10::IValue* s) {
+void f223(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm.reduce");
 }
-void f222(const c10::IValue* s) {
+void f224(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm_reduce_impl");
 }
-void f223(const c10::IValue* s) {
+void f225(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm_reduce_impl_backward");
 }
-void f224(const c10::IValue* s) {
+void f226(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_addmm");
 }
-void f225(const c10::IValue* s) {
+void f227(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_apply");
 }
-void f226(const c10::IValue* s) {
+void f228(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_apply_dense");
 }
-void f227(const c10::IValue* s) {
+void f229(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_linear");
 }
-void f228(const c10::IValue* s) {
+void f230(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_mm");
 }
-void f229(const c10::IValue* s) {
+void f231(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_tile");
 }
-void f230(const c10::IValue* s) {
+void f232(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax");
 }
-void f231(const c10::IValue* s) {
+void f233(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.int");
 }
-void f232(const c10::IValue* s) {
+void f234(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax_backward_data");
 }
-void f233(const c10::IValue* s) {
+void f235(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sparse_matmul");
 }
-void f234(const c10::IValue* s) {
+void f236(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum");
 }
-void f235(const c10::IValue* s) {
+void f237(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dim");
 }
-void f236(const c10::IValue* s) {
+void f238(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dim_dtype");
 }
-void f237(const c10::IValue* s) {
+void f239(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dtype");
 }
-void f238(const c10::IValue* s) {
+void f240(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum_backward");
 }
-void f239(const c10::IValue* s) {
+void f241(const c10::IValue* s) {
 	rule::refuse_unsafe("_spdiags");
 }
-void f240(const c10::IValue* s) {
+void f242(const c10::IValue* s) {
 	rule::refuse_unsafe("_spsolve");
 }
-void f241(const c10::IValue* s) {
+void f243(const c10::IValue* s) {
 	rule::some(boxed::tensors(s[0]));
 }
-void f242(const c10::IValue* s) {
+void f244(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma");
 }
-void f243(const c10::IValue* s) {
+void f245(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma_grad");
 }
-void f244(const c10::IValue* s) {
+void f246(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_gru_cell_backward");
 }
-void f245(const c10::IValue* s) {
+void f247(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_lstm_cell_backward");
 }
-void f246(const c10::IValue* s) {
+void f248(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell");
 }
-void f247(const c10::IValue* s) {
+void f249(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell_backward");
 }
-void f248(const c10::IValue* s) {
+void f250(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell");
 }
-void f249(const c10::IValue* s) {
+void f251(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward");
 }
-void f250(const c10::IValue* s) {
+void f252(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward_impl");
 }
-void f251(const c10::IValue* s) {
+void f253(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse");
 }
-void f252(const c10::IValue* s) {
+void f254(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse.sparse_dim");
 }
-void f253(const c10::IValue* s) {
+void f255(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsc");
 }
-void f254(const c10::IValue* s) {
+void f256(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsr");
 }
-void f255(const c10::IValue* s) {
+void f257(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csc");
 }
-void f256(const c10::IValue* s) {
+void f258(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csr");
 }
-void f257(const c10::IValue* s) {
+void f259(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_semi_structured");
 }
-void f258(const c10::IValue* s) {
+void f260(const c10::IValue* s) {
 	rule::refuse_unsafe("_transform_bias_rescale_qkv");
 }
-void f259(const c10::IValue* s) {
+void f261(const c10::IValue* s) {
 	rule::refuse_unsafe("_transformer_encoder_layer_fwd");
 }
-void f260(const c10::IValue* s) {
+void f262(const c10::IValue* s) {
 	rule::refuse_unsafe("_trilinear");
 }
-void f261(const c10::IValue* s) {
+void f263(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_multi_head_attention");
 }
-void f262(const c10::IValue* s) {
+void f264(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_scaled_dot_attention");
 }
-void f263(const c10::IValue* s) {
+void f265(const c10::IValue* s) {
 	rule::refuse_unsafe("_unpack_dual");
 }
-void f264(const c10::IValue* s) {
+void f266(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index.Tensor");
 }
-void f265(const c10::IValue* s) {
+void f267(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index_put");
 }
-void f266(const c10::IValue* s) {
+void f268(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index");
 }
-void f267(const c10::IValue* s) {
+void f269(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index_put_accumulate");
 }
-void f268(const c10::IValue* s) {
+void f270(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_view");
 }
-void f269(const c10::IValue* s) {
+void f271(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
+	rule::antialiased(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f270(const c10::IValue* s) {
+void f272(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[3]));
 }
-void f271(const c10::IValue* s) {
+void f273(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
+	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f272(const c10::IValue* s) {
+void f274(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
-}
-void f273(const c10::IValue* s) {
-	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[2]));
-}
-void f274(const c10::IValue* s) {
-	rule::refuse_unsafe("_upsample_nearest_exact1d_backward");
-	rule::lengths("output_size", boxed::ints(s[1]));
-	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
+	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
 void f275(const c10::IValue* s) {
-	rule::refuse_unsafe("_upsample_nearest_exact2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
 void f276(const c10::IValue* s) {
+	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[2]));
+}
+void f277(const c10::IValue* s) {
+	rule::refuse_unsafe("_upsample_nearest_exact1d_backward");
+	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
+}
+void f278(const c10::IValue* s) {
+	rule::refuse_unsafe("_upsample_nearest_exact2d_backward");
+	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
+}
+void f279(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f277(const c10::IValue* s) {
+void f280(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss");
 }
-void f278(const c10::IValue* s) {
+void f281(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss.Tensor");
 }
-void f279(const c10::IValue* s) {
+void f282(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_rnn_flatten_weight");
 }
-void f280(const c10::IValue* s) {
+void f283(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss");
 }
-void f281(const c10::IValue* s) {
+void f284(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss.Tensor");
 }
-void f282(const c10::IValue* s) {
+void f285(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_compressed_sparse_indices");
 }
-void f283(const c10::IValue* s) {
+void f286(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsc_tensor_args");
 }
-void f284(const c10::IValue* s) {
+void f287(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsr_tensor_args");
 }
-void f285(const c10::IValue* s) {
+void f288(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_compressed_tensor_args");
 }
-void f286(const c10::IValue* s) {
+void f289(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_coo_tensor_args");
 }
-void f287(const c10::IValue* s) {
+void f290(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csc_tensor_args");
 }
-void f288(const c10::IValue* s) {
+void f291(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csr_tensor_args");
 }
-void f289(const c10::IValue* s) {
+void f292(const c10::IValue* s) {
 	rule::refuse_unsafe("_values_copy");
 }
-void f290(const c10::IValue* s) {
+void f293(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm");
 }
-void f291(const c10::IValue* s) {
+void f294(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_for_cpu");
 }
-void f292(const c10::IValue* s) {
+void f295(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_with_scales_and_zeros");
 }
-void f293(const c10::IValue* s) {
+void f296(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int8pack_mm");
 }
-void f294(const c10::IValue* s) {
+void f297(const c10::IValue* s) {
 	rule::weight_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[2]));
 }
-void f295(const c10::IValue* s) {
+void f298(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_differentiable_backward");
 }
-void f296(const c10::IValue* s) {
+void f299(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface");
 }
-void f297(const c10::IValue* s) {
+void f300(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface_backward");
 }
-void f298(const c10::IValue* s) {
+void f301(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_linear_prepack");
 }
-void f299(const c10::IValue* s) {
+void f302(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_quantized_linear_prepacked");
 }
-void f300(const c10::IValue* s) {
+void f303(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward");
 }
-void f301(const c10::IValue* s) {
+void f304(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward");
 }
-void f302(const c10::IValue* s) {
-	rule::aliased(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
-}
-void f303(const c10::IValue* s) {
+void f305(const c10::IValue* s) {
 	rule::refuse_unsafe("affine_grid_generator_backward");
 }
-void f304(const c10::IValue* s) {
+void f306(const c10::IValue* s) {
+	rule::not_sparse(boxed::tensor(s[0]));
+}
+void f307(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), boxed::opt_dtype(s[3]), {});
 }
-void f305(const c10::IValue* s) {
+void f308(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
-void f306(const c10::IValue* s) {
+void f309(const c10::IValue* s) {
 	rule::refuse_unsafe("as_strided_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
-void f307(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
-}
-void f308(const c10::IValue* s) {
-	rule::lengths("kernel_size", boxed::ints(s[1]));
-	rule::lengths("stride", boxed::ints(s[2]));
-	rule::lengths("padding", boxed::ints(s[3]));
-	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
-}
-void f309(const c10::IValue* s) {
-	rule::lengths("kernel_size", boxed::ints(s[1]));
-	rule::lengths("stride", boxed::ints(s[2]));
-	rule::lengths("padding", boxed::ints(s[3]));
-	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
-}
 void f310(const c10::IValue* s) {
-	rule::refuse_unsafe("avg_pool2d_backward");
-	rule::lengths("kernel_size", boxed::ints(s[2]));
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
+	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
 }
 void f311(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
-	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
 void f312(const c10::IValue* s) {
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+}
+void f313(const c10::IValue* s) {
+	rule::refuse_unsafe("avg_pool2d_backward");
+	rule::lengths("kernel_size", boxed::ints(s[2]));
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+}
+void f314(const c10::IValue* s) {
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+}
+void f315(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f313(const c10::IValue* s) {
+void f316(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward");
 }
-void f314(const c10::IValue* s) {
+void f317(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_elemt");
 }
-void f315(const c10::IValue* s) {
+void f318(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_reduce");
 }
-void f316(const c10::IValue* s) {
+void f319(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt");
 }
-void f317(const c10::IValue* s) {
+void f320(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats");
 }
-void f318(const c10::IValue* s) {
+void f321(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats_with_counts");
 }
-void f319(const c10::IValue* s) {
+void f322(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_stats");
 }
-void f320(const c10::IValue* s) {
+void f323(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_update_stats");
 }
-void f321(const c10::IValue* s) {
+void f324(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 }
-void f322(const c10::IValue* s) {
+void f325(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f323(const c10::IValue* s) {
+void f326(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[4]));
 }
-void f324(const c10::IValue* s) {
+void f327(const c10::IValue* s) {
 	rule::trials(boxed::tensor(s[0]));
 }
-void f325(const c10::IValue* s) {
+void f328(const c10::IValue* s) {
 	rule::refuse_unsafe("ccol_indices_copy");
 }
-void f326(const c10::IValue* s) {
+void f329(const c10::IValue* s) {
 	rule::refuse_unsafe("choose_qparams_optimized");
 }
-void f327(const c10::IValue* s) {
+void f330(const c10::IValue* s) {
 	rule::chunks(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f328(const c10::IValue* s) {
+void f331(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
@@ -1067,438 +1080,456 @@ void f328(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::folded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f329(const c10::IValue* s) {
+void f332(const c10::IValue* s) {
 	rule::refuse_unsafe("col_indices_copy");
 }
-void f330(const c10::IValue* s) {
+void f333(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f331(const c10::IValue* s) {
+void f334(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f332(const c10::IValue* s) {
+void f335(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_depthwise3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f333(const c10::IValue* s) {
+void f336(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_tbc_backward");
 }
-void f334(const c10::IValue* s) {
+void f337(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("output_padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f335(const c10::IValue* s) {
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
-	rule::lengths("dilation", boxed::ints(s[5]));
-	rule::lengths("output_padding", boxed::ints(s[7]));
-}
-void f336(const c10::IValue* s) {
-	rule::refuse_unsafe("convolution_backward");
-	rule::lengths("stride", boxed::ints(s[4]));
-	rule::lengths("padding", boxed::ints(s[5]));
-	rule::lengths("dilation", boxed::ints(s[6]));
-	rule::lengths("output_padding", boxed::ints(s[8]));
-}
-void f337(const c10::IValue* s) {
-	rule::refuse_unsafe("convolution_backward_overrideable");
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
-	rule::lengths("dilation", boxed::ints(s[5]));
-	rule::lengths("output_padding", boxed::ints(s[7]));
-}
 void f338(const c10::IValue* s) {
-	rule::refuse_unsafe("convolution_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
 void f339(const c10::IValue* s) {
-	rule::refuse_unsafe("copy_sparse_to_sparse_");
+	rule::refuse_unsafe("convolution_backward");
+	rule::lengths("stride", boxed::ints(s[4]));
+	rule::lengths("padding", boxed::ints(s[5]));
+	rule::lengths("dilation", boxed::ints(s[6]));
+	rule::lengths("output_padding", boxed::ints(s[8]));
 }
 void f340(const c10::IValue* s) {
-	rule::refuse_unsafe("crow_indices_copy");
+	rule::refuse_unsafe("convolution_backward_overrideable");
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::lengths("output_padding", boxed::ints(s[7]));
 }
 void f341(const c10::IValue* s) {
+	rule::refuse_unsafe("convolution_overrideable");
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::lengths("output_padding", boxed::ints(s[7]));
+}
+void f342(const c10::IValue* s) {
+	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
+}
+void f343(const c10::IValue* s) {
+	rule::refuse_unsafe("copy_sparse_to_sparse_");
+}
+void f344(const c10::IValue* s) {
+	rule::refuse_unsafe("crow_indices_copy");
+}
+void f345(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f342(const c10::IValue* s) {
+void f346(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
 }
-void f343(const c10::IValue* s) {
+void f347(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator");
 }
-void f344(const c10::IValue* s) {
+void f348(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
 }
-void f345(const c10::IValue* s) {
+void f349(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm");
 }
-void f346(const c10::IValue* s) {
+void f350(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm_backward");
 }
-void f347(const c10::IValue* s) {
+void f351(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f348(const c10::IValue* s) {
+void f352(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f349(const c10::IValue* s) {
+void f353(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f350(const c10::IValue* s) {
+void f354(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f351(const c10::IValue* s) {
+void f355(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler");
 }
-void f352(const c10::IValue* s) {
+void f356(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler_backward");
 }
-void f353(const c10::IValue* s) {
+void f357(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_is_acceptable");
 }
-void f354(const c10::IValue* s) {
+void f358(const c10::IValue* s) {
 	rule::refuse_unsafe("cummaxmin_backward");
 }
-void f355(const c10::IValue* s) {
+void f359(const c10::IValue* s) {
 	rule::refuse_unsafe("cumprod_backward");
 }
-void f356(const c10::IValue* s) {
-	rule::refuse_unsafe("diagonal_backward");
-}
-void f357(const c10::IValue* s) {
-	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
-}
-void f358(const c10::IValue* s) {
-	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
-}
-void f359(const c10::IValue* s) {
-	rule::sections(boxed::integer(s[1]));
-}
 void f360(const c10::IValue* s) {
-	rule::refuse_unsafe("embedding_backward");
+	rule::not_nested(boxed::tensor(s[0]));
 }
 void f361(const c10::IValue* s) {
-	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
+	rule::quantized_or_constant(boxed::tensor(s[0]));
 }
 void f362(const c10::IValue* s) {
-	rule::refuse_unsafe("embedding_dense_backward");
+	rule::refuse_unsafe("diagonal_backward");
 }
 void f363(const c10::IValue* s) {
-	rule::refuse_unsafe("embedding_sparse_backward");
+	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
 }
 void f364(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
+	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
 }
 void f365(const c10::IValue* s) {
-	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
+	rule::sections(boxed::integer(s[1]));
 }
 void f366(const c10::IValue* s) {
-	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::refuse_unsafe("embedding_backward");
 }
 void f367(const c10::IValue* s) {
-	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
+	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
 void f368(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
+	rule::refuse_unsafe("embedding_dense_backward");
 }
 void f369(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
+	rule::refuse_unsafe("embedding_sparse_backward");
 }
 void f370(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_int8_weight");
+	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
 }
 void f371(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
+	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
 }
 void f372(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
+	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f373(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
+	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
 }
 void f374(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
+	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
 }
 void f375(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
+	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
 }
 void f376(const c10::IValue* s) {
+	rule::refuse_unsafe("fbgemm_linear_int8_weight");
+}
+void f377(const c10::IValue* s) {
+	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
+}
+void f378(const c10::IValue* s) {
+	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
+}
+void f379(const c10::IValue* s) {
+	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
+}
+void f380(const c10::IValue* s) {
+	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
+}
+void f381(const c10::IValue* s) {
+	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
+}
+void f382(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f377(const c10::IValue* s) {
+void f383(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f378(const c10::IValue* s) {
+void f384(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f379(const c10::IValue* s) {
+void f385(const c10::IValue* s) {
 	rule::refuse_unsafe("from_file");
 }
-void f380(const c10::IValue* s) {
+void f386(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[3]));
 }
-void f381(const c10::IValue* s) {
+void f387(const c10::IValue* s) {
 	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
 }
-void f382(const c10::IValue* s) {
+void f388(const c10::IValue* s) {
 	rule::refuse_unsafe("gather_backward");
 }
-void f383(const c10::IValue* s) {
-	rule::refuse_unsafe("glu_backward");
-}
-void f384(const c10::IValue* s) {
-	rule::refuse_unsafe("glu_backward_jvp");
-}
-void f385(const c10::IValue* s) {
-	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
-}
-void f386(const c10::IValue* s) {
-	rule::refuse_unsafe("grid_sampler_2d_backward");
-}
-void f387(const c10::IValue* s) {
-	rule::refuse_unsafe("grid_sampler_3d_backward");
-}
-void f388(const c10::IValue* s) {
-	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
-}
 void f389(const c10::IValue* s) {
-	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
+	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f390(const c10::IValue* s) {
-	rule::refuse_unsafe("hspmm");
+	rule::refuse_unsafe("glu_backward");
 }
 void f391(const c10::IValue* s) {
-	rule::reduction(boxed::integer(s[2]));
+	rule::refuse_unsafe("glu_backward_jvp");
 }
 void f392(const c10::IValue* s) {
+	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
+}
+void f393(const c10::IValue* s) {
+	rule::refuse_unsafe("grid_sampler_2d_backward");
+}
+void f394(const c10::IValue* s) {
+	rule::refuse_unsafe("grid_sampler_3d_backward");
+}
+void f395(const c10::IValue* s) {
+	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
+}
+void f396(const c10::IValue* s) {
+	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
+}
+void f397(const c10::IValue* s) {
+	rule::refuse_unsafe("hspmm");
+}
+void f398(const c10::IValue* s) {
+	rule::reduction(boxed::integer(s[2]));
+}
+void f399(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::unfolded(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f393(const c10::IValue* s) {
+void f400(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 }
-void f394(const c10::IValue* s) {
+void f401(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 }
-void f395(const c10::IValue* s) {
+void f402(const c10::IValue* s) {
 	rule::refuse_unsafe("index_select_backward");
 }
-void f396(const c10::IValue* s) {
+void f403(const c10::IValue* s) {
 	rule::refuse_unsafe("indices_copy");
 }
-void f397(const c10::IValue* s) {
+void f404(const c10::IValue* s) {
 	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
 }
-void f398(const c10::IValue* s) {
+void f405(const c10::IValue* s) {
 	rule::multiple(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f399(const c10::IValue* s) {
-	rule::aliased(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::scalar(s[2]));
-}
-void f400(const c10::IValue* s) {
-	rule::finite(boxed::tensor(s[0]));
-}
-void f401(const c10::IValue* s) {
-	rule::pivots(boxed::tensor(s[1]));
-}
-void f402(const c10::IValue* s) {
-	rule::exponent(boxed::integer(s[1]));
-}
-void f403(const c10::IValue* s) {
-	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
-}
-void f404(const c10::IValue* s) {
-	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
-}
-void f405(const c10::IValue* s) {
-	rule::refuse_unsafe("linear_backward");
-}
 void f406(const c10::IValue* s) {
-	rule::refuse_unsafe("log_sigmoid_backward");
+	rule::refuse_unsafe("lift");
 }
 void f407(const c10::IValue* s) {
-	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
+	rule::refuse_unsafe("lift_fresh");
 }
 void f408(const c10::IValue* s) {
-	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
+	rule::refuse_unsafe("lift_fresh_copy");
 }
 void f409(const c10::IValue* s) {
-	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
+	rule::finite(boxed::tensor(s[0]));
 }
 void f410(const c10::IValue* s) {
-	rule::refuse_unsafe("masked_scatter_backward");
+	rule::pivots(boxed::tensor(s[1]));
 }
 void f411(const c10::IValue* s) {
-	rule::refuse_unsafe("masked_select_backward");
+	rule::exponent(boxed::integer(s[1]));
 }
 void f412(const c10::IValue* s) {
-	rule::refuse_unsafe("matmul_backward");
+	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
 void f413(const c10::IValue* s) {
-	rule::refuse_unsafe("matrix_exp_backward");
+	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
 void f414(const c10::IValue* s) {
+	rule::refuse_unsafe("linear_backward");
+}
+void f415(const c10::IValue* s) {
+	rule::refuse_unsafe("log_sigmoid_backward");
+}
+void f416(const c10::IValue* s) {
+	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
+}
+void f417(const c10::IValue* s) {
+	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
+}
+void f418(const c10::IValue* s) {
+	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
+}
+void f419(const c10::IValue* s) {
+	rule::refuse_unsafe("masked_scatter_backward");
+}
+void f420(const c10::IValue* s) {
+	rule::refuse_unsafe("masked_select_backward");
+}
+void f421(const c10::IValue* s) {
+	rule::refuse_unsafe("matmul_backward");
+}
+void f422(const c10::IValue* s) {
+	rule::refuse_unsafe("matrix_exp_backward");
+}
+void f423(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f415(const c10::IValue* s) {
+void f424(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f416(const c10::IValue* s) {
+void f425(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f417(const c10::IValue* s) {
+void f426(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f418(const c10::IValue* s) {
+void f427(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f419(const c10::IValue* s) {
+void f428(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f420(const c10::IValue* s) {
+void f429(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f421(const c10::IValue* s) {
+void f430(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f422(const c10::IValue* s) {
+void f431(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f423(const c10::IValue* s) {
+void f432(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f424(const c10::IValue* s) {
+void f433(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f425(const c10::IValue* s) {
+void f434(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f426(const c10::IValue* s) {
+void f435(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f427(const c10::IValue* s) {
+void f436(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f428(const c10::IValue* s) {
+void f437(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f429(const c10::IValue* s) {
+void f438(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f430(const c10::IValue* s) {
+void f439(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f431(const c10::IValue* s) {
+void f440(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f432(const c10::IValue* s) {
+void f441(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f433(const c10::IValue* s) {
+void f442(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f434(const c10::IValue* s) {
+void f443(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f435(const c10::IValue* s) {
+void f444(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f436(const c10::IValue* s) {
+void f445(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f437(const c10::IValue* s) {
+void f446(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f438(const c10::IValue* s) {
+void f447(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f439(const c10::IValue* s) {
+void f448(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f440(const c10::IValue* s) {
+void f449(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1506,14 +1537,14 @@ void f440(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f441(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f442(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1521,116 +1552,122 @@ void f442(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f443(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f444(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f445(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f446(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f447(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f448(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f449(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f450(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f451(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f452(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f453(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f454(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
+	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
+}
+void f464(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f455(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f456(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f457(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f458(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f459(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f460(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f461(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f462(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
+	rule::no_mkldnn(boxed::opt_layout(s[3]));
+}
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f463(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f464(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f465(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f466(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f467(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f468(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f469(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f470(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f471(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1638,7 +1675,7 @@ void f471(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f472(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1646,7 +1683,7 @@ void f472(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f473(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1654,115 +1691,115 @@ void f473(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f474(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f475(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f476(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f477(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f478(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f479(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f480(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f481(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f482(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f483(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f484(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f485(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f486(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f487(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f488(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f489(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f490(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f491(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f492(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f493(const c10::IValue* s) {
-	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
+void f504(const c10::IValue* s) {
+	rule::attention(boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f494(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f495(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("select_backward");
 }
-void f496(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
 }
-void f497(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_backward");
 }
-void f498(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_inverse");
 }
-void f499(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f500(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f501(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f502(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f503(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1770,7 +1807,7 @@ void f503(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f504(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1778,376 +1815,390 @@ void f504(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f505(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f506(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f507(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f508(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f509(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f510(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f511(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f512(const c10::IValue* s) {
+void f523(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f513(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f514(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f515(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f516(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f517(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f518(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f519(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f520(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f521(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f522(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f523(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f524(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f525(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f526(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
+	rule::some_elements(boxed::tensor(s[0]));
+}
+void f538(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f527(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f528(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f529(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f530(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f531(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f532(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f533(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f534(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f535(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f536(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f537(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f538(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f539(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f540(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f541(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f542(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
+	rule::float_mkldnn(boxed::tensor(s[0]));
+}
+void f555(const c10::IValue* s) {
+	rule::no_mkldnn(boxed::opt_layout(s[2]));
+}
+void f556(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f543(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 }
-void f544(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f545(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f546(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f547(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f548(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f549(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f550(const c10::IValue* s) {
+void f564(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f551(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f552(const c10::IValue* s) {
+void f566(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f553(const c10::IValue* s) {
+void f567(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f554(const c10::IValue* s) {
+void f568(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f555(const c10::IValue* s) {
+void f569(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f556(const c10::IValue* s) {
+void f570(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f557(const c10::IValue* s) {
+void f571(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f558(const c10::IValue* s) {
+void f572(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f559(const c10::IValue* s) {
+void f573(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f560(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
+	rule::refuse_unsafe("_chunk_cat.out");
+}
+void f575(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f561(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f562(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f563(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f564(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f565(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f566(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f567(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f568(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f569(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f570(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f571(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f572(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f573(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f574(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f575(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f576(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f577(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f578(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f579(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f580(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f581(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f582(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f583(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f584(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f585(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f586(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f587(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f588(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f589(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f590(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f591(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f592(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f593(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f594(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f595(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f596(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f597(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
+	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f598(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f599(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
+	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f600(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f601(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f602(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f603(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f604(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f605(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f606(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f607(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2155,7 +2206,7 @@ void f607(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f608(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2163,57 +2214,57 @@ void f608(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f609(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f610(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f611(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f612(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f613(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f614(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f615(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f616(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f617(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::finite(boxed::tensor(s[0]));
 }
-void f618(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f619(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -2234,935 +2285,962 @@ const GuardRow guard_rows[] = {
 	{"aten::_cdist_forward", "", f10},
 	{"aten::_cholesky_solve_helper", "", f11},
 	{"aten::_choose_qparams_per_tensor", "", f12},
-	{"aten::_coalesced_", "", f13},
-	{"aten::_compute_linear_combination", "", f14},
-	{"aten::_conj", "", f15},
-	{"aten::_conj_copy", "", f15},
-	{"aten::_conv_depthwise2d", "", f16},
-	{"aten::_convert_indices_from_coo_to_csr", "", f17},
-	{"aten::_convert_indices_from_csr_to_coo", "", f18},
-	{"aten::_convert_weight_to_int4pack", "", f19},
-	{"aten::_convert_weight_to_int4pack_for_cpu", "", f20},
-	{"aten::_convolution", "", f21},
-	{"aten::_convolution", "deprecated", f22},
-	{"aten::_convolution_double_backward", "", f23},
-	{"aten::_convolution_mode", "", f24},
-	{"aten::_copy_from", "", f25},
-	{"aten::_copy_from_and_resize", "", f26},
-	{"aten::_cslt_compress", "", f27},
-	{"aten::_cslt_sparse_mm", "", f28},
-	{"aten::_cslt_sparse_mm_search", "", f29},
-	{"aten::_ctc_loss", "", f30},
-	{"aten::_ctc_loss", "Tensor", f31},
-	{"aten::_ctc_loss_backward", "", f32},
-	{"aten::_ctc_loss_backward", "Tensor", f33},
-	{"aten::_cudnn_attention_backward", "", f34},
-	{"aten::_cudnn_attention_forward", "", f35},
-	{"aten::_cudnn_ctc_loss", "", f36},
-	{"aten::_cudnn_ctc_loss", "Tensor", f37},
-	{"aten::_cudnn_init_dropout_state", "", f38},
-	{"aten::_cudnn_rnn", "", f39},
-	{"aten::_cudnn_rnn_backward", "", f40},
-	{"aten::_cudnn_rnn_flatten_weight", "", f41},
-	{"aten::_cummax_helper", "", f42},
-	{"aten::_cummin_helper", "", f43},
-	{"aten::_dim_arange", "", f44},
-	{"aten::_dirichlet_grad", "", f45},
-	{"aten::_dyn_quant_matmul_4bit", "", f46},
-	{"aten::_dyn_quant_pack_4bit_weight", "", f47},
-	{"aten::_efficient_attention_backward", "", f48},
-	{"aten::_efficient_attention_forward", "", f49},
-	{"aten::_embedding_bag", "", f50},
-	{"aten::_embedding_bag_backward", "", f51},
-	{"aten::_embedding_bag_dense_backward", "", f52},
-	{"aten::_embedding_bag_forward_only", "", f53},
-	{"aten::_embedding_bag_per_sample_weights_backward", "", f54},
-	{"aten::_embedding_bag_sparse_backward", "", f55},
-	{"aten::_empty_affine_quantized", "", f56},
-	{"aten::_empty_per_channel_affine_quantized", "", f57},
-	{"aten::_euclidean_dist", "", f58},
-	{"aten::_fake_quantize_learnable_per_channel_affine", "", f59},
-	{"aten::_fake_quantize_learnable_per_channel_affine_backward", "", f60},
-	{"aten::_fake_quantize_learnable_per_tensor_affine", "", f61},
-	{"aten::_fake_quantize_learnable_per_tensor_affine_backward", "", f62},
-	{"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "", f63},
-	{"aten::_fft_c2c", "", f64},
-	{"aten::_fft_c2r", "", f65},
-	{"aten::_fft_r2c", "", f66},
-	{"aten::_fill_mem_eff_dropout_mask_", "", f67},
-	{"aten::_flash_attention_backward", "", f68},
-	{"aten::_flash_attention_forward", "", f69},
-	{"aten::_flash_attention_forward", "quantized", f70},
-	{"aten::_foreach_add", "ScalarList", f71},
-	{"aten::_foreach_add_", "ScalarList", f71},
-	{"aten::_foreach_addcdiv", "ScalarList", f72},
-	{"aten::_foreach_addcdiv_", "ScalarList", f72},
-	{"aten::_foreach_addcmul", "ScalarList", f72},
-	{"aten::_foreach_addcmul_", "ScalarList", f72},
-	{"aten::_foreach_clamp_max", "ScalarList", f71},
-	{"aten::_foreach_clamp_max_", "ScalarList", f71},
-	{"aten::_foreach_clamp_min", "ScalarList", f71},
-	{"aten::_foreach_clamp_min_", "ScalarList", f71},
-	{"aten::_foreach_copy", "", f73},
-	{"aten::_foreach_copy_", "", f73},
-	{"aten::_foreach_div", "ScalarList", f71},
-	{"aten::_foreach_div_", "ScalarList", f71},
-	{"aten::_foreach_lerp", "ScalarList", f74},
-	{"aten::_foreach_lerp_", "ScalarList", f74},
-	{"aten::_foreach_maximum", "ScalarList", f71},
-	{"aten::_foreach_maximum_", "ScalarList", f71},
-	{"aten::_foreach_minimum", "ScalarList", f71},
-	{"aten::_foreach_minimum_", "ScalarList", f71},
-	{"aten::_foreach_mul", "ScalarList", f71},
-	{"aten::_foreach_mul_", "ScalarList", f71},
-	{"aten::_foreach_pow", "ScalarList", f71},
-	{"aten::_foreach_pow_", "ScalarList", f71},
-	{"aten::_foreach_sub", "ScalarList", f71},
-	{"aten::_foreach_sub_", "ScalarList", f71},
-	{"aten::_functional_assert_async", "msg", f75},
-	{"aten::_functional_assert_scalar", "", f76},
-	{"aten::_functional_sym_constrain_range", "", f77},
-	{"aten::_functional_sym_constrain_range_for_size", "", f78},
-	{"aten::_fused_adagrad_", "", f79},
-	{"aten::_fused_adagrad_", "tensor_lr", f79},
-	{"aten::_fused_adam_", "", f80},
-	{"aten::_fused_adam_", "tensor_lr", f80},
-	{"aten::_fused_adamw_", "", f80},
-	{"aten::_fused_adamw_", "tensor_lr", f80},
-	{"aten::_fused_dropout", "", f81},
-	{"aten::_fused_moving_avg_obs_fq_helper", "", f82},
-	{"aten::_fused_rms_norm", "", f83},
-	{"aten::_fused_rms_norm_backward", "", f84},
-	{"aten::_fused_sdp_choice", "", f85},
-	{"aten::_fused_sgd_", "", f86},
-	{"aten::_fused_sgd_", "tensor_lr", f86},
-	{"aten::_fw_primal", "", f87},
-	{"aten::_fw_primal_copy", "", f88},
-	{"aten::_gather_sparse_backward", "", f89},
-	{"aten::_grid_sampler_2d_cpu_fallback", "", f90},
-	{"aten::_grid_sampler_2d_cpu_fallback_backward", "", f91},
-	{"aten::_grouped_mm", "", f92},
-	{"aten::_has_compatible_shallow_copy_type", "", f93},
-	{"aten::_has_same_storage_numel", "", f94},
-	{"aten::_histogramdd_bin_edges", "", f95},
-	{"aten::_histogramdd_from_bin_cts", "", f96},
-	{"aten::_histogramdd_from_bin_tensors", "", f97},
-	{"aten::_index_put_impl_", "", f98},
-	{"aten::_indices_copy", "", f99},
-	{"aten::_int_mm", "", f100},
-	{"aten::_jagged_to_padded_dense_forward", "", f101},
-	{"aten::_lazy_clone", "", f102},
-	{"aten::_linalg_check_errors", "", f103},
-	{"aten::_linalg_det", "", f104},
-	{"aten::_linalg_eigh", "", f105},
-	{"aten::_linalg_eigvals", "", f106},
-	{"aten::_linalg_slogdet", "", f107},
-	{"aten::_linalg_solve_ex", "", f108},
-	{"aten::_linalg_svd", "", f109},
-	{"aten::_local_scalar_dense", "", f110},
-	{"aten::_log_softmax_backward_data", "", f111},
-	{"aten::_lstm_mps", "", f112},
-	{"aten::_lu_with_info", "", f113},
-	{"aten::_make_dep_token", "", f114},
-	{"aten::_make_dual", "", f115},
-	{"aten::_make_dual_copy", "", f116},
-	{"aten::_make_per_channel_quantized_tensor", "", f117},
-	{"aten::_make_per_tensor_quantized_tensor", "", f118},
-	{"aten::_masked_scale", "", f119},
-	{"aten::_masked_softmax", "", f120},
-	{"aten::_masked_softmax_backward", "", f121},
-	{"aten::_mixed_dtypes_linear", "", f122},
-	{"aten::_mkldnn_reshape", "", f123},
-	{"aten::_mkldnn_transpose", "", f124},
-	{"aten::_mkldnn_transpose_", "", f125},
-	{"aten::_mps_convolution", "", f126},
-	{"aten::_mps_convolution_transpose", "", f127},
-	{"aten::_native_batch_norm_legit", "", f128},
-	{"aten::_native_batch_norm_legit", "no_stats", f129},
-	{"aten::_native_batch_norm_legit_no_training", "", f130},
-	{"aten::_native_multi_head_attention", "", f131},
-	{"aten::_neg_view", "", f15},
-	{"aten::_neg_view_copy", "", f15},
-	{"aten::_nested_compute_contiguous_strides_offsets", "", f132},
-	{"aten::_nested_from_padded", "", f133},
-	{"aten::_nested_from_padded_and_nested_example", "", f134},
-	{"aten::_nested_from_padded_tensor", "", f135},
-	{"aten::_nested_get_jagged_dummy", "", f136},
-	{"aten::_nested_get_lengths", "", f137},
-	{"aten::_nested_get_max_seqlen", "", f138},
-	{"aten::_nested_get_min_seqlen", "", f139},
-	{"aten::_nested_get_offsets", "", f140},
-	{"aten::_nested_get_ragged_idx", "", f141},
-	{"aten::_nested_get_values", "", f142},
-	{"aten::_nested_get_values_copy", "", f143},
-	{"aten::_nested_select_backward", "", f144},
-	{"aten::_nested_sum_backward", "", f145},
-	{"aten::_nested_tensor_from_mask", "", f146},
-	{"aten::_nested_tensor_from_mask_left_aligned", "", f147},
-	{"aten::_nested_tensor_size", "", f148},
-	{"aten::_nested_tensor_softmax_with_shape", "", f149},
-	{"aten::_nested_tensor_storage_offsets", "", f150},
-	{"aten::_nested_tensor_strides", "", f151},
-	{"aten::_nested_view_from_buffer", "", f152},
-	{"aten::_nested_view_from_buffer_copy", "", f153},
-	{"aten::_nested_view_from_jagged", "", f154},
-	{"aten::_nested_view_from_jagged_copy", "", f155},
-	{"aten::_new_zeros_with_same_feature_meta", "", f156},
-	{"aten::_nnpack_available", "", f157},
-	{"aten::_nnpack_spatial_convolution", "", f158},
-	{"aten::_pack_padded_sequence_backward", "", f159},
-	{"aten::_pad_circular", "", f160},
-	{"aten::_pad_enum", "", f161},
-	{"aten::_padded_dense_to_jagged_forward", "", f162},
-	{"aten::_pdist_backward", "", f163},
-	{"aten::_pdist_forward", "", f164},
-	{"aten::_prelu_kernel", "", f165},
-	{"aten::_prelu_kernel_backward", "", f166},
-	{"aten::_print", "", f167},
-	{"aten::_propagate_xla_data", "", f168},
-	{"aten::_remove_batch_dim", "", f169},
-	{"aten::_reshape_alias", "", f170},
-	{"aten::_reshape_alias_copy", "", f171},
-	{"aten::_reshape_from_tensor", "", f172},
-	{"aten::_resize_output_", "", f173},
-	{"aten::_rowwise_prune", "", f174},
-	{"aten::_sample_dirichlet", "", f175},
-	{"aten::_saturate_weight_to_fp16", "", f176},
-	{"aten::_scaled_dot_product_attention_math", "", f177},
-	{"aten::_scaled_dot_product_attention_math_for_mps", "", f178},
-	{"aten::_scaled_dot_product_cudnn_attention", "", f179},
-	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f180},
-	{"aten::_scaled_dot_product_efficient_attention", "", f181},
-	{"aten::_scaled_dot_product_efficient_attention_backward", "", f182},
-	{"aten::_scaled_dot_product_flash_attention", "", f183},
-	{"aten::_scaled_dot_product_flash_attention", "quantized", f184},
-	{"aten::_scaled_dot_product_flash_attention_backward", "", f185},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f186},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f187},
-	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f188},
-	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f189},
-	{"aten::_scaled_grouped_mm", "", f190},
-	{"aten::_scaled_grouped_mm_v2", "", f191},
-	{"aten::_scaled_mm", "", f192},
-	{"aten::_scaled_mm_v2", "", f193},
-	{"aten::_segment_reduce_backward", "", f194},
-	{"aten::_slow_conv2d_backward", "output_mask", f195},
-	{"aten::_slow_conv2d_forward", "", f196},
-	{"aten::_sobol_engine_draw", "", f197},
-	{"aten::_sobol_engine_ff_", "", f198},
-	{"aten::_sobol_engine_initialize_state_", "", f199},
-	{"aten::_sobol_engine_scramble_", "", f200},
-	{"aten::_softmax_backward_data", "", f201},
-	{"aten::_sparse_addmm", "", f202},
-	{"aten::_sparse_broadcast_to", "", f203},
-	{"aten::_sparse_broadcast_to_copy", "", f204},
-	{"aten::_sparse_bsc_tensor_unsafe", "", f205},
-	{"aten::_sparse_bsr_tensor_unsafe", "", f206},
-	{"aten::_sparse_compressed_tensor_unsafe", "", f207},
-	{"aten::_sparse_compressed_tensor_with_dims", "", f208},
-	{"aten::_sparse_coo_tensor_unsafe", "", f209},
-	{"aten::_sparse_coo_tensor_with_dims", "", f210},
-	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f211},
-	{"aten::_sparse_csc_tensor_unsafe", "", f212},
-	{"aten::_sparse_csr_prod", "dim_dtype", f213},
-	{"aten::_sparse_csr_sum", "dim_dtype", f214},
-	{"aten::_sparse_csr_tensor_unsafe", "", f215},
-	{"aten::_sparse_log_softmax", "", f216},
-	{"aten::_sparse_log_softmax", "int", f217},
-	{"aten::_sparse_log_softmax_backward_data", "", f218},
-	{"aten::_sparse_mask_projection", "", f219},
-	{"aten::_sparse_mm", "", f220},
-	{"aten::_sparse_mm", "reduce", f221},
-	{"aten::_sparse_mm_reduce_impl", "", f222},
-	{"aten::_sparse_mm_reduce_impl_backward", "", f223},
-	{"aten::_sparse_semi_structured_addmm", "", f224},
-	{"aten::_sparse_semi_structured_apply", "", f225},
-	{"aten::_sparse_semi_structured_apply_dense", "", f226},
-	{"aten::_sparse_semi_structured_linear", "", f227},
-	{"aten::_sparse_semi_structured_mm", "", f228},
-	{"aten::_sparse_semi_structured_tile", "", f229},
-	{"aten::_sparse_softmax", "", f230},
-	{"aten::_sparse_softmax", "int", f231},
-	{"aten::_sparse_softmax_backward_data", "", f232},
-	{"aten::_sparse_sparse_matmul", "", f233},
-	{"aten::_sparse_sum", "", f234},
-	{"aten::_sparse_sum", "dim", f235},
-	{"aten::_sparse_sum", "dim_dtype", f236},
-	{"aten::_sparse_sum", "dtype", f237},
-	{"aten::_sparse_sum_backward", "", f238},
-	{"aten::_spdiags", "", f239},
-	{"aten::_spsolve", "", f240},
-	{"aten::_stack", "", f241},
-	{"aten::_standard_gamma", "", f242},
-	{"aten::_standard_gamma_grad", "", f243},
-	{"aten::_thnn_differentiable_gru_cell_backward", "", f244},
-	{"aten::_thnn_differentiable_lstm_cell_backward", "", f245},
-	{"aten::_thnn_fused_gru_cell", "", f246},
-	{"aten::_thnn_fused_gru_cell_backward", "", f247},
-	{"aten::_thnn_fused_lstm_cell", "", f248},
-	{"aten::_thnn_fused_lstm_cell_backward", "", f249},
-	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f250},
-	{"aten::_to_sparse", "", f251},
-	{"aten::_to_sparse", "sparse_dim", f252},
-	{"aten::_to_sparse_bsc", "", f253},
-	{"aten::_to_sparse_bsr", "", f254},
-	{"aten::_to_sparse_csc", "", f255},
-	{"aten::_to_sparse_csr", "", f256},
-	{"aten::_to_sparse_semi_structured", "", f257},
-	{"aten::_transform_bias_rescale_qkv", "", f258},
-	{"aten::_transformer_encoder_layer_fwd", "", f259},
-	{"aten::_trilinear", "", f260},
-	{"aten::_triton_multi_head_attention", "", f261},
-	{"aten::_triton_scaled_dot_attention", "", f262},
-	{"aten::_unpack_dual", "", f263},
-	{"aten::_unsafe_index", "Tensor", f264},
-	{"aten::_unsafe_index_put", "", f265},
-	{"aten::_unsafe_masked_index", "", f266},
-	{"aten::_unsafe_masked_index_put_accumulate", "", f267},
-	{"aten::_unsafe_view", "", f268},
-	{"aten::_upsample_bicubic2d_aa", "", f269},
-	{"aten::_upsample_bicubic2d_aa", "vec", f270},
-	{"aten::_upsample_bicubic2d_aa_backward", "", f271},
-	{"aten::_upsample_bilinear2d_aa", "", f269},
-	{"aten::_upsample_bilinear2d_aa", "vec", f270},
-	{"aten::_upsample_bilinear2d_aa_backward", "", f272},
-	{"aten::_upsample_nearest_exact1d", "", f269},
-	{"aten::_upsample_nearest_exact1d", "vec", f273},
-	{"aten::_upsample_nearest_exact1d_backward", "", f274},
-	{"aten::_upsample_nearest_exact2d", "", f269},
-	{"aten::_upsample_nearest_exact2d", "vec", f273},
-	{"aten::_upsample_nearest_exact2d_backward", "", f275},
-	{"aten::_upsample_nearest_exact3d", "", f269},
-	{"aten::_upsample_nearest_exact3d", "vec", f273},
-	{"aten::_upsample_nearest_exact3d_backward", "", f276},
-	{"aten::_use_cudnn_ctc_loss", "", f277},
-	{"aten::_use_cudnn_ctc_loss", "Tensor", f278},
-	{"aten::_use_cudnn_rnn_flatten_weight", "", f279},
-	{"aten::_use_miopen_ctc_loss", "", f280},
-	{"aten::_use_miopen_ctc_loss", "Tensor", f281},
-	{"aten::_validate_compressed_sparse_indices", "", f282},
-	{"aten::_validate_sparse_bsc_tensor_args", "", f283},
-	{"aten::_validate_sparse_bsr_tensor_args", "", f284},
-	{"aten::_validate_sparse_compressed_tensor_args", "", f285},
-	{"aten::_validate_sparse_coo_tensor_args", "", f286},
-	{"aten::_validate_sparse_csc_tensor_args", "", f287},
-	{"aten::_validate_sparse_csr_tensor_args", "", f288},
-	{"aten::_values_copy", "", f289},
-	{"aten::_weight_int4pack_mm", "", f290},
-	{"aten::_weight_int4pack_mm_for_cpu", "", f291},
-	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f292},
-	{"aten::_weight_int8pack_mm", "", f293},
-	{"aten::_weight_norm", "", f294},
-	{"aten::_weight_norm_differentiable_backward", "", f295},
-	{"aten::_weight_norm_interface", "", f296},
-	{"aten::_weight_norm_interface_backward", "", f297},
-	{"aten::_wrapped_linear_prepack", "", f298},
-	{"aten::_wrapped_quantized_linear_prepacked", "", f299},
+	{"aten::_chunk_cat", "", f13},
+	{"aten::_coalesced_", "", f14},
+	{"aten::_compute_linear_combination", "", f15},
+	{"aten::_conj", "", f16},
+	{"aten::_conj_copy", "", f16},
+	{"aten::_conv_depthwise2d", "", f17},
+	{"aten::_convert_indices_from_coo_to_csr", "", f18},
+	{"aten::_convert_indices_from_csr_to_coo", "", f19},
+	{"aten::_convert_weight_to_int4pack", "", f20},
+	{"aten::_convert_weight_to_int4pack_for_cpu", "", f21},
+	{"aten::_convolution", "", f22},
+	{"aten::_convolution", "deprecated", f23},
+	{"aten::_convolution_double_backward", "", f24},
+	{"aten::_convolution_mode", "", f25},
+	{"aten::_copy_from", "", f26},
+	{"aten::_copy_from_and_resize", "", f27},
+	{"aten::_cslt_compress", "", f28},
+	{"aten::_cslt_sparse_mm", "", f29},
+	{"aten::_cslt_sparse_mm_search", "", f30},
+	{"aten::_ctc_loss", "", f31},
+	{"aten::_ctc_loss", "Tensor", f32},
+	{"aten::_ctc_loss_backward", "", f33},
+	{"aten::_ctc_loss_backward", "Tensor", f34},
+	{"aten::_cudnn_attention_backward", "", f35},
+	{"aten::_cudnn_attention_forward", "", f36},
+	{"aten::_cudnn_ctc_loss", "", f37},
+	{"aten::_cudnn_ctc_loss", "Tensor", f38},
+	{"aten::_cudnn_init_dropout_state", "", f39},
+	{"aten::_cudnn_rnn", "", f40},
+	{"aten::_cudnn_rnn_backward", "", f41},
+	{"aten::_cudnn_rnn_flatten_weight", "", f42},
+	{"aten::_cummax_helper", "", f43},
+	{"aten::_cummin_helper", "", f44},
+	{"aten::_dim_arange", "", f45},
+	{"aten::_dirichlet_grad", "", f46},
+	{"aten::_dyn_quant_matmul_4bit", "", f47},
+	{"aten::_dyn_quant_pack_4bit_weight", "", f48},
+	{"aten::_efficient_attention_backward", "", f49},
+	{"aten::_efficient_attention_forward", "", f50},
+	{"aten::_embedding_bag", "", f51},
+	{"aten::_embedding_bag_backward", "", f52},
+	{"aten::_embedding_bag_dense_backward", "", f53},
+	{"aten::_embedding_bag_forward_only", "", f54},
+	{"aten::_embedding_bag_per_sample_weights_backward", "", f55},
+	{"aten::_embedding_bag_sparse_backward", "", f56},
+	{"aten::_empty_affine_quantized", "", f57},
+	{"aten::_empty_per_channel_affine_quantized", "", f58},
+	{"aten::_euclidean_dist", "", f59},
+	{"aten::_fake_quantize_learnable_per_channel_affine", "", f60},
+	{"aten::_fake_quantize_learnable_per_channel_affine_backward", "", f61},
+	{"aten::_fake_quantize_learnable_per_tensor_affine", "", f62},
+	{"aten::_fake_quantize_learnable_per_tensor_affine_backward", "", f63},
+	{"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "", f64},
+	{"aten::_fft_c2c", "", f65},
+	{"aten::_fft_c2r", "", f66},
+	{"aten::_fft_r2c", "", f67},
+	{"aten::_fill_mem_eff_dropout_mask_", "", f68},
+	{"aten::_flash_attention_backward", "", f69},
+	{"aten::_flash_attention_forward", "", f70},
+	{"aten::_flash_attention_forward", "quantized", f71},
+	{"aten::_foreach_add", "ScalarList", f72},
+	{"aten::_foreach_add_", "ScalarList", f72},
+	{"aten::_foreach_addcdiv", "ScalarList", f73},
+	{"aten::_foreach_addcdiv_", "ScalarList", f73},
+	{"aten::_foreach_addcmul", "ScalarList", f73},
+	{"aten::_foreach_addcmul_", "ScalarList", f73},
+	{"aten::_foreach_clamp_max", "ScalarList", f72},
+	{"aten::_foreach_clamp_max_", "ScalarList", f72},
+	{"aten::_foreach_clamp_min", "ScalarList", f72},
+	{"aten::_foreach_clamp_min_", "ScalarList", f72},
+	{"aten::_foreach_copy", "", f74},
+	{"aten::_foreach_copy_", "", f74},
+	{"aten::_foreach_div", "ScalarList", f72},
+	{"aten::_foreach_div_", "ScalarList", f72},
+	{"aten::_foreach_lerp", "ScalarList", f75},
+	{"aten::_foreach_lerp_", "ScalarList", f75},
+	{"aten::_foreach_maximum", "ScalarList", f72},
+	{"aten::_foreach_maximum_", "ScalarList", f72},
+	{"aten::_foreach_minimum", "ScalarList", f72},
+	{"aten::_foreach_minimum_", "ScalarList", f72},
+	{"aten::_foreach_mul", "ScalarList", f72},
+	{"aten::_foreach_mul_", "ScalarList", f72},
+	{"aten::_foreach_pow", "ScalarList", f72},
+	{"aten::_foreach_pow_", "ScalarList", f72},
+	{"aten::_foreach_sub", "ScalarList", f72},
+	{"aten::_foreach_sub_", "ScalarList", f72},
+	{"aten::_functional_assert_async", "msg", f76},
+	{"aten::_functional_assert_scalar", "", f77},
+	{"aten::_functional_sym_constrain_range", "", f78},
+	{"aten::_functional_sym_constrain_range_for_size", "", f79},
+	{"aten::_fused_adagrad_", "", f80},
+	{"aten::_fused_adagrad_", "tensor_lr", f80},
+	{"aten::_fused_adam_", "", f81},
+	{"aten::_fused_adam_", "tensor_lr", f81},
+	{"aten::_fused_adamw_", "", f81},
+	{"aten::_fused_adamw_", "tensor_lr", f81},
+	{"aten::_fused_dropout", "", f82},
+	{"aten::_fused_moving_avg_obs_fq_helper", "", f83},
+	{"aten::_fused_rms_norm", "", f84},
+	{"aten::_fused_rms_norm_backward", "", f85},
+	{"aten::_fused_sdp_choice", "", f86},
+	{"aten::_fused_sgd_", "", f87},
+	{"aten::_fused_sgd_", "tensor_lr", f87},
+	{"aten::_fw_primal", "", f88},
+	{"aten::_fw_primal_copy", "", f89},
+	{"aten::_gather_sparse_backward", "", f90},
+	{"aten::_grid_sampler_2d_cpu_fallback", "", f91},
+	{"aten::_grid_sampler_2d_cpu_fallback_backward", "", f92},
+	{"aten::_grouped_mm", "", f93},
+	{"aten::_has_compatible_shallow_copy_type", "", f94},
+	{"aten::_has_same_storage_numel", "", f95},
+	{"aten::_histogramdd_bin_edges", "", f96},
+	{"aten::_histogramdd_from_bin_cts", "", f97},
+	{"aten::_histogramdd_from_bin_tensors", "", f98},
+	{"aten::_index_put_impl_", "", f99},
+	{"aten::_indices_copy", "", f100},
+	{"aten::_int_mm", "", f101},
+	{"aten::_jagged_to_padded_dense_forward", "", f102},
+	{"aten::_lazy_clone", "", f103},
+	{"aten::_linalg_check_errors", "", f104},
+	{"aten::_linalg_det", "", f105},
+	{"aten::_linalg_eigh", "", f106},
+	{"aten::_linalg_eigvals", "", f107},
+	{"aten::_linalg_slogdet", "", f108},
+	{"aten::_linalg_solve_ex", "", f109},
+	{"aten::_linalg_svd", "", f110},
+	{"aten::_local_scalar_dense", "", f111},
+	{"aten::_log_softmax_backward_data", "", f112},
+	{"aten::_lstm_mps", "", f113},
+	{"aten::_lu_with_info", "", f114},
+	{"aten::_make_dep_token", "", f115},
+	{"aten::_make_dual", "", f116},
+	{"aten::_make_dual_copy", "", f117},
+	{"aten::_make_per_channel_quantized_tensor", "", f118},
+	{"aten::_make_per_tensor_quantized_tensor", "", f119},
+	{"aten::_masked_scale", "", f120},
+	{"aten::_masked_softmax", "", f121},
+	{"aten::_masked_softmax_backward", "", f122},
+	{"aten::_mixed_dtypes_linear", "", f123},
+	{"aten::_mkldnn_reshape", "", f124},
+	{"aten::_mkldnn_transpose", "", f125},
+	{"aten::_mkldnn_transpose_", "", f126},
+	{"aten::_mps_convolution", "", f127},
+	{"aten::_mps_convolution_transpose", "", f128},
+	{"aten::_native_batch_norm_legit", "", f129},
+	{"aten::_native_batch_norm_legit", "no_stats", f130},
+	{"aten::_native_batch_norm_legit_no_training", "", f131},
+	{"aten::_native_multi_head_attention", "", f132},
+	{"aten::_neg_view", "", f16},
+	{"aten::_neg_view_copy", "", f16},
+	{"aten::_nested_compute_contiguous_strides_offsets", "", f133},
+	{"aten::_nested_from_padded", "", f134},
+	{"aten::_nested_from_padded_and_nested_example", "", f135},
+	{"aten::_nested_from_padded_tensor", "", f136},
+	{"aten::_nested_get_jagged_dummy", "", f137},
+	{"aten::_nested_get_lengths", "", f138},
+	{"aten::_nested_get_max_seqlen", "", f139},
+	{"aten::_nested_get_min_seqlen", "", f140},
+	{"aten::_nested_get_offsets", "", f141},
+	{"aten::_nested_get_ragged_idx", "", f142},
+	{"aten::_nested_get_values", "", f143},
+	{"aten::_nested_get_values_copy", "", f144},
+	{"aten::_nested_select_backward", "", f145},
+	{"aten::_nested_sum_backward", "", f146},
+	{"aten::_nested_tensor_from_mask", "", f147},
+	{"aten::_nested_tensor_from_mask_left_aligned", "", f148},
+	{"aten::_nested_tensor_size", "", f149},
+	{"aten::_nested_tensor_softmax_with_shape", "", f150},
+	{"aten::_nested_tensor_storage_offsets", "", f151},
+	{"aten::_nested_tensor_strides", "", f152},
+	{"aten::_nested_view_from_buffer", "", f153},
+	{"aten::_nested_view_from_buffer_copy", "", f154},
+	{"aten::_nested_view_from_jagged", "", f155},
+	{"aten::_nested_view_from_jagged_copy", "", f156},
+	{"aten::_new_zeros_with_same_feature_meta", "", f157},
+	{"aten::_nnpack_available", "", f158},
+	{"aten::_nnpack_spatial_convolution", "", f159},
+	{"aten::_pack_padded_sequence_backward", "", f160},
+	{"aten::_pad_circular", "", f161},
+	{"aten::_pad_enum", "", f162},
+	{"aten::_pad_packed_sequence", "", f163},
+	{"aten::_padded_dense_to_jagged_forward", "", f164},
+	{"aten::_pdist_backward", "", f165},
+	{"aten::_pdist_forward", "", f166},
+	{"aten::_prelu_kernel", "", f167},
+	{"aten::_prelu_kernel_backward", "", f168},
+	{"aten::_print", "", f169},
+	{"aten::_propagate_xla_data", "", f170},
+	{"aten::_remove_batch_dim", "", f171},
+	{"aten::_reshape_alias", "", f172},
+	{"aten::_reshape_alias_copy", "", f173},
+	{"aten::_reshape_from_tensor", "", f174},
+	{"aten::_resize_output_", "", f175},
+	{"aten::_rowwise_prune", "", f176},
+	{"aten::_sample_dirichlet", "", f177},
+	{"aten::_saturate_weight_to_fp16", "", f178},
+	{"aten::_scaled_dot_product_attention_math", "", f179},
+	{"aten::_scaled_dot_product_attention_math_for_mps", "", f180},
+	{"aten::_scaled_dot_product_cudnn_attention", "", f181},
+	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f182},
+	{"aten::_scaled_dot_product_efficient_attention", "", f183},
+	{"aten::_scaled_dot_product_efficient_attention_backward", "", f184},
+	{"aten::_scaled_dot_product_flash_attention", "", f185},
+	{"aten::_scaled_dot_product_flash_attention", "quantized", f186},
+	{"aten::_scaled_dot_product_flash_attention_backward", "", f187},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f188},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f189},
+	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f190},
+	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f191},
+	{"aten::_scaled_grouped_mm", "", f192},
+	{"aten::_scaled_grouped_mm_v2", "", f193},
+	{"aten::_scaled_mm", "", f194},
+	{"aten::_scaled_mm_v2", "", f195},
+	{"aten::_segment_reduce_backward", "", f196},
+	{"aten::_slow_conv2d_backward", "output_mask", f197},
+	{"aten::_slow_conv2d_forward", "", f198},
+	{"aten::_sobol_engine_draw", "", f199},
+	{"aten::_sobol_engine_ff_", "", f200},
+	{"aten::_sobol_engine_initialize_state_", "", f201},
+	{"aten::_sobol_engine_scramble_", "", f202},
+	{"aten::_softmax_backward_data", "", f203},
+	{"aten::_sparse_addmm", "", f204},
+	{"aten::_sparse_broadcast_to", "", f205},
+	{"aten::_sparse_broadcast_to_copy", "", f206},
+	{"aten::_sparse_bsc_tensor_unsafe", "", f207},
+	{"aten::_sparse_bsr_tensor_unsafe", "", f208},
+	{"aten::_sparse_compressed_tensor_unsafe", "", f209},
+	{"aten::_sparse_compressed_tensor_with_dims", "", f210},
+	{"aten::_sparse_coo_tensor_unsafe", "", f211},
+	{"aten::_sparse_coo_tensor_with_dims", "", f212},
+	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f213},
+	{"aten::_sparse_csc_tensor_unsafe", "", f214},
+	{"aten::_sparse_csr_prod", "dim_dtype", f215},
+	{"aten::_sparse_csr_sum", "dim_dtype", f216},
+	{"aten::_sparse_csr_tensor_unsafe", "", f217},
+	{"aten::_sparse_log_softmax", "", f218},
+	{"aten::_sparse_log_softmax", "int", f219},
+	{"aten::_sparse_log_softmax_backward_data", "", f220},
+	{"aten::_sparse_mask_projection", "", f221},
+	{"aten::_sparse_mm", "", f222},
+	{"aten::_sparse_mm", "reduce", f223},
+	{"aten::_sparse_mm_reduce_impl", "", f224},
+	{"aten::_sparse_mm_reduce_impl_backward", "", f225},
+	{"aten::_sparse_semi_structured_addmm", "", f226},
+	{"aten::_sparse_semi_structured_apply", "", f227},
+	{"aten::_sparse_semi_structured_apply_dense", "", f228},
+	{"aten::_sparse_semi_structured_linear", "", f229},
+	{"aten::_sparse_semi_structured_mm", "", f230},
+	{"aten::_sparse_semi_structured_tile", "", f231},
+	{"aten::_sparse_softmax", "", f232},
+	{"aten::_sparse_softmax", "int", f233},
+	{"aten::_sparse_softmax_backward_data", "", f234},
+	{"aten::_sparse_sparse_matmul", "", f235},
+	{"aten::_sparse_sum", "", f236},
+	{"aten::_sparse_sum", "dim", f237},
+	{"aten::_sparse_sum", "dim_dtype", f238},
+	{"aten::_sparse_sum", "dtype", f239},
+	{"aten::_sparse_sum_backward", "", f240},
+	{"aten::_spdiags", "", f241},
+	{"aten::_spsolve", "", f242},
+	{"aten::_stack", "", f243},
+	{"aten::_standard_gamma", "", f244},
+	{"aten::_standard_gamma_grad", "", f245},
+	{"aten::_thnn_differentiable_gru_cell_backward", "", f246},
+	{"aten::_thnn_differentiable_lstm_cell_backward", "", f247},
+	{"aten::_thnn_fused_gru_cell", "", f248},
+	{"aten::_thnn_fused_gru_cell_backward", "", f249},
+	{"aten::_thnn_fused_lstm_cell", "", f250},
+	{"aten::_thnn_fused_lstm_cell_backward", "", f251},
+	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f252},
+	{"aten::_to_sparse", "", f253},
+	{"aten::_to_sparse", "sparse_dim", f254},
+	{"aten::_to_sparse_bsc", "", f255},
+	{"aten::_to_sparse_bsr", "", f256},
+	{"aten::_to_sparse_csc", "", f257},
+	{"aten::_to_sparse_csr", "", f258},
+	{"aten::_to_sparse_semi_structured", "", f259},
+	{"aten::_transform_bias_rescale_qkv", "", f260},
+	{"aten::_transformer_encoder_layer_fwd", "", f261},
+	{"aten::_trilinear", "", f262},
+	{"aten::_triton_multi_head_attention", "", f263},
+	{"aten::_triton_scaled_dot_attention", "", f264},
+	{"aten::_unpack_dual", "", f265},
+	{"aten::_unsafe_index", "Tensor", f266},
+	{"aten::_unsafe_index_put", "", f267},
+	{"aten::_unsafe_masked_index", "", f268},
+	{"aten::_unsafe_masked_index_put_accumulate", "", f269},
+	{"aten::_unsafe_view", "", f270},
+	{"aten::_upsample_bicubic2d_aa", "", f271},
+	{"aten::_upsample_bicubic2d_aa", "vec", f272},
+	{"aten::_upsample_bicubic2d_aa_backward", "", f273},
+	{"aten::_upsample_bilinear2d_aa", "", f271},
+	{"aten::_upsample_bilinear2d_aa", "vec", f272},
+	{"aten::_upsample_bilinear2d_aa_backward", "", f274},
+	{"aten::_upsample_nearest_exact1d", "", f275},
+	{"aten::_upsample_nearest_exact1d", "vec", f276},
+	{"aten::_upsample_nearest_exact1d_backward", "", f277},
+	{"aten::_upsample_nearest_exact2d", "", f275},
+	{"aten::_upsample_nearest_exact2d", "vec", f276},
+	{"aten::_upsample_nearest_exact2d_backward", "", f278},
+	{"aten::_upsample_nearest_exact3d", "", f275},
+	{"aten::_upsample_nearest_exact3d", "vec", f276},
+	{"aten::_upsample_nearest_exact3d_backward", "", f279},
+	{"aten::_use_cudnn_ctc_loss", "", f280},
+	{"aten::_use_cudnn_ctc_loss", "Tensor", f281},
+	{"aten::_use_cudnn_rnn_flatten_weight", "", f282},
+	{"aten::_use_miopen_ctc_loss", "", f283},
+	{"aten::_use_miopen_ctc_loss", "Tensor", f284},
+	{"aten::_validate_compressed_sparse_indices", "", f285},
+	{"aten::_validate_sparse_bsc_tensor_args", "", f286},
+	{"aten::_validate_sparse_bsr_tensor_args", "", f287},
+	{"aten::_validate_sparse_compressed_tensor_args", "", f288},
+	{"aten::_validate_sparse_coo_tensor_args", "", f289},
+	{"aten::_validate_sparse_csc_tensor_args", "", f290},
+	{"aten::_validate_sparse_csr_tensor_args", "", f291},
+	{"aten::_values_copy", "", f292},
+	{"aten::_weight_int4pack_mm", "", f293},
+	{"aten::_weight_int4pack_mm_for_cpu", "", f294},
+	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f295},
+	{"aten::_weight_int8pack_mm", "", f296},
+	{"aten::_weight_norm", "", f297},
+	{"aten::_weight_norm_differentiable_backward", "", f298},
+	{"aten::_weight_norm_interface", "", f299},
+	{"aten::_weight_norm_interface_backward", "", f300},
+	{"aten::_wrapped_linear_prepack", "", f301},
+	{"aten::_wrapped_quantized_linear_prepacked", "", f302},
 	{"aten::adaptive_avg_pool1d", "", f0},
 	{"aten::adaptive_avg_pool2d", "", f0},
 	{"aten::adaptive_avg_pool3d", "", f0},
 	{"aten::adaptive_max_pool1d", "", f0},
 	{"aten::adaptive_max_pool2d", "", f0},
-	{"aten::adaptive_max_pool2d_backward", "", f300},
+	{"aten::adaptive_max_pool2d_backward", "", f303},
 	{"aten::adaptive_max_pool3d", "", f0},
-	{"aten::adaptive_max_pool3d_backward", "", f301},
-	{"aten::addcdiv_", "", f302},
-	{"aten::addcmul_", "", f302},
-	{"aten::affine_grid_generator_backward", "", f303},
-	{"aten::align_tensors", "", f241},
-	{"aten::arange", "start_step", f304},
-	{"aten::as_strided", "", f305},
-	{"aten::as_strided_", "", f305},
-	{"aten::as_strided_copy", "", f306},
-	{"aten::as_strided_scatter", "", f307},
-	{"aten::avg_pool1d", "", f308},
-	{"aten::avg_pool2d", "", f309},
-	{"aten::avg_pool2d_backward", "", f310},
-	{"aten::avg_pool3d", "", f311},
-	{"aten::avg_pool3d_backward", "", f312},
-	{"aten::batch_norm_backward", "", f313},
-	{"aten::batch_norm_backward_elemt", "", f314},
-	{"aten::batch_norm_backward_reduce", "", f315},
-	{"aten::batch_norm_elemt", "", f316},
-	{"aten::batch_norm_gather_stats", "", f317},
-	{"aten::batch_norm_gather_stats_with_counts", "", f318},
-	{"aten::batch_norm_stats", "", f319},
-	{"aten::batch_norm_update_stats", "", f320},
-	{"aten::binary_cross_entropy", "", f321},
-	{"aten::binary_cross_entropy_backward", "", f322},
-	{"aten::binary_cross_entropy_with_logits", "", f323},
-	{"aten::binomial", "", f324},
-	{"aten::ccol_indices_copy", "", f325},
-	{"aten::choose_qparams_optimized", "", f326},
-	{"aten::chunk", "", f327},
-	{"aten::clamp_", "Tensor", f302},
-	{"aten::clip_", "Tensor", f302},
-	{"aten::col2im", "", f328},
-	{"aten::col_indices_copy", "", f329},
-	{"aten::constant_pad_nd", "", f330},
-	{"aten::conv1d", "", f331},
-	{"aten::conv2d", "", f331},
-	{"aten::conv3d", "", f331},
-	{"aten::conv_depthwise3d", "", f332},
-	{"aten::conv_tbc_backward", "", f333},
-	{"aten::conv_transpose1d", "", f334},
-	{"aten::conv_transpose2d", "input", f334},
-	{"aten::conv_transpose3d", "input", f334},
-	{"aten::convolution", "", f335},
-	{"aten::convolution_backward", "", f336},
-	{"aten::convolution_backward_overrideable", "", f337},
-	{"aten::convolution_overrideable", "", f338},
-	{"aten::copy_sparse_to_sparse_", "", f339},
-	{"aten::cosine_embedding_loss", "", f323},
-	{"aten::cross_entropy_loss", "", f321},
-	{"aten::crow_indices_copy", "", f340},
-	{"aten::ctc_loss", "IntList", f341},
-	{"aten::ctc_loss", "Tensor", f342},
-	{"aten::cudnn_affine_grid_generator", "", f343},
-	{"aten::cudnn_affine_grid_generator_backward", "", f344},
-	{"aten::cudnn_batch_norm", "", f345},
-	{"aten::cudnn_batch_norm_backward", "", f346},
-	{"aten::cudnn_convolution", "", f347},
-	{"aten::cudnn_convolution_add_relu", "", f348},
-	{"aten::cudnn_convolution_relu", "", f349},
-	{"aten::cudnn_convolution_transpose", "", f350},
-	{"aten::cudnn_grid_sampler", "", f351},
-	{"aten::cudnn_grid_sampler_backward", "", f352},
-	{"aten::cudnn_is_acceptable", "", f353},
-	{"aten::cummaxmin_backward", "", f354},
-	{"aten::cumprod_backward", "", f355},
-	{"aten::diagonal_backward", "", f356},
-	{"aten::div", "Scalar_mode", f357},
-	{"aten::div", "Tensor_mode", f358},
-	{"aten::div_", "Scalar_mode", f357},
-	{"aten::div_", "Tensor_mode", f358},
-	{"aten::divide", "Scalar_mode", f357},
-	{"aten::divide", "Tensor_mode", f358},
-	{"aten::divide_", "Scalar_mode", f357},
-	{"aten::divide_", "Tensor_mode", f358},
-	{"aten::dsplit", "int", f359},
-	{"aten::embedding_backward", "", f360},
-	{"aten::embedding_bag", "", f361},
-	{"aten::embedding_bag", "padding_idx", f361},
-	{"aten::embedding_dense_backward", "", f362},
-	{"aten::embedding_sparse_backward", "", f363},
-	{"aten::empty_strided", "", f364},
-	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f365},
-	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f366},
-	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f367},
-	{"aten::fbgemm_linear_fp16_weight", "", f368},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f369},
-	{"aten::fbgemm_linear_int8_weight", "", f370},
-	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f371},
-	{"aten::fbgemm_linear_quantize_weight", "", f372},
-	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f373},
-	{"aten::fbgemm_pack_quantized_matrix", "", f374},
-	{"aten::fbgemm_pack_quantized_matrix", "KN", f375},
-	{"aten::fractional_max_pool2d", "", f376},
-	{"aten::fractional_max_pool2d_backward", "", f377},
-	{"aten::fractional_max_pool3d", "", f376},
-	{"aten::fractional_max_pool3d_backward", "", f378},
-	{"aten::from_file", "", f379},
-	{"aten::full", "", f380},
-	{"aten::full_like", "", f380},
-	{"aten::fused_moving_avg_obs_fake_quant", "", f381},
-	{"aten::gather_backward", "", f382},
-	{"aten::glu_backward", "", f383},
-	{"aten::glu_backward_jvp", "", f384},
-	{"aten::grid_sampler", "", f385},
-	{"aten::grid_sampler_2d", "", f385},
-	{"aten::grid_sampler_2d_backward", "", f386},
-	{"aten::grid_sampler_3d", "", f385},
-	{"aten::grid_sampler_3d_backward", "", f387},
-	{"aten::gru", "data", f388},
-	{"aten::gru", "input", f389},
-	{"aten::hinge_embedding_loss", "", f321},
-	{"aten::hsplit", "int", f359},
-	{"aten::hspmm", "", f390},
-	{"aten::huber_loss", "", f391},
-	{"aten::huber_loss_backward", "", f321},
-	{"aten::im2col", "", f392},
-	{"aten::index_add", "", f393},
-	{"aten::index_add_", "", f393},
-	{"aten::index_copy", "", f393},
-	{"aten::index_copy_", "", f393},
-	{"aten::index_fill", "int_Scalar", f394},
-	{"aten::index_fill", "int_Tensor", f393},
-	{"aten::index_fill_", "int_Scalar", f394},
-	{"aten::index_fill_", "int_Tensor", f393},
-	{"aten::index_reduce", "", f393},
-	{"aten::index_reduce_", "", f393},
-	{"aten::index_select_backward", "", f395},
-	{"aten::indices_copy", "", f396},
-	{"aten::infinitely_differentiable_gelu_backward", "", f397},
-	{"aten::kl_div", "", f391},
-	{"aten::l1_loss", "", f391},
-	{"aten::lcm", "", f398},
-	{"aten::lcm_", "", f398},
-	{"aten::lerp_", "Scalar", f399},
-	{"aten::lerp_", "Tensor", f302},
-	{"aten::linalg_eigh", "", f400},
-	{"aten::linalg_eigvals", "", f400},
-	{"aten::linalg_eigvalsh", "", f400},
-	{"aten::linalg_ldl_solve", "", f401},
-	{"aten::linalg_matrix_power", "", f402},
-	{"aten::linalg_matrix_rank", "", f403},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f404},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f404},
-	{"aten::linalg_matrix_rank", "tol_tensor", f403},
-	{"aten::linalg_pinv", "", f403},
-	{"aten::linalg_pinv", "atol_rtol_float", f404},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f404},
-	{"aten::linalg_pinv", "rcond_tensor", f403},
-	{"aten::linear_backward", "", f405},
-	{"aten::log_sigmoid_backward", "", f406},
-	{"aten::lstm", "data", f407},
-	{"aten::lstm", "input", f408},
-	{"aten::lu_unpack", "", f409},
-	{"aten::margin_ranking_loss", "", f323},
-	{"aten::masked_scatter_backward", "", f410},
-	{"aten::masked_select_backward", "", f411},
-	{"aten::matmul_backward", "", f412},
-	{"aten::matrix_exp_backward", "", f413},
-	{"aten::matrix_power", "", f402},
-	{"aten::max_pool1d", "", f414},
-	{"aten::max_pool1d_with_indices", "", f414},
-	{"aten::max_pool2d", "", f415},
-	{"aten::max_pool2d_backward", "", f416},
-	{"aten::max_pool2d_with_indices", "", f415},
-	{"aten::max_pool2d_with_indices_backward", "", f417},
-	{"aten::max_pool3d", "", f418},
-	{"aten::max_pool3d_with_indices", "", f418},
-	{"aten::max_pool3d_with_indices_backward", "", f419},
-	{"aten::max_unpool2d", "", f420},
-	{"aten::max_unpool3d", "", f421},
-	{"aten::miopen_batch_norm", "", f422},
-	{"aten::miopen_batch_norm_backward", "", f423},
-	{"aten::miopen_convolution", "", f424},
-	{"aten::miopen_convolution_add_relu", "", f425},
-	{"aten::miopen_convolution_relu", "", f426},
-	{"aten::miopen_convolution_transpose", "", f427},
-	{"aten::miopen_ctc_loss", "", f428},
-	{"aten::miopen_ctc_loss", "Tensor", f429},
-	{"aten::miopen_depthwise_convolution", "", f430},
-	{"aten::miopen_rnn", "", f431},
-	{"aten::miopen_rnn_backward", "", f432},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f433},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f434},
-	{"aten::mkldnn_convolution", "", f435},
-	{"aten::mkldnn_linear", "", f436},
-	{"aten::mkldnn_linear_backward", "", f437},
-	{"aten::mkldnn_linear_backward_input", "", f438},
-	{"aten::mkldnn_linear_backward_weights", "", f439},
-	{"aten::mkldnn_max_pool2d", "", f440},
-	{"aten::mkldnn_max_pool2d_backward", "", f441},
-	{"aten::mkldnn_max_pool3d", "", f442},
-	{"aten::mkldnn_max_pool3d_backward", "", f443},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f444},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f445},
-	{"aten::mkldnn_rnn_layer", "", f446},
-	{"aten::mkldnn_rnn_layer_backward", "", f447},
-	{"aten::mps_convolution_backward", "", f448},
-	{"aten::mps_convolution_transpose_backward", "", f449},
-	{"aten::mse_loss", "", f391},
-	{"aten::mse_loss_backward", "", f321},
-	{"aten::multi_margin_loss", "", f450},
-	{"aten::multi_margin_loss_backward", "", f451},
-	{"aten::multilabel_margin_loss", "", f391},
-	{"aten::multilabel_margin_loss_backward", "", f452},
-	{"aten::multilabel_margin_loss_forward", "", f453},
-	{"aten::native_batch_norm", "", f454},
-	{"aten::native_batch_norm_backward", "", f455},
-	{"aten::native_channel_shuffle", "", f456},
-	{"aten::native_dropout_backward", "", f457},
-	{"aten::native_group_norm_backward", "", f458},
-	{"aten::native_layer_norm_backward", "", f459},
-	{"aten::new_empty_strided", "", f460},
-	{"aten::new_full", "", f461},
-	{"aten::new_ones", "", f380},
-	{"aten::nll_loss", "", f321},
-	{"aten::nll_loss2d", "", f321},
-	{"aten::nll_loss2d_backward", "", f462},
-	{"aten::nll_loss2d_forward", "", f463},
-	{"aten::nll_loss_backward", "", f464},
-	{"aten::nll_loss_forward", "", f465},
-	{"aten::nll_loss_nd", "", f321},
-	{"aten::normal", "float_float", f466},
-	{"aten::ones", "", f467},
-	{"aten::ones_like", "", f467},
-	{"aten::pad", "", f330},
-	{"aten::poisson_nll_loss", "", f450},
-	{"aten::quantize_per_tensor", "tensor_qparams", f366},
-	{"aten::quantized_batch_norm", "", f468},
-	{"aten::quantized_gru_cell", "", f469},
-	{"aten::quantized_lstm_cell", "", f470},
-	{"aten::quantized_max_pool1d", "", f471},
-	{"aten::quantized_max_pool2d", "", f472},
-	{"aten::quantized_max_pool3d", "", f473},
-	{"aten::quantized_rnn_relu_cell", "", f474},
-	{"aten::quantized_rnn_tanh_cell", "", f475},
-	{"aten::rand", "", f467},
-	{"aten::rand", "generator", f380},
-	{"aten::rand_like", "", f467},
-	{"aten::rand_like", "generator", f380},
-	{"aten::randint", "", f380},
-	{"aten::randint", "generator", f461},
-	{"aten::randint", "low", f461},
-	{"aten::randint", "low_generator", f466},
-	{"aten::randint_like", "", f380},
-	{"aten::randint_like", "Tensor", f380},
-	{"aten::randint_like", "Tensor_generator", f461},
-	{"aten::randint_like", "generator", f461},
-	{"aten::randint_like", "low_dtype", f461},
-	{"aten::randint_like", "low_generator_dtype", f466},
-	{"aten::randn", "", f467},
-	{"aten::randn", "generator", f380},
-	{"aten::randn_like", "", f467},
-	{"aten::randn_like", "generator", f380},
-	{"aten::random_", "from", f476},
-	{"aten::randperm", "", f467},
-	{"aten::randperm", "generator", f380},
-	{"aten::range", "step", f304},
-	{"aten::reflection_pad1d", "", f477},
-	{"aten::reflection_pad1d_backward", "", f478},
-	{"aten::reflection_pad2d", "", f477},
-	{"aten::reflection_pad2d_backward", "", f479},
-	{"aten::reflection_pad3d", "", f477},
-	{"aten::reflection_pad3d_backward", "", f480},
-	{"aten::replication_pad1d", "", f477},
-	{"aten::replication_pad1d_backward", "", f481},
-	{"aten::replication_pad2d", "", f477},
-	{"aten::replication_pad2d_backward", "", f482},
-	{"aten::replication_pad3d", "", f477},
-	{"aten::replication_pad3d_backward", "", f483},
-	{"aten::resize_", "", f484},
-	{"aten::resize_as_", "", f485},
-	{"aten::resize_as_sparse_", "", f486},
-	{"aten::rnn_relu", "data", f487},
-	{"aten::rnn_relu", "input", f488},
-	{"aten::rnn_tanh", "data", f487},
-	{"aten::rnn_tanh", "input", f488},
-	{"aten::row_indices_copy", "", f489},
-	{"aten::rrelu_with_noise", "", f490},
-	{"aten::rrelu_with_noise_", "", f491},
-	{"aten::rrelu_with_noise_backward", "", f492},
-	{"aten::scaled_dot_product_attention", "", f493},
-	{"aten::scatter", "reduce", f393},
-	{"aten::scatter", "src", f393},
-	{"aten::scatter", "value", f394},
-	{"aten::scatter", "value_reduce", f394},
-	{"aten::scatter_", "reduce", f393},
-	{"aten::scatter_", "src", f393},
-	{"aten::scatter_", "value", f394},
-	{"aten::scatter_", "value_reduce", f394},
-	{"aten::scatter_add", "", f393},
-	{"aten::scatter_add_", "", f393},
-	{"aten::scatter_reduce", "two", f393},
-	{"aten::scatter_reduce_", "two", f393},
-	{"aten::segment_reduce", "", f494},
-	{"aten::select_backward", "", f495},
-	{"aten::set_", "source_Tensor_storage_offset", f496},
-	{"aten::slice_backward", "", f497},
-	{"aten::slice_inverse", "", f498},
-	{"aten::slow_conv3d", "", f499},
-	{"aten::slow_conv3d_forward", "", f500},
-	{"aten::slow_conv_dilated2d", "", f501},
-	{"aten::slow_conv_dilated3d", "", f502},
-	{"aten::slow_conv_transpose2d", "", f503},
-	{"aten::slow_conv_transpose3d", "", f504},
-	{"aten::smooth_l1_loss", "", f391},
-	{"aten::smooth_l1_loss_backward", "", f321},
-	{"aten::soft_margin_loss", "", f391},
-	{"aten::soft_margin_loss_backward", "", f321},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f505},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f506},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f507},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f508},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f509},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f510},
-	{"aten::sparse_coo_tensor", "indices_size", f511},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f512},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f513},
-	{"aten::sparse_csr_tensor", "crow_col_value", f514},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f515},
-	{"aten::sparse_resize_", "", f516},
-	{"aten::sparse_resize_and_clear_", "", f517},
-	{"aten::special_chebyshev_polynomial_t", "", f518},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f519},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f520},
-	{"aten::special_chebyshev_polynomial_u", "", f518},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f519},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f520},
-	{"aten::special_chebyshev_polynomial_v", "", f518},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f519},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f520},
-	{"aten::special_chebyshev_polynomial_w", "", f518},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f519},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f520},
-	{"aten::special_hermite_polynomial_h", "", f518},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f519},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f520},
-	{"aten::special_hermite_polynomial_he", "", f518},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f519},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f520},
-	{"aten::special_laguerre_polynomial_l", "", f518},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f519},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f520},
-	{"aten::special_legendre_polynomial_p", "", f518},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f519},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f520},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f518},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f519},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f520},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f518},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f519},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f520},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f518},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f519},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f520},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f518},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f519},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f520},
-	{"aten::split", "Tensor", f521},
-	{"aten::split_copy", "Tensor", f521},
-	{"aten::sspaddmm", "", f522},
-	{"aten::tensor_split", "sections", f359},
-	{"aten::tensor_split", "tensor_indices_or_sections", f523},
-	{"aten::thnn_conv2d", "", f524},
-	{"aten::to_dense_backward", "", f525},
-	{"aten::to_mkldnn_backward", "", f526},
-	{"aten::trace_backward", "", f527},
-	{"aten::triplet_margin_loss", "", f528},
-	{"aten::unbind", "int", f529},
-	{"aten::unbind_copy", "int", f529},
-	{"aten::unfold_backward", "", f530},
-	{"aten::unsafe_chunk", "", f327},
-	{"aten::unsafe_split", "Tensor", f521},
-	{"aten::upsample_bicubic2d", "", f269},
-	{"aten::upsample_bicubic2d", "vec", f270},
-	{"aten::upsample_bicubic2d_backward", "", f531},
-	{"aten::upsample_bilinear2d", "", f269},
-	{"aten::upsample_bilinear2d", "vec", f270},
-	{"aten::upsample_bilinear2d_backward", "", f532},
-	{"aten::upsample_linear1d", "", f269},
-	{"aten::upsample_linear1d", "vec", f270},
-	{"aten::upsample_linear1d_backward", "", f533},
-	{"aten::upsample_nearest1d", "", f269},
-	{"aten::upsample_nearest1d", "vec", f273},
-	{"aten::upsample_nearest1d_backward", "", f534},
-	{"aten::upsample_nearest2d", "", f269},
-	{"aten::upsample_nearest2d", "vec", f273},
-	{"aten::upsample_nearest2d_backward", "", f535},
-	{"aten::upsample_nearest3d", "", f269},
-	{"aten::upsample_nearest3d", "vec", f273},
-	{"aten::upsample_nearest3d_backward", "", f536},
-	{"aten::upsample_trilinear3d", "", f269},
-	{"aten::upsample_trilinear3d", "vec", f270},
-	{"aten::upsample_trilinear3d_backward", "", f537},
-	{"aten::value_selecting_reduction_backward", "", f538},
-	{"aten::values_copy", "", f539},
-	{"aten::vander", "", f540},
-	{"aten::view", "dtype", f541},
-	{"aten::view_copy", "dtype", f541},
-	{"aten::vsplit", "int", f359},
-	{"aten::align_to", "ellipsis_idx", f542},
-	{"aten::arange", "start_out", f543},
-	{"aten::binary_cross_entropy", "out", f321},
-	{"aten::binary_cross_entropy_backward", "grad_input", f544},
-	{"aten::cudnn_batch_norm", "out", f545},
-	{"aten::cudnn_convolution", "out", f546},
-	{"aten::div", "out_mode", f358},
-	{"aten::divide", "out_mode", f358},
-	{"aten::full", "names", f461},
-	{"aten::lcm", "out", f398},
-	{"aten::_fft_r2c", "out", f547},
-	{"aten::_fft_c2r", "out", f548},
-	{"aten::_fft_c2c", "out", f549},
-	{"aten::index_copy", "out", f393},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f550},
-	{"aten::fbgemm_linear_fp16_weight", "out", f551},
-	{"aten::_log_softmax_backward_data", "out", f552},
-	{"aten::matrix_power", "out", f402},
-	{"aten::_compute_linear_combination", "out", f553},
-	{"aten::_int_mm", "out", f554},
-	{"aten::native_batch_norm", "out", f454},
-	{"aten::_native_batch_norm_legit", "out", f555},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f556},
-	{"aten::batch_norm_elemt", "out", f557},
-	{"aten::ones", "names", f380},
-	{"aten::rand", "names", f380},
-	{"aten::rand", "generator_with_names", f461},
-	{"aten::randn", "names", f380},
-	{"aten::randn", "generator_with_names", f461},
-	{"aten::range", "out", f543},
-	{"aten::_softmax_backward_data", "out", f558},
-	{"aten::sspaddmm", "out", f559},
-	{"aten::_stack", "out", f241},
-	{"aten::_batch_norm_with_update", "out", f560},
-	{"aten::_sparse_softmax", "Dimname", f561},
-	{"aten::_sparse_log_softmax", "Dimname", f562},
-	{"aten::_scaled_mm", "out", f563},
-	{"aten::_scaled_mm_v2", "out", f564},
-	{"aten::hspmm", "out", f565},
-	{"aten::lstm_mps_backward", "", f566},
-	{"aten::set_", "source_Storage_storage_offset", f496},
-	{"aten::index_add", "out", f393},
-	{"aten::index_reduce", "out", f393},
-	{"aten::scatter", "src_out", f393},
-	{"aten::scatter", "value_out", f394},
-	{"aten::scatter", "reduce_out", f393},
-	{"aten::scatter", "value_reduce_out", f394},
-	{"aten::scatter_add", "out", f393},
-	{"aten::scatter_reduce", "two_out", f393},
-	{"aten::lu_unpack", "out", f409},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f567},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f568},
-	{"aten::mse_loss", "out", f391},
-	{"aten::mse_loss_backward", "grad_input", f321},
-	{"aten::multi_margin_loss", "out", f450},
-	{"aten::multi_margin_loss_backward", "grad_input", f569},
-	{"aten::multilabel_margin_loss", "out", f391},
-	{"aten::multilabel_margin_loss_forward", "output", f570},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f571},
-	{"aten::nll_loss", "out", f321},
-	{"aten::nll_loss_forward", "output", f572},
-	{"aten::nll_loss_backward", "grad_input", f573},
-	{"aten::nll_loss2d", "out", f321},
-	{"aten::nll_loss2d_forward", "output", f574},
-	{"aten::nll_loss2d_backward", "grad_input", f575},
-	{"aten::smooth_l1_loss", "out", f391},
-	{"aten::smooth_l1_loss_backward", "grad_input", f321},
-	{"aten::huber_loss", "out", f391},
-	{"aten::huber_loss_backward", "out", f321},
-	{"aten::soft_margin_loss", "out", f391},
-	{"aten::soft_margin_loss_backward", "grad_input", f321},
-	{"aten::glu_backward", "grad_input", f576},
-	{"aten::log_sigmoid_backward", "grad_input", f577},
-	{"aten::rrelu_with_noise", "out", f578},
+	{"aten::adaptive_max_pool3d_backward", "", f304},
+	{"aten::affine_grid_generator_backward", "", f305},
+	{"aten::align_tensors", "", f243},
+	{"aten::alpha_dropout", "", f306},
+	{"aten::alpha_dropout_", "", f306},
+	{"aten::arange", "start_step", f307},
+	{"aten::as_strided", "", f308},
+	{"aten::as_strided_", "", f308},
+	{"aten::as_strided_copy", "", f309},
+	{"aten::as_strided_scatter", "", f310},
+	{"aten::avg_pool1d", "", f311},
+	{"aten::avg_pool2d", "", f312},
+	{"aten::avg_pool2d_backward", "", f313},
+	{"aten::avg_pool3d", "", f314},
+	{"aten::avg_pool3d_backward", "", f315},
+	{"aten::batch_norm_backward", "", f316},
+	{"aten::batch_norm_backward_elemt", "", f317},
+	{"aten::batch_norm_backward_reduce", "", f318},
+	{"aten::batch_norm_elemt", "", f319},
+	{"aten::batch_norm_gather_stats", "", f320},
+	{"aten::batch_norm_gather_stats_with_counts", "", f321},
+	{"aten::batch_norm_stats", "", f322},
+	{"aten::batch_norm_update_stats", "", f323},
+	{"aten::binary_cross_entropy", "", f324},
+	{"aten::binary_cross_entropy_backward", "", f325},
+	{"aten::binary_cross_entropy_with_logits", "", f326},
+	{"aten::binomial", "", f327},
+	{"aten::ccol_indices_copy", "", f328},
+	{"aten::choose_qparams_optimized", "", f329},
+	{"aten::chunk", "", f330},
+	{"aten::col2im", "", f331},
+	{"aten::col_indices_copy", "", f332},
+	{"aten::constant_pad_nd", "", f333},
+	{"aten::conv1d", "", f334},
+	{"aten::conv2d", "", f334},
+	{"aten::conv3d", "", f334},
+	{"aten::conv_depthwise3d", "", f335},
+	{"aten::conv_tbc_backward", "", f336},
+	{"aten::conv_transpose1d", "", f337},
+	{"aten::conv_transpose2d", "input", f337},
+	{"aten::conv_transpose3d", "input", f337},
+	{"aten::convolution", "", f338},
+	{"aten::convolution_backward", "", f339},
+	{"aten::convolution_backward_overrideable", "", f340},
+	{"aten::convolution_overrideable", "", f341},
+	{"aten::copy", "", f342},
+	{"aten::copy_", "", f342},
+	{"aten::copy_sparse_to_sparse_", "", f343},
+	{"aten::cosine_embedding_loss", "", f326},
+	{"aten::cross_entropy_loss", "", f324},
+	{"aten::crow_indices_copy", "", f344},
+	{"aten::ctc_loss", "IntList", f345},
+	{"aten::ctc_loss", "Tensor", f346},
+	{"aten::cudnn_affine_grid_generator", "", f347},
+	{"aten::cudnn_affine_grid_generator_backward", "", f348},
+	{"aten::cudnn_batch_norm", "", f349},
+	{"aten::cudnn_batch_norm_backward", "", f350},
+	{"aten::cudnn_convolution", "", f351},
+	{"aten::cudnn_convolution_add_relu", "", f352},
+	{"aten::cudnn_convolution_relu", "", f353},
+	{"aten::cudnn_convolution_transpose", "", f354},
+	{"aten::cudnn_grid_sampler", "", f355},
+	{"aten::cudnn_grid_sampler_backward", "", f356},
+	{"aten::cudnn_is_acceptable", "", f357},
+	{"aten::cummaxmin_backward", "", f358},
+	{"aten::cumprod_backward", "", f359},
+	{"aten::cumulative_trapezoid", "dx", f360},
+	{"aten::cumulative_trapezoid", "x", f360},
+	{"aten::dequantize", "self", f361},
+	{"aten::diagonal_backward", "", f362},
+	{"aten::div", "Scalar_mode", f363},
+	{"aten::div", "Tensor_mode", f364},
+	{"aten::div_", "Scalar_mode", f363},
+	{"aten::div_", "Tensor_mode", f364},
+	{"aten::divide", "Scalar_mode", f363},
+	{"aten::divide", "Tensor_mode", f364},
+	{"aten::divide_", "Scalar_mode", f363},
+	{"aten::divide_", "Tensor_mode", f364},
+	{"aten::dropout", "", f306},
+	{"aten::dropout_", "", f306},
+	{"aten::dsplit", "int", f365},
+	{"aten::embedding_backward", "", f366},
+	{"aten::embedding_bag", "", f367},
+	{"aten::embedding_bag", "padding_idx", f367},
+	{"aten::embedding_dense_backward", "", f368},
+	{"aten::embedding_sparse_backward", "", f369},
+	{"aten::empty_strided", "", f370},
+	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f371},
+	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f372},
+	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f373},
+	{"aten::fbgemm_linear_fp16_weight", "", f374},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f375},
+	{"aten::fbgemm_linear_int8_weight", "", f376},
+	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f377},
+	{"aten::fbgemm_linear_quantize_weight", "", f378},
+	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f379},
+	{"aten::fbgemm_pack_quantized_matrix", "", f380},
+	{"aten::fbgemm_pack_quantized_matrix", "KN", f381},
+	{"aten::feature_alpha_dropout", "", f306},
+	{"aten::feature_alpha_dropout_", "", f306},
+	{"aten::feature_dropout", "", f306},
+	{"aten::feature_dropout_", "", f306},
+	{"aten::fractional_max_pool2d", "", f382},
+	{"aten::fractional_max_pool2d_backward", "", f383},
+	{"aten::fractional_max_pool3d", "", f382},
+	{"aten::fractional_max_pool3d_backward", "", f384},
+	{"aten::from_file", "", f385},
+	{"aten::full", "", f386},
+	{"aten::full_like", "", f386},
+	{"aten::fused_moving_avg_obs_fake_quant", "", f387},
+	{"aten::gather_backward", "", f388},
+	{"aten::gelu_backward", "", f389},
+	{"aten::glu_backward", "", f390},
+	{"aten::glu_backward_jvp", "", f391},
+	{"aten::grid_sampler", "", f392},
+	{"aten::grid_sampler_2d", "", f392},
+	{"aten::grid_sampler_2d_backward", "", f393},
+	{"aten::grid_sampler_3d", "", f392},
+	{"aten::grid_sampler_3d_backward", "", f394},
+	{"aten::gru", "data", f395},
+	{"aten::gru", "input", f396},
+	{"aten::hinge_embedding_loss", "", f324},
+	{"aten::hsplit", "int", f365},
+	{"aten::hspmm", "", f397},
+	{"aten::huber_loss", "", f398},
+	{"aten::huber_loss_backward", "", f324},
+	{"aten::im2col", "", f399},
+	{"aten::index_add", "", f400},
+	{"aten::index_add_", "", f400},
+	{"aten::index_copy", "", f400},
+	{"aten::index_copy_", "", f400},
+	{"aten::index_fill", "int_Scalar", f401},
+	{"aten::index_fill", "int_Tensor", f400},
+	{"aten::index_fill_", "int_Scalar", f401},
+	{"aten::index_fill_", "int_Tensor", f400},
+	{"aten::index_reduce", "", f400},
+	{"aten::index_reduce_", "", f400},
+	{"aten::index_select_backward", "", f402},
+	{"aten::indices_copy", "", f403},
+	{"aten::infinitely_differentiable_gelu_backward", "", f404},
+	{"aten::kl_div", "", f398},
+	{"aten::l1_loss", "", f398},
+	{"aten::lcm", "", f405},
+	{"aten::lcm_", "", f405},
+	{"aten::lift", "", f406},
+	{"aten::lift_fresh", "", f407},
+	{"aten::lift_fresh_copy", "", f408},
+	{"aten::linalg_eigh", "", f409},
+	{"aten::linalg_eigvals", "", f409},
+	{"aten::linalg_eigvalsh", "", f409},
+	{"aten::linalg_ldl_solve", "", f410},
+	{"aten::linalg_matrix_power", "", f411},
+	{"aten::linalg_matrix_rank", "", f412},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f413},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f413},
+	{"aten::linalg_matrix_rank", "tol_tensor", f412},
+	{"aten::linalg_pinv", "", f412},
+	{"aten::linalg_pinv", "atol_rtol_float", f413},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f413},
+	{"aten::linalg_pinv", "rcond_tensor", f412},
+	{"aten::linear_backward", "", f414},
+	{"aten::log_sigmoid_backward", "", f415},
+	{"aten::lstm", "data", f416},
+	{"aten::lstm", "input", f417},
+	{"aten::lu_unpack", "", f418},
+	{"aten::margin_ranking_loss", "", f326},
+	{"aten::masked_scatter_backward", "", f419},
+	{"aten::masked_select_backward", "", f420},
+	{"aten::matmul_backward", "", f421},
+	{"aten::matrix_exp_backward", "", f422},
+	{"aten::matrix_power", "", f411},
+	{"aten::max_pool1d", "", f423},
+	{"aten::max_pool1d_with_indices", "", f423},
+	{"aten::max_pool2d", "", f424},
+	{"aten::max_pool2d_backward", "", f425},
+	{"aten::max_pool2d_with_indices", "", f424},
+	{"aten::max_pool2d_with_indices_backward", "", f426},
+	{"aten::max_pool3d", "", f427},
+	{"aten::max_pool3d_with_indices", "", f427},
+	{"aten::max_pool3d_with_indices_backward", "", f428},
+	{"aten::max_unpool2d", "", f429},
+	{"aten::max_unpool3d", "", f430},
+	{"aten::miopen_batch_norm", "", f431},
+	{"aten::miopen_batch_norm_backward", "", f432},
+	{"aten::miopen_convolution", "", f433},
+	{"aten::miopen_convolution_add_relu", "", f434},
+	{"aten::miopen_convolution_relu", "", f435},
+	{"aten::miopen_convolution_transpose", "", f436},
+	{"aten::miopen_ctc_loss", "", f437},
+	{"aten::miopen_ctc_loss", "Tensor", f438},
+	{"aten::miopen_depthwise_convolution", "", f439},
+	{"aten::miopen_rnn", "", f440},
+	{"aten::miopen_rnn_backward", "", f441},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f442},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f443},
+	{"aten::mkldnn_convolution", "", f444},
+	{"aten::mkldnn_linear", "", f445},
+	{"aten::mkldnn_linear_backward", "", f446},
+	{"aten::mkldnn_linear_backward_input", "", f447},
+	{"aten::mkldnn_linear_backward_weights", "", f448},
+	{"aten::mkldnn_max_pool2d", "", f449},
+	{"aten::mkldnn_max_pool2d_backward", "", f450},
+	{"aten::mkldnn_max_pool3d", "", f451},
+	{"aten::mkldnn_max_pool3d_backward", "", f452},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f453},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f454},
+	{"aten::mkldnn_rnn_layer", "", f455},
+	{"aten::mkldnn_rnn_layer_backward", "", f456},
+	{"aten::mps_convolution_backward", "", f457},
+	{"aten::mps_convolution_transpose_backward", "", f458},
+	{"aten::mse_loss", "", f398},
+	{"aten::mse_loss_backward", "", f324},
+	{"aten::multi_margin_loss", "", f459},
+	{"aten::multi_margin_loss_backward", "", f460},
+	{"aten::multilabel_margin_loss", "", f398},
+	{"aten::multilabel_margin_loss_backward", "", f461},
+	{"aten::multilabel_margin_loss_forward", "", f462},
+	{"aten::mv", "", f463},
+	{"aten::native_batch_norm", "", f464},
+	{"aten::native_batch_norm_backward", "", f465},
+	{"aten::native_channel_shuffle", "", f466},
+	{"aten::native_dropout_backward", "", f467},
+	{"aten::native_group_norm_backward", "", f468},
+	{"aten::native_layer_norm_backward", "", f469},
+	{"aten::new_empty_strided", "", f470},
+	{"aten::new_full", "", f471},
+	{"aten::new_ones", "", f386},
+	{"aten::new_zeros", "", f472},
+	{"aten::nll_loss", "", f324},
+	{"aten::nll_loss2d", "", f324},
+	{"aten::nll_loss2d_backward", "", f473},
+	{"aten::nll_loss2d_forward", "", f474},
+	{"aten::nll_loss_backward", "", f475},
+	{"aten::nll_loss_forward", "", f476},
+	{"aten::nll_loss_nd", "", f324},
+	{"aten::normal", "float_float", f477},
+	{"aten::ones", "", f478},
+	{"aten::ones_like", "", f478},
+	{"aten::pad", "", f333},
+	{"aten::poisson_nll_loss", "", f459},
+	{"aten::quantize_per_tensor", "tensor_qparams", f372},
+	{"aten::quantized_batch_norm", "", f479},
+	{"aten::quantized_gru_cell", "", f480},
+	{"aten::quantized_lstm_cell", "", f481},
+	{"aten::quantized_max_pool1d", "", f482},
+	{"aten::quantized_max_pool2d", "", f483},
+	{"aten::quantized_max_pool3d", "", f484},
+	{"aten::quantized_rnn_relu_cell", "", f485},
+	{"aten::quantized_rnn_tanh_cell", "", f486},
+	{"aten::rand", "", f478},
+	{"aten::rand", "generator", f386},
+	{"aten::rand_like", "", f478},
+	{"aten::rand_like", "generator", f386},
+	{"aten::randint", "", f386},
+	{"aten::randint", "generator", f471},
+	{"aten::randint", "low", f471},
+	{"aten::randint", "low_generator", f477},
+	{"aten::randint_like", "", f386},
+	{"aten::randint_like", "Tensor", f386},
+	{"aten::randint_like", "Tensor_generator", f471},
+	{"aten::randint_like", "generator", f471},
+	{"aten::randint_like", "low_dtype", f471},
+	{"aten::randint_like", "low_generator_dtype", f477},
+	{"aten::randn", "", f478},
+	{"aten::randn", "generator", f386},
+	{"aten::randn_like", "", f478},
+	{"aten::randn_like", "generator", f386},
+	{"aten::random_", "from", f487},
+	{"aten::randperm", "", f478},
+	{"aten::randperm", "generator", f386},
+	{"aten::range", "step", f307},
+	{"aten::reflection_pad1d", "", f488},
+	{"aten::reflection_pad1d_backward", "", f489},
+	{"aten::reflection_pad2d", "", f488},
+	{"aten::reflection_pad2d_backward", "", f490},
+	{"aten::reflection_pad3d", "", f488},
+	{"aten::reflection_pad3d_backward", "", f491},
+	{"aten::replication_pad1d", "", f488},
+	{"aten::replication_pad1d_backward", "", f492},
+	{"aten::replication_pad2d", "", f488},
+	{"aten::replication_pad2d_backward", "", f493},
+	{"aten::replication_pad3d", "", f488},
+	{"aten::replication_pad3d_backward", "", f494},
+	{"aten::resize_", "", f495},
+	{"aten::resize_as_", "", f496},
+	{"aten::resize_as_sparse_", "", f497},
+	{"aten::rnn_relu", "data", f498},
+	{"aten::rnn_relu", "input", f499},
+	{"aten::rnn_tanh", "data", f498},
+	{"aten::rnn_tanh", "input", f499},
+	{"aten::row_indices_copy", "", f500},
+	{"aten::rrelu_with_noise", "", f501},
+	{"aten::rrelu_with_noise_", "", f502},
+	{"aten::rrelu_with_noise_backward", "", f503},
+	{"aten::scaled_dot_product_attention", "", f504},
+	{"aten::scatter", "reduce", f400},
+	{"aten::scatter", "src", f400},
+	{"aten::scatter", "value", f401},
+	{"aten::scatter", "value_reduce", f401},
+	{"aten::scatter_", "reduce", f400},
+	{"aten::scatter_", "src", f400},
+	{"aten::scatter_", "value", f401},
+	{"aten::scatter_", "value_reduce", f401},
+	{"aten::scatter_add", "", f400},
+	{"aten::scatter_add_", "", f400},
+	{"aten::scatter_reduce", "two", f400},
+	{"aten::scatter_reduce_", "two", f400},
+	{"aten::segment_reduce", "", f505},
+	{"aten::select_backward", "", f506},
+	{"aten::set_", "source_Tensor_storage_offset", f507},
+	{"aten::slice_backward", "", f508},
+	{"aten::slice_inverse", "", f509},
+	{"aten::slow_conv3d", "", f510},
+	{"aten::slow_conv3d_forward", "", f511},
+	{"aten::slow_conv_dilated2d", "", f512},
+	{"aten::slow_conv_dilated3d", "", f513},
+	{"aten::slow_conv_transpose2d", "", f514},
+	{"aten::slow_conv_transpose3d", "", f515},
+	{"aten::smooth_l1_loss", "", f398},
+	{"aten::smooth_l1_loss_backward", "", f324},
+	{"aten::soft_margin_loss", "", f398},
+	{"aten::soft_margin_loss_backward", "", f324},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f516},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f517},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f518},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f519},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f520},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f521},
+	{"aten::sparse_coo_tensor", "indices_size", f522},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f523},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f524},
+	{"aten::sparse_csr_tensor", "crow_col_value", f525},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f526},
+	{"aten::sparse_resize_", "", f527},
+	{"aten::sparse_resize_and_clear_", "", f528},
+	{"aten::special_chebyshev_polynomial_t", "", f529},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f530},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f531},
+	{"aten::special_chebyshev_polynomial_u", "", f529},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f530},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f531},
+	{"aten::special_chebyshev_polynomial_v", "", f529},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f530},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f531},
+	{"aten::special_chebyshev_polynomial_w", "", f529},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f530},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f531},
+	{"aten::special_hermite_polynomial_h", "", f529},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f530},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f531},
+	{"aten::special_hermite_polynomial_he", "", f529},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f530},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f531},
+	{"aten::special_laguerre_polynomial_l", "", f529},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f530},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f531},
+	{"aten::special_legendre_polynomial_p", "", f529},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f530},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f531},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f529},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f530},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f531},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f529},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f530},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f531},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f529},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f530},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f531},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f529},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f530},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f531},
+	{"aten::split", "Tensor", f532},
+	{"aten::split_copy", "Tensor", f532},
+	{"aten::sspaddmm", "", f533},
+	{"aten::tensor_split", "sections", f365},
+	{"aten::tensor_split", "tensor_indices_or_sections", f534},
+	{"aten::thnn_conv2d", "", f535},
+	{"aten::to_dense_backward", "", f536},
+	{"aten::to_mkldnn", "", f537},
+	{"aten::to_mkldnn_backward", "", f538},
+	{"aten::trace_backward", "", f539},
+	{"aten::trapezoid", "dx", f360},
+	{"aten::trapezoid", "x", f360},
+	{"aten::trapz", "dx", f360},
+	{"aten::trapz", "x", f360},
+	{"aten::triplet_margin_loss", "", f540},
+	{"aten::unbind", "int", f541},
+	{"aten::unbind_copy", "int", f541},
+	{"aten::unfold_backward", "", f542},
+	{"aten::unsafe_chunk", "", f330},
+	{"aten::unsafe_split", "Tensor", f532},
+	{"aten::upsample_bicubic2d", "", f275},
+	{"aten::upsample_bicubic2d", "vec", f272},
+	{"aten::upsample_bicubic2d_backward", "", f543},
+	{"aten::upsample_bilinear2d", "", f275},
+	{"aten::upsample_bilinear2d", "vec", f272},
+	{"aten::upsample_bilinear2d_backward", "", f544},
+	{"aten::upsample_linear1d", "", f275},
+	{"aten::upsample_linear1d", "vec", f272},
+	{"aten::upsample_linear1d_backward", "", f545},
+	{"aten::upsample_nearest1d", "", f275},
+	{"aten::upsample_nearest1d", "vec", f276},
+	{"aten::upsample_nearest1d_backward", "", f546},
+	{"aten::upsample_nearest2d", "", f275},
+	{"aten::upsample_nearest2d", "vec", f276},
+	{"aten::upsample_nearest2d_backward", "", f547},
+	{"aten::upsample_nearest3d", "", f275},
+	{"aten::upsample_nearest3d", "vec", f276},
+	{"aten::upsample_nearest3d_backward", "", f548},
+	{"aten::upsample_trilinear3d", "", f275},
+	{"aten::upsample_trilinear3d", "vec", f272},
+	{"aten::upsample_trilinear3d_backward", "", f549},
+	{"aten::value_selecting_reduction_backward", "", f550},
+	{"aten::values_copy", "", f551},
+	{"aten::vander", "", f552},
+	{"aten::view", "dtype", f553},
+	{"aten::view_copy", "dtype", f553},
+	{"aten::vsplit", "int", f365},
+	{"aten::zero_", "", f554},
+	{"aten::zeros", "", f555},
+	{"aten::zeros_like", "", f555},
+	{"aten::align_to", "ellipsis_idx", f556},
+	{"aten::arange", "start_out", f557},
+	{"aten::binary_cross_entropy", "out", f324},
+	{"aten::binary_cross_entropy_backward", "grad_input", f558},
+	{"aten::cudnn_batch_norm", "out", f559},
+	{"aten::cudnn_convolution", "out", f560},
+	{"aten::div", "out_mode", f364},
+	{"aten::divide", "out_mode", f364},
+	{"aten::full", "names", f471},
+	{"aten::lcm", "out", f405},
+	{"aten::_fft_r2c", "out", f561},
+	{"aten::_fft_c2r", "out", f562},
+	{"aten::_fft_c2c", "out", f563},
+	{"aten::index_copy", "out", f400},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f564},
+	{"aten::fbgemm_linear_fp16_weight", "out", f565},
+	{"aten::_log_softmax_backward_data", "out", f566},
+	{"aten::matrix_power", "out", f411},
+	{"aten::_compute_linear_combination", "out", f567},
+	{"aten::_int_mm", "out", f568},
+	{"aten::mv", "out", f463},
+	{"aten::native_batch_norm", "out", f464},
+	{"aten::_native_batch_norm_legit", "out", f569},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f570},
+	{"aten::batch_norm_elemt", "out", f571},
+	{"aten::ones", "names", f386},
+	{"aten::rand", "names", f386},
+	{"aten::rand", "generator_with_names", f471},
+	{"aten::randn", "names", f386},
+	{"aten::randn", "generator_with_names", f471},
+	{"aten::range", "out", f557},
+	{"aten::gelu_backward", "grad_input", f389},
+	{"aten::_softmax_backward_data", "out", f572},
+	{"aten::sspaddmm", "out", f573},
+	{"aten::_chunk_cat", "out", f574},
+	{"aten::_stack", "out", f243},
+	{"aten::zeros", "names", f472},
+	{"aten::_batch_norm_with_update", "out", f575},
+	{"aten::_sparse_softmax", "Dimname", f576},
+	{"aten::_sparse_log_softmax", "Dimname", f577},
+	{"aten::_scaled_mm", "out", f578},
+	{"aten::_scaled_mm_v2", "out", f579},
+	{"aten::hspmm", "out", f580},
+	{"aten::lstm_mps_backward", "", f581},
+	{"aten::set_", "source_Storage_storage_offset", f507},
+	{"aten::index_add", "out", f400},
+	{"aten::index_reduce", "out", f400},
+	{"aten::scatter", "src_out", f400},
+	{"aten::scatter", "value_out", f401},
+	{"aten::scatter", "reduce_out", f400},
+	{"aten::scatter", "value_reduce_out", f401},
+	{"aten::scatter_add", "out", f400},
+	{"aten::scatter_reduce", "two_out", f400},
+	{"aten::lu_unpack", "out", f418},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f582},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f583},
+	{"aten::mse_loss", "out", f398},
+	{"aten::mse_loss_backward", "grad_input", f324},
+	{"aten::multi_margin_loss", "out", f459},
+	{"aten::multi_margin_loss_backward", "grad_input", f584},
+	{"aten::multilabel_margin_loss", "out", f398},
+	{"aten::multilabel_margin_loss_forward", "output", f585},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f586},
+	{"aten::nll_loss", "out", f324},
+	{"aten::nll_loss_forward", "output", f587},
+	{"aten::nll_loss_backward", "grad_input", f588},
+	{"aten::nll_loss2d", "out", f324},
+	{"aten::nll_loss2d_forward", "output", f589},
+	{"aten::nll_loss2d_backward", "grad_input", f590},
+	{"aten::smooth_l1_loss", "out", f398},
+	{"aten::smooth_l1_loss_backward", "grad_input", f324},
+	{"aten::huber_loss", "out", f398},
+	{"aten::huber_loss_backward", "out", f324},
+	{"aten::soft_margin_loss", "out", f398},
+	{"aten::soft_margin_loss_backward", "grad_input", f324},
+	{"aten::glu_backward", "grad_input", f591},
+	{"aten::log_sigmoid_backward", "grad_input", f592},
+	{"aten::rrelu_with_noise", "out", f593},
 	{"aten::adaptive_avg_pool2d", "out", f0},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f579},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f594},
 	{"aten::adaptive_avg_pool3d", "out", f0},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f580},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f595},
 	{"aten::adaptive_max_pool2d", "out", f0},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f581},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f596},
 	{"aten::adaptive_max_pool3d", "out", f0},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f582},
-	{"aten::avg_pool2d", "out", f309},
-	{"aten::avg_pool2d_backward", "grad_input", f583},
-	{"aten::avg_pool3d", "out", f311},
-	{"aten::avg_pool3d_backward", "grad_input", f584},
-	{"aten::fractional_max_pool2d", "output", f376},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f585},
-	{"aten::fractional_max_pool3d", "output", f376},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f586},
-	{"aten::max_pool2d_with_indices", "out", f415},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f587},
-	{"aten::max_pool3d_with_indices", "out", f418},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f588},
-	{"aten::max_unpool2d", "out", f420},
-	{"aten::max_unpool3d", "out", f421},
-	{"aten::reflection_pad1d", "out", f477},
-	{"aten::reflection_pad1d_backward", "grad_input", f589},
-	{"aten::reflection_pad2d", "out", f477},
-	{"aten::reflection_pad2d_backward", "grad_input", f590},
-	{"aten::reflection_pad3d", "out", f477},
-	{"aten::reflection_pad3d_backward", "grad_input", f591},
-	{"aten::replication_pad1d", "out", f477},
-	{"aten::replication_pad1d_backward", "grad_input", f592},
-	{"aten::replication_pad2d", "out", f477},
-	{"aten::replication_pad2d_backward", "grad_input", f593},
-	{"aten::replication_pad3d", "out", f477},
-	{"aten::replication_pad3d_backward", "grad_input", f594},
-	{"aten::upsample_linear1d", "out", f269},
-	{"aten::upsample_linear1d_backward", "grad_input", f595},
-	{"aten::upsample_bilinear2d", "out", f269},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f596},
-	{"aten::_upsample_bilinear2d_aa", "out", f269},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f597},
-	{"aten::upsample_bicubic2d", "out", f269},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f598},
-	{"aten::_upsample_bicubic2d_aa", "out", f269},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f599},
-	{"aten::upsample_trilinear3d", "out", f269},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f600},
-	{"aten::upsample_nearest1d", "out", f269},
-	{"aten::_upsample_nearest_exact1d", "out", f269},
-	{"aten::upsample_nearest1d_backward", "grad_input", f601},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f602},
-	{"aten::upsample_nearest2d", "out", f269},
-	{"aten::_upsample_nearest_exact2d", "out", f269},
-	{"aten::upsample_nearest2d_backward", "grad_input", f603},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f604},
-	{"aten::upsample_nearest3d", "out", f269},
-	{"aten::_upsample_nearest_exact3d", "out", f269},
-	{"aten::upsample_nearest3d_backward", "grad_input", f605},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f606},
-	{"aten::slow_conv_transpose2d", "out", f607},
-	{"aten::slow_conv_transpose3d", "out", f608},
-	{"aten::thnn_conv2d", "out", f609},
-	{"aten::_slow_conv2d_forward", "output", f610},
-	{"aten::_slow_conv2d_backward", "grad_input", f611},
-	{"aten::_conv_depthwise2d", "out", f612},
-	{"aten::slow_conv3d", "out", f613},
-	{"aten::slow_conv3d_forward", "output", f614},
-	{"aten::col2im", "out", f328},
-	{"aten::im2col", "out", f392},
-	{"aten::_linalg_det", "result", f615},
-	{"aten::linalg_ldl_solve", "out", f401},
-	{"aten::_linalg_slogdet", "sign", f616},
-	{"aten::linalg_eigvals", "out", f400},
-	{"aten::_linalg_eigh", "eigenvalues", f617},
-	{"aten::linalg_eigh", "eigvals", f400},
-	{"aten::linalg_eigvalsh", "out", f400},
-	{"aten::_linalg_svd", "U", f618},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f404},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f404},
-	{"aten::linalg_pinv", "out", f403},
-	{"aten::linalg_pinv", "out_rcond_tensor", f403},
-	{"aten::_linalg_solve_ex", "result", f619},
-	{"aten::linalg_matrix_power", "out", f402},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f404},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f404},
-	{"aten::linalg_matrix_rank", "out", f403},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f403},
-	{"aten::unbind_copy", "int_out", f529},
-	{"aten::split_copy", "Tensor_out", f521},
-	{"aten::special_chebyshev_polynomial_t", "out", f518},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f520},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f519},
-	{"aten::special_chebyshev_polynomial_u", "out", f518},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f520},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f519},
-	{"aten::special_chebyshev_polynomial_v", "out", f518},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f520},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f519},
-	{"aten::special_chebyshev_polynomial_w", "out", f518},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f520},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f519},
-	{"aten::special_hermite_polynomial_h", "out", f518},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f520},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f519},
-	{"aten::special_hermite_polynomial_he", "out", f518},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f520},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f519},
-	{"aten::special_laguerre_polynomial_l", "out", f518},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f520},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f519},
-	{"aten::special_legendre_polynomial_p", "out", f518},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f520},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f519},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f518},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f520},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f519},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f518},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f520},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f519},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f518},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f520},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f519},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f518},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f520},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f519},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f597},
+	{"aten::avg_pool2d", "out", f312},
+	{"aten::avg_pool2d_backward", "grad_input", f598},
+	{"aten::avg_pool3d", "out", f314},
+	{"aten::avg_pool3d_backward", "grad_input", f599},
+	{"aten::fractional_max_pool2d", "output", f382},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f600},
+	{"aten::fractional_max_pool3d", "output", f382},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f601},
+	{"aten::max_pool2d_with_indices", "out", f424},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f602},
+	{"aten::max_pool3d_with_indices", "out", f427},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f603},
+	{"aten::max_unpool2d", "out", f429},
+	{"aten::max_unpool3d", "out", f430},
+	{"aten::reflection_pad1d", "out", f488},
+	{"aten::reflection_pad1d_backward", "grad_input", f604},
+	{"aten::reflection_pad2d", "out", f488},
+	{"aten::reflection_pad2d_backward", "grad_input", f605},
+	{"aten::reflection_pad3d", "out", f488},
+	{"aten::reflection_pad3d_backward", "grad_input", f606},
+	{"aten::replication_pad1d", "out", f488},
+	{"aten::replication_pad1d_backward", "grad_input", f607},
+	{"aten::replication_pad2d", "out", f488},
+	{"aten::replication_pad2d_backward", "grad_input", f608},
+	{"aten::replication_pad3d", "out", f488},
+	{"aten::replication_pad3d_backward", "grad_input", f609},
+	{"aten::upsample_linear1d", "out", f275},
+	{"aten::upsample_linear1d_backward", "grad_input", f610},
+	{"aten::upsample_bilinear2d", "out", f275},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f611},
+	{"aten::_upsample_bilinear2d_aa", "out", f271},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f612},
+	{"aten::upsample_bicubic2d", "out", f275},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f613},
+	{"aten::_upsample_bicubic2d_aa", "out", f271},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f614},
+	{"aten::upsample_trilinear3d", "out", f275},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f615},
+	{"aten::upsample_nearest1d", "out", f275},
+	{"aten::_upsample_nearest_exact1d", "out", f275},
+	{"aten::upsample_nearest1d_backward", "grad_input", f616},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f617},
+	{"aten::upsample_nearest2d", "out", f275},
+	{"aten::_upsample_nearest_exact2d", "out", f275},
+	{"aten::upsample_nearest2d_backward", "grad_input", f618},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f619},
+	{"aten::upsample_nearest3d", "out", f275},
+	{"aten::_upsample_nearest_exact3d", "out", f275},
+	{"aten::upsample_nearest3d_backward", "grad_input", f620},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f621},
+	{"aten::slow_conv_transpose2d", "out", f622},
+	{"aten::slow_conv_transpose3d", "out", f623},
+	{"aten::thnn_conv2d", "out", f624},
+	{"aten::_slow_conv2d_forward", "output", f625},
+	{"aten::_slow_conv2d_backward", "grad_input", f626},
+	{"aten::_conv_depthwise2d", "out", f627},
+	{"aten::slow_conv3d", "out", f628},
+	{"aten::slow_conv3d_forward", "output", f629},
+	{"aten::col2im", "out", f331},
+	{"aten::im2col", "out", f399},
+	{"aten::_linalg_det", "result", f630},
+	{"aten::linalg_ldl_solve", "out", f410},
+	{"aten::_linalg_slogdet", "sign", f631},
+	{"aten::linalg_eigvals", "out", f409},
+	{"aten::_linalg_eigh", "eigenvalues", f632},
+	{"aten::linalg_eigh", "eigvals", f409},
+	{"aten::linalg_eigvalsh", "out", f409},
+	{"aten::_linalg_svd", "U", f633},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f413},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f413},
+	{"aten::linalg_pinv", "out", f412},
+	{"aten::linalg_pinv", "out_rcond_tensor", f412},
+	{"aten::_linalg_solve_ex", "result", f634},
+	{"aten::linalg_matrix_power", "out", f411},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f413},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f413},
+	{"aten::linalg_matrix_rank", "out", f412},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f412},
+	{"aten::unbind_copy", "int_out", f541},
+	{"aten::split_copy", "Tensor_out", f532},
+	{"aten::special_chebyshev_polynomial_t", "out", f529},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f531},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f530},
+	{"aten::special_chebyshev_polynomial_u", "out", f529},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f531},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f530},
+	{"aten::special_chebyshev_polynomial_v", "out", f529},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f531},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f530},
+	{"aten::special_chebyshev_polynomial_w", "out", f529},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f531},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f530},
+	{"aten::special_hermite_polynomial_h", "out", f529},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f531},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f530},
+	{"aten::special_hermite_polynomial_he", "out", f529},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f531},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f530},
+	{"aten::special_laguerre_polynomial_l", "out", f529},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f531},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f530},
+	{"aten::special_legendre_polynomial_p", "out", f529},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f531},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f530},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f529},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f531},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f530},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f529},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f531},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f530},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f529},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f531},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f530},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f529},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f531},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f530},
 };
 const size_t guard_count = std::size(guard_rows);
 

@@ -46,7 +46,6 @@ void check_generator_state(const at::Generator& g, const at::Tensor& state) {
 	if (!g.device().is_cpu() || !state.defined()) {
 		return;
 	}
-	TORCH_CHECK_TYPE(!state._is_zerotensor(), "RNG state must be a torch.ByteTensor with bytes of its own");
 	if (state.scalar_type() != at::kByte || !state.device().is_cpu() || state.layout() != at::kStrided || !state.is_contiguous()) {
 		return;  // libtorch says what is wrong
 	}

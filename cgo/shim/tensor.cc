@@ -31,15 +31,14 @@ void check_memory(const at::Tensor& t) {
 	TORCH_CHECK_VALUE(covered, "the tensor has no memory for its elements");
 }
 
-// in_memory is t on the host with all elements as they read, in row-major order. A ZeroTensor, as
-// autograd makes them of derivatives that vanish, has no memory, and views may be conjugate or
-// negative by a mark alone.
+// in_memory is t on the host with all elements as they read, in row-major order. Views may be
+// conjugate or negative by a mark alone.
 at::Tensor in_memory(const at::Tensor& t) {
 	if (t.is_nested()) {
 		return in_memory(t.contiguous().values());
 	}
 	check_layout(t);
-	auto dense = t._is_zerotensor() ? at::zeros(t.sizes(), t.options()) : t.detach().resolve_conj().resolve_neg();
+	auto dense = t.detach().resolve_conj().resolve_neg();
 	dense = dense.to(at::kCPU).contiguous();
 	check_memory(dense);
 	return dense;
@@ -152,7 +151,6 @@ void to_bytes(Args& a, Results&) {
 void overwrite(Args& a, Results&) {
 	const auto& t = defined(a);
 	auto bytes = a.next();
-	TORCH_CHECK(!t._is_zerotensor(), "ZeroTensors are immutable. Please materialize the tensor using Clone, if you want a mutable zero tensor");
 	check_layout(t);
 	TORCH_CHECK_VALUE(t.device().is_cpu() && t.is_contiguous(), "only a contiguous CPU tensor can be filled from bytes");
 	check_memory(t);

@@ -1,6 +1,8 @@
 // What the wire format does out of line. Both shims have it.
 #include "wire.h"
 
+#include <c10/core/GradMode.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -14,6 +16,34 @@ void missing(Args&, Results&) {
 
 void wild(const char* what, uint64_t w) {
 	TORCH_CHECK_VALUE(false, "there is no ", what, " number ", w);
+}
+
+at::Tensor materialised(at::Tensor&& t) {
+	return t.clone();
+}
+
+const at::Tensor& apart_from(const at::Tensor& t, at::Tensor& copy) {
+	if (!t.defined() || !t.requires_grad() || !c10::GradMode::is_enabled()) {
+		return t;
+	}
+	copy = t.clone();
+	return copy;
+}
+
+at::TensorList apart(at::TensorList written, at::TensorList list, std::vector<at::Tensor>& copies) {
+	for (size_t i = 0; i < std::min(written.size(), list.size()); i++) {
+		at::Tensor copy;
+		if (!apart(written[i], list[i], copy).is_same(list[i])) {
+			copies.resize(list.size());
+			copies[i] = std::move(copy);
+		}
+	}
+	for (size_t i = 0; i < copies.size(); i++) {
+		if (!copies[i].defined()) {
+			copies[i] = list[i];
+		}
+	}
+	return copies.empty() ? list : at::TensorList(copies);
 }
 
 // Word 0 stands for the list's length, the handles travel on the heap.

@@ -54,8 +54,30 @@ inline const at::Tensor& borrow(const uint64_t& handle) {
 	return handle == 0 ? undefined : reinterpret_cast<const at::Tensor&>(handle);
 }
 
+// materialised is t with memory for its zeros. Autograd has tensors without any, and libtorch's
+// kernels read outside of memory where such a one comes to them as an argument: no program gets one.
+at::Tensor materialised(at::Tensor&& t);
+
 inline uint64_t release(at::Tensor&& t) {
+	if (t.defined() && C10_UNLIKELY(t._is_zerotensor())) {
+		t = materialised(std::move(t));
+	}
 	return t.defined() ? reinterpret_cast<uint64_t>(t.unsafeReleaseTensorImpl()) : 0;
+}
+
+// apart is t, or its copy where t is also written to and autograd records that: the graph may keep
+// t for the gradient, t keeps the graph, and neither would ever be freed. It is kept in copy.
+const at::Tensor& apart_from(const at::Tensor& t, at::Tensor& copy);
+
+inline const at::Tensor& apart(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy) {
+	return C10_UNLIKELY(t.is_same(written)) ? apart_from(t, copy) : t;
+}
+
+at::TensorList apart(at::TensorList written, at::TensorList list, std::vector<at::Tensor>& copies);
+
+inline std::optional<at::Tensor> apart(const at::Tensor& written, std::optional<at::Tensor>&& t) {
+	at::Tensor copy;
+	return t ? std::optional<at::Tensor>(apart(written, *t, copy)) : std::nullopt;
 }
 
 inline uint64_t device_word(at::Device d) {

@@ -109,14 +109,20 @@ func steps(m *maker, made function, args []Arg) []any {
 }
 
 // closureless is LBFGS, whose Step wants to compute the loss itself, for parameters with
-// gradients that are already there.
+// gradients that are already there. It ends a search that was given MaxInt iterations, and whose
+// loss never stands still.
 type closureless struct {
 	*optim.LBFGS
 	params []torch.Tensor
 }
 
 func (c closureless) Step() {
+	const enough = 1000
+	evaluations := 0
 	c.LBFGS.Step(func() torch.Tensor {
+		if evaluations++; evaluations > enough {
+			torch.Throw("closure", torch.KindValue, "%d evaluations are enough", enough)
+		}
 		loss := torch.Zeros(1)
 		for _, p := range c.params {
 			loss = loss.Add(p.Mul(p).Sum().To(torch.Float32))

@@ -12,7 +12,6 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
-	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // outcome is what came of a call.
@@ -212,7 +211,7 @@ func (h *hasher) elements(t torch.Tensor, d torch.DType, layout torch.Layout) {
 		if t.Device() != torch.CPU {
 			return
 		}
-		if n := t.NumEl(); n*t.ElementSize() <= readAtMost && !quantized(d) && !aten.IsZeroTensor(t) {
+		if n := t.NumEl(); n*t.ElementSize() <= readAtMost && !quantized(d) {
 			h.h.Write(t.Detach().Bytes())
 		}
 	case torch.Sparse:

@@ -6,7 +6,6 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
-	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // LoadStateDict copies the tensors of a state dict into those of m of the same names, which
@@ -120,9 +119,6 @@ type copied struct {
 // try panics where the pair cannot be written, and makes it ready where it can.
 func (t *trials) try(p *pair) {
 	if t.assign {
-		if aten.IsZeroTensor(p.from) {
-			p.from = p.from.Clone() // it has no memory to share
-		}
 		p.to.Detach().SetRequiresGrad(p.to.RequiresGrad()).SetData(p.from)
 		return
 	}
@@ -149,7 +145,7 @@ func (t *trials) try(p *pair) {
 // stage copies what lies in memory that is about to be overwritten, and a negative view: between
 // float16 and float32 libtorch copies the elements without their sign.
 func (t *trials) stage(p *pair) {
-	if p.from.Is(p.to) || aten.IsZeroTensor(p.from) {
+	if p.from.Is(p.to) {
 		return
 	}
 	if p.from.IsNeg() || t.own[p.from.Storage().ID] {
@@ -176,8 +172,6 @@ func refuseTarget(x torch.Tensor) {
 		torch.Throw(op, torch.KindValue, "the module's tensor was made under Inference and cannot be changed outside of it")
 	case x.Layout() != torch.Strided:
 		return
-	case aten.IsZeroTensor(x):
-		torch.Throw(op, torch.KindValue, "the module's tensor is a ZeroTensor, which has no memory")
 	}
 	shape, stride := x.Shape(), x.Stride()
 	for d, size := range shape {

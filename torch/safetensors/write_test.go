@@ -40,7 +40,7 @@ func TestWriteViews(t *testing.T) {
 			"large":      x.Index(0, torch.Slice(0, 1)).Expand(3, 1<<19),
 			"large conj": c.Select(0, 0).Conj().Expand(1<<18, 3),
 		}
-		require.True(t, views["conj"].IsConj() && views["neg"].IsNeg() && aten.IsZeroTensor(views["zero"]))
+		require.True(t, views["conj"].IsConj() && views["neg"].IsNeg())
 		var b bytes.Buffer
 		require.NoError(t, safetensors.Write(&b, maps.All(views), nil))
 		file, err := safetensors.Read(&b, int64(b.Len()))

@@ -60,7 +60,12 @@ const GuardRow* find_guard(const c10::FunctionSchema& schema) {
 	if (const auto* row = find(schema.name(), schema.overload_name())) {
 		return row;
 	}
-	for (const auto& name : {schema.name(), schema.name() + '_'}) {
+	constexpr std::string_view functional = "_functional";
+	auto base = schema.name();
+	if (base.size() > functional.size() && base.compare(base.size() - functional.size(), functional.size(), functional) == 0) {
+		base.resize(base.size() - functional.size());
+	}
+	for (const auto& name : {base, base + '_'}) {
 		auto at = rows().find(name);
 		if (at == rows().end()) {
 			continue;

@@ -22,7 +22,7 @@ extern const GuardRow guard_rows[];
 extern const size_t guard_count;
 
 // The row of an operator, or nullptr. Forms that libtorch makes of others, to write to an "out"
-// or not to write in place, have the row of the form they are made of.
+// or not to write to an argument, have the row of the form they are made of.
 const GuardRow* find_guard(const c10::FunctionSchema& schema);
 
 // Refuses the operators that libtorch has beside aten, whose callers are libtorch's own

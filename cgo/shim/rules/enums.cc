@@ -16,7 +16,7 @@ void sampler(int64_t interpolation, int64_t padding) {
 // Numbers in tensors of one element.
 void one(const Tensor& scale, const Tensor& zero) {
 	for (const auto* t : {&scale, &zero}) {
-		bool number = has(*t) && t->layout() == at::kStrided && t->numel() == 1 && !t->is_quantized() && !t->is_complex() && !t->_is_zerotensor();
+		bool number = has(*t) && t->layout() == at::kStrided && t->numel() == 1 && !t->is_quantized() && !t->is_complex();
 		TORCH_CHECK(number, "expected scale and zero_point to be tensors of one real number each");
 	}
 }

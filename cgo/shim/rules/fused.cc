@@ -11,7 +11,7 @@ constexpr size_t kMost = 5;  // lists of one kernel
 
 // gapless tells whether the elements are values that lie in memory without gaps.
 bool gapless(const c10::TensorImpl& t) {
-	constexpr c10::DispatchKeySet odd({c10::DispatchKey::Conjugate, c10::DispatchKey::Negative, c10::DispatchKey::ZeroTensor});
+	constexpr c10::DispatchKeySet odd({c10::DispatchKey::Conjugate, c10::DispatchKey::Negative});
 	auto keys = t.key_set();
 	return keys.has(c10::DispatchKey::Dense) && (keys & odd).empty() && t.is_non_overlapping_and_dense() && !t.device().is_meta();
 }

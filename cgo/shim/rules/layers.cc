@@ -38,10 +38,7 @@ void weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
 }
 
 // A value belongs to each key, and a grouped query has groups: libtorch divides by their number.
-void attention(const Tensor& query, const Tensor& key, const Tensor& value, bool grouped) {
-	solid("query", query);
-	solid("key", key);
-	solid("value", value);
+void attention(const Tensor& key, const Tensor& value, bool grouped) {
 	if (!has(key) || !has(value) || key.dim() < 2 || value.dim() < 2) {
 		return;
 	}

@@ -49,7 +49,6 @@ void bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int
 
 // Labels are classes: the CTC loss looks them up unasked.
 void labels(const Tensor& log_probs, const Tensor& targets, IntArrayRef lengths) {
-	solid("targets", targets);
 	if (!has(log_probs) || !on_host(targets) || log_probs.dim() < 2 || !integral(targets)) {
 		return;
 	}
@@ -79,7 +78,6 @@ void labels(const Tensor& log_probs, const Tensor& targets, IntArrayRef lengths)
 
 // For probabilities on the CPU libtorch fetches the lengths too, wherever they are.
 void labels(const Tensor& log_probs, const Tensor& targets, const Tensor& lengths) {
-	solid("target_lengths", lengths);
 	if (!has(log_probs) || !has(lengths) || lengths.is_meta() || !integral(lengths)) {
 		return;
 	}

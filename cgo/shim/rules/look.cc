@@ -12,10 +12,6 @@ bool on_host(const at::Tensor& t) {
 	       (t.numel() == 0 || t.storage().data() != nullptr);
 }
 
-void solid(const char* name, const at::Tensor& t) {
-	TORCH_CHECK_NOT_IMPLEMENTED(!t.defined() || !t._is_zerotensor(), name, " is a ZeroTensor, which has no memory; Clone gives it some");
-}
-
 at::Tensor plain(const at::Tensor& t) {
 	if (!t.is_neg() && !t.is_conj()) {
 		return t;

@@ -20,9 +20,6 @@ inline bool has(const at::Tensor& t) {
 	return t.defined() && !t.is_nested();
 }
 
-// solid refuses a tensor of zeros that has no memory, where libtorch reads it as if it had.
-void solid(const char* name, const at::Tensor& t);
-
 inline bool integral(const at::Tensor& t) {
 	return t.defined() && at::isIntegralType(t.scalar_type(), /*includeBool=*/false);
 }

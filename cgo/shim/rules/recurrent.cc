@@ -18,34 +18,21 @@ struct Recurrent {
 };
 
 void expect(const char* what, const Tensor& t, IntArrayRef want) {
-	solid(what, t);
 	TORCH_CHECK(has(t) && t.sizes() == want, "Expected ", what, " of size ", want, ", but got ", has(t) ? t.sizes() : IntArrayRef());
 }
 
 void Recurrent::sequence(const Tensor& input, bool batch_first) {
-	solid("input", input);
 	TORCH_CHECK(has(input) && input.dim() == 3, "Expected an input of 3 dimensions, but got ", input.dim());
 	width = input.size(2);
 	batch = input.size(batch_first ? 0 : 1);
 	check();
 }
 
-// The batch sizes, which libtorch reads on the CPU, descend and add up to the rows of data.
 void Recurrent::packed(const Tensor& data, const Tensor& sizes) {
-	solid("data", data);
 	TORCH_CHECK(has(data) && data.dim() == 2, "Expected packed data of 2 dimensions, but got ", data.dim());
-	TORCH_CHECK_VALUE(on_host(sizes) && sizes.dim() == 1 && sizes.scalar_type() == at::kLong && sizes.numel() > 0,
-	                  "batch_sizes has to be a non-empty vector of int64 on the CPU");
-	auto list = values(sizes);
+	rule::packed(data, sizes);
 	width = data.size(1);
-	batch = list[0];
-	int64_t left = data.size(0), before = batch;
-	for (auto n : list) {
-		TORCH_CHECK_VALUE(n >= 1 && n <= before, "batch_sizes have to be positive and not to ascend, but got ", n, " after ", before);
-		TORCH_CHECK_VALUE(!__builtin_sub_overflow(left, n, &left), "batch_sizes have to sum to the ", data.size(0), " rows of data, but got more");
-		before = n;
-	}
-	TORCH_CHECK_VALUE(left == 0, "batch_sizes have to sum to the ", data.size(0), " rows of data, but got ", data.size(0) - left);
+	batch = values(sizes)[0];
 	check();
 }
 
@@ -81,6 +68,21 @@ void Recurrent::check() const {
 }
 
 }  // namespace
+
+// The batch sizes, which libtorch reads on the CPU, descend and add up to the rows of data.
+void packed(const Tensor& data, const Tensor& sizes) {
+	TORCH_CHECK(has(data) && data.dim() > 0, "Expected packed data of at least one dimension");
+	TORCH_CHECK_VALUE(on_host(sizes) && sizes.dim() == 1 && sizes.scalar_type() == at::kLong && sizes.numel() > 0,
+	                  "batch_sizes has to be a non-empty vector of int64 on the CPU");
+	auto list = values(sizes);
+	int64_t left = data.size(0), before = list[0];
+	for (auto n : list) {
+		TORCH_CHECK_VALUE(n >= 1 && n <= before, "batch_sizes have to be positive and not to ascend, but got ", n, " after ", before);
+		TORCH_CHECK_VALUE(!__builtin_sub_overflow(left, n, &left), "batch_sizes have to sum to the ", data.size(0), " rows of data, but got more");
+		before = n;
+	}
+	TORCH_CHECK_VALUE(left == 0, "batch_sizes have to sum to the ", data.size(0), " rows of data, but got ", data.size(0) - left);
+}
 
 void lstm(const Tensor& input, TensorList hidden, TensorList params, bool biases, int64_t layers, bool bidirectional, bool batch_first) {
 	Recurrent{4, hidden, params, biases, layers, bidirectional}.sequence(input, batch_first);

@@ -47,7 +47,7 @@ void segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets, 
 void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& variance, bool training);
 void empty_statistics(const Tensor& input, const Tensor& weight, const Tensor& bias);
 void weight_norm(const Tensor& v, const Tensor& g, int64_t dim);
-void attention(const Tensor& query, const Tensor& key, const Tensor& value, bool grouped);
+void attention(const Tensor& key, const Tensor& value, bool grouped);
 
 // fused.cc
 void fused_sgd(TensorList params, TensorList grads, TensorList momentum);
@@ -58,6 +58,7 @@ void fused_adagrad(TensorList params, TensorList grads, TensorList sums, TensorL
 void lstm(const Tensor& input, TensorList hidden, TensorList params, bool biases, int64_t layers, bool bidirectional, bool batch_first);
 void gru(const Tensor& input, const Tensor& hidden, TensorList params, bool biases, int64_t layers, bool bidirectional, bool batch_first);
 void rnn(const Tensor& input, const Tensor& hidden, TensorList params, bool biases, int64_t layers, bool bidirectional, bool batch_first);
+void packed(const Tensor& data, const Tensor& sizes);
 void packed_lstm(const Tensor& data, const Tensor& sizes, TensorList hidden, TensorList params, bool biases, int64_t layers, bool bidirectional);
 void packed_gru(const Tensor& data, const Tensor& sizes, const Tensor& hidden, TensorList params, bool biases, int64_t layers, bool bidirectional);
 void packed_rnn(const Tensor& data, const Tensor& sizes, const Tensor& hidden, TensorList params, bool biases, int64_t layers, bool bidirectional);
@@ -104,6 +105,8 @@ void resized(const Tensor& x, OptionalIntArrayRef output, std::optional<at::Arra
 void padded(const Tensor& x, IntArrayRef padding);
 void unfolded(const Tensor& x, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride);
 void folded(const Tensor& x, IntArrayRef output);
+void antialiased(const Tensor& x, IntArrayRef output, std::optional<double> height, std::optional<double> width);
+void antialiased(IntArrayRef input, IntArrayRef output, std::optional<double> height, std::optional<double> width);
 
 // views.cc
 void strides(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset);
@@ -118,10 +121,17 @@ void sections(int64_t sections);
 void sections(const Tensor& sections);
 void viewable(const Tensor& x);
 void not_quantized(const Tensor& x, at::ScalarType dtype);
-void aliased(const Tensor& x, const Tensor& a, const Tensor& b = undefined);
-inline void aliased(const Tensor& x, const Tensor& a, const Scalar&) { aliased(x, a); }
 void no_gradient(const Tensor& x);
+void quantized_or_constant(const Tensor& x);
 void filled(Layout layout);
+void no_mkldnn(Layout layout);
+void some_elements(const Tensor& x);
+void float_mkldnn(const Tensor& x);
+void not_sparse(const Tensor& x);
+void plain_pair(const Tensor& x, const Tensor& source);
+void not_nested(const Tensor& x);
+void same_size(const Tensor& gradient, const Tensor& x);
+void one_device(const Tensor& a, const Tensor& b);
 
 // enums.cc
 void reduction(int64_t mode);

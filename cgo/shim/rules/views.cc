@@ -2,6 +2,7 @@
 // tensors in more pieces than anyone can hold.
 #include "rules.h"
 
+#include <ATen/SparseCsrTensorUtils.h>
 #include <c10/core/GradMode.h>
 
 namespace tg::rule {
@@ -107,8 +108,48 @@ void viewable(const Tensor& x) {
 	                            x.is_quantized() ? "quantized tensors" : "tensors that are not strided");
 }
 
+// oneDNN has no kernels that fill, and makes plain tensors behind libtorch's back.
+void no_mkldnn(Layout layout) {
+	TORCH_CHECK_NOT_IMPLEMENTED(layout != at::kMkldnn, "a tensor of layout ", *layout, " cannot be filled: make a strided one and convert it");
+}
+
+// Its kernels divide by the number of elements.
+void some_elements(const Tensor& x) {
+	TORCH_CHECK(!has(x) || x.numel() > 0, "oneDNN has no tensors without elements, got one of size ", x.sizes());
+}
+
+// It fills as many floats as there are elements, whatever these are.
+void float_mkldnn(const Tensor& x) {
+	TORCH_CHECK_NOT_IMPLEMENTED(!x.defined() || !x.is_mkldnn() || x.scalar_type() == at::kFloat, "oneDNN fills tensors of dtype float only, got one of ", x.scalar_type());
+}
+
+// A product with nothing leaves values that are not set.
+void not_sparse(const Tensor& x) {
+	TORCH_CHECK_NOT_IMPLEMENTED(!x.defined() || !(x.is_sparse() || at::sparse_csr::is_sparse_compressed(x)), "there is no dropout of a tensor of layout ", x.layout());
+}
+
+// Elements are copied between like layouts only, and libtorch does not look.
+void plain_pair(const Tensor& x, const Tensor& source) {
+	TORCH_CHECK_NOT_IMPLEMENTED(!has(x) || !has(source) || x.layout() == source.layout(), "cannot copy between tensors of layouts ", x.layout(), " and ", source.layout());
+}
+
+void not_nested(const Tensor& x) {
+	TORCH_CHECK_NOT_IMPLEMENTED(!x.defined() || !x.is_nested(), "a nested tensor has no one shape along which to sum");
+}
+
+// oneDNN's kernel reads both as of one size.
+void same_size(const Tensor& gradient, const Tensor& x) {
+	TORCH_CHECK(!has(gradient) || !has(x) || gradient.sizes() == x.sizes(), "expected a gradient of size ", x.sizes(), ", but got ", gradient.sizes());
+}
+
+// The tensor that is on the meta device decides that nothing is computed.
+void one_device(const Tensor& a, const Tensor& b) {
+	TORCH_CHECK(!a.defined() || !b.defined() || a.is_meta() == b.is_meta(), "Tensor on device ", b.device(), " is not on the expected device ", a.device(), "!");
+}
+
 // There are no elements to fill in a compressed layout, and its indices are left as they are.
 void filled(Layout layout) {
+	no_mkldnn(layout);
 	bool compressed = layout && (*layout == at::kSparseCsr || *layout == at::kSparseCsc || *layout == at::kSparseBsr || *layout == at::kSparseBsc);
 	TORCH_CHECK_NOT_IMPLEMENTED(!compressed, "a tensor of layout ", *layout, " cannot be filled: make a strided one and convert it");
 }
@@ -126,16 +167,14 @@ bool recorded(const Tensor& x) {
 
 }  // namespace
 
-// Autograd keeps the other arguments, and the tensor that is changed holds what autograd keeps:
-// a circle. Its gradient is refused anyway, because what it needs has been changed.
-void aliased(const Tensor& x, const Tensor& a, const Tensor& b) {
-	TORCH_CHECK(!recorded(x) || (!a.is_same(x) && !b.is_same(x)),
-	            "a tensor that requires a gradient cannot be changed by an operator that needs it for the gradient, too; Clone the argument");
-}
-
 // It fills a tensor in steps and keeps one of these for a gradient that the next step spoils.
 void no_gradient(const Tensor& x) {
 	TORCH_CHECK(!recorded(x), "vander has no gradient, because it changes in place what that needs; LinalgVander has one");
+}
+
+// What is not quantized comes back as it went in, and the graph would name it as made of itself.
+void quantized_or_constant(const Tensor& x) {
+	TORCH_CHECK(!recorded(x) || x.is_quantized(), "expected a quantized tensor, but got one of dtype ", x.scalar_type(), " that requires a gradient");
 }
 
 }  // namespace tg::rule

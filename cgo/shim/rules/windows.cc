@@ -16,6 +16,9 @@ constexpr int64_t most = std::numeric_limits<int32_t>::max();
 constexpr Wide most_outputs = Wide(1) << 31;
 constexpr Wide most_for_each = 1 << 16;
 
+// Loops run through an output of no elements, too, along the dimensions that are not 0.
+constexpr Wide most_of_nothing = 1 << 24;
+
 // Kernels step through a border to its end, for each output.
 constexpr Wide most_steps = Wide(1) << 34;
 
@@ -28,18 +31,21 @@ class Output {
 		}
 	}
 	void times(Wide n) {
+		empty_ |= n == 0;
 		count_ = std::min(count_ * std::max(n, Wide(1)), Wide(1) << 62);
 	}
 	// steps are those of the loops inside.
 	void check(Wide steps = 1) const {
 		TORCH_CHECK_VALUE(steps == 1 || count_ * std::min(steps, Wide(1) << 62) <= most_steps, "an output of ", static_cast<int64_t>(count_),
 		                  " elements that takes ", static_cast<int64_t>(steps), " steps for each takes too long");
+		TORCH_CHECK_VALUE(!empty_ || count_ <= most_of_nothing, "an output without elements that has ", static_cast<int64_t>(count_), " of nothing is too large");
 		TORCH_CHECK_VALUE(count_ <= std::max(most_outputs, most_for_each * given_), "an output of at least ", static_cast<int64_t>(count_), " elements from an input of ", static_cast<int64_t>(given_),
 		                  " is too large: at most ", static_cast<int64_t>(most_outputs), ", or ", static_cast<int64_t>(most_for_each), " for each element");
 	}
 
  private:
 	Wide count_ = 1, given_;
+	bool empty_ = false;
 };
 
 // Element d of a list in which one may stand for all.
@@ -129,6 +135,26 @@ void unfolded(const Tensor& x, IntArrayRef kernel, IntArrayRef dilation, IntArra
 		out.times((x.size(x.dim() - 2 + d) + 2 * Wide(element(padding, d, 0)) - Wide(element(dilation, d, 1)) * (k - 1) - 1) / s + 2);
 	}
 	out.check();
+}
+
+// A factor that was given is not held against the sizes: the window of the last output has to
+// reach into the input.
+void antialiased(IntArrayRef input, IntArrayRef output, std::optional<double> height, std::optional<double> width) {
+	if (input.size() != 4 || output.size() != 2) {
+		return;
+	}
+	auto check = [&](size_t d, std::optional<double> factor) {
+		auto reach = static_cast<double>(input[2 + d]) * factor.value_or(0);
+		TORCH_CHECK_VALUE(!factor || *factor <= 0 || static_cast<double>(output[d]) - 0.5 < reach, "a scale of ", *factor, " makes no ", output[d], " of ", input[2 + d]);
+	};
+	check(0, height);
+	check(1, width);
+}
+
+void antialiased(const Tensor& x, IntArrayRef output, std::optional<double> height, std::optional<double> width) {
+	if (has(x)) {
+		antialiased(x.sizes(), output, height, width);
+	}
 }
 
 void folded(const Tensor& x, IntArrayRef output) {
