@@ -73,7 +73,7 @@ var badTensors = []badInput{
 	{"an undefined tensor's values", func() { torch.Values[float32](none) }, misused, "undefined"},
 	{"an undefined tensor's number", func() { none.Item() }, misused, "undefined"},
 	{"an undefined tensor moved", func() { none.To(torch.Float64) }, misused, "undefined"},
-	{"an undefined tensor in place", func() { none.ZeroInPlace() }, broken, "undefined Tensor"},
+	{"an undefined tensor in place", func() { none.AbsInPlace() }, broken, "undefined Tensor"},
 	{"an undefined tensor's gradient", func() { none.Grad() }, broken, "undefined tensor"},
 	{"an undefined tensor that requires gradients", func() { none.SetRequiresGrad(true) }, broken, "undefined tensor"},
 	{"the backward of an undefined tensor", func() { none.Backward() }, broken, "undefined tensor"},

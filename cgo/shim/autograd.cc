@@ -117,7 +117,7 @@ void set_gradient(Args& a, Results&) {
 	TORCH_CHECK_VALUE(t.defined(), "the tensor is undefined");
 	if (g.defined()) {
 		TORCH_CHECK(!t.is_same(g), "can't assign Variable as its own grad");
-		TORCH_CHECK(!g.is_view() || !g._base().is_same(t), "can't assign a view of a tensor as its gradient, because each would keep the other; Clone it");
+		TORCH_CHECK(!g.is_view() || !g.has_storage() || !t.has_storage() || !g.is_alias_of(t), "can't assign a view of a tensor's memory as its gradient, because each may keep the other; Clone it");
 		auto dtype = t.grad_dtype();
 		TORCH_CHECK(!dtype || *dtype == g.scalar_type(), "attempting to assign a gradient with dtype '", g.dtype(),
 		            "' to a tensor with grad_dtype '", *dtype, "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)");
