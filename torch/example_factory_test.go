@@ -19,7 +19,7 @@ func ExampleArange() {
 func ExampleLinspace() {
 	x := torch.Linspace(0, 1, 5) // both ends belong to it
 	fmt.Println(x)
-	fmt.Println(torch.Logspace(0, 3, 4)) // powers of 10
+	fmt.Println(torch.Logspace(0, 3, 4).Round()) // powers of 10
 	// Output:
 	// tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
 	// tensor([   1.,   10.,  100., 1000.])

@@ -63,6 +63,7 @@ func ExampleClose() {
 }
 
 func ExampleStats() {
+	torch.GC() // what nobody refers to any more would be freed meanwhile
 	before := torch.Stats()
 	buffer := torch.Zeros(256, 1024)
 	now := torch.Stats()
@@ -102,6 +103,7 @@ func ExampleSetMemoryLimits() {
 }
 
 func ExampleResetPeakMemory() {
+	torch.GC()
 	torch.ResetPeakMemory()
 	before := torch.Stats().HostPeak
 	torch.Scope(func() {
