@@ -141,8 +141,9 @@ func ExampleTensor_Bernoulli() {
 	// Output: 0.8
 }
 
-func ExampleMeshgrid() {
-	grid := torch.Meshgrid(torch.Arange(2), torch.Arange(3))
+// "ij" counts rows first, as matrices do; "xy" columns first, as images do.
+func ExampleMeshgridIndexing() {
+	grid := torch.MeshgridIndexing([]torch.Tensor{torch.Arange(2), torch.Arange(3)}, "ij")
 	fmt.Println(grid[0])
 	fmt.Println(grid[1])
 	distance := grid[0].Square().Add(grid[1].Square()) // of each place from the corner
