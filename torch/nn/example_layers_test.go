@@ -9,10 +9,10 @@ import (
 )
 
 func ExampleNewConv2d() {
-	conv := nn.NewConv2d(3, 16, 3, nn.Conv2dOptions{Stride: 2, Padding: 1})
+	conv := nn.NewConv2d(3, 16, 3, nn.ConvOptions{Stride: 2, Padding: 1})
 	fmt.Println(conv.Forward(torch.Zeros(8, 3, 32, 32)).Shape(), conv.Weight.Shape())
 
-	flat := nn.NewConv2d(3, 16, []int{1, 5}, nn.Conv2dOptions{Padding: "same"}) // a size for each direction
+	flat := nn.NewConv2d(3, 16, []int{1, 5}, nn.ConvOptions{Padding: "same"}) // a size for each direction
 	fmt.Println(flat.Forward(torch.Zeros(8, 3, 32, 32)).Shape())
 	// Output:
 	// [8 16 16 16] [16 3 3 3]
@@ -21,13 +21,13 @@ func ExampleNewConv2d() {
 
 // A depthwise convolution: each channel by itself.
 func ExampleConvOptions() {
-	depthwise := nn.NewConv2d(32, 32, 3, nn.Conv2dOptions{Groups: 32, Padding: 1, NoBias: true})
+	depthwise := nn.NewConv2d(32, 32, 3, nn.ConvOptions{Groups: 32, Padding: 1, NoBias: true})
 	fmt.Println(depthwise.Weight.Shape(), nn.NumParameters(depthwise))
 	// Output: [32 1 3 3] 288
 }
 
 func ExampleNewConvTranspose2d() {
-	up := nn.NewConvTranspose2d(8, 4, 4, nn.ConvTranspose2dOptions{Stride: 2, Padding: 1})
+	up := nn.NewConvTranspose2d(8, 4, 4, nn.ConvTransposeOptions{Stride: 2, Padding: 1})
 	fmt.Println(up.Forward(torch.Zeros(1, 8, 16, 16)).Shape()) // twice as large
 	// Output: [1 4 32 32]
 }
@@ -73,7 +73,7 @@ func ExampleNewBatchNorm1d() {
 }
 
 func ExampleNewLayerNorm() {
-	norm := nn.NewLayerNorm([]int{4})
+	norm := nn.NewLayerNorm(4)
 	x := torch.FromSlice([]float32{1, 1, 3, 3}, 1, 4)
 	fmt.Println(norm.Forward(x).Detach().Round())
 	// Output: tensor([[-1., -1.,  1.,  1.]])
@@ -87,8 +87,8 @@ func ExampleNewGroupNorm() {
 
 func ExampleNewGRU() {
 	torch.ManualSeed(0)
-	gru := nn.NewGRU(8, 16, nn.GRUOptions{Layers: 2, Bidirectional: true, BatchFirst: true})
-	output, hidden := gru.Forward(torch.Zeros(4, 10, 8), torch.Tensor{}) // undefined: zeros
+	gru := nn.NewGRU(8, 16, nn.GRUOptions{NumLayers: 2, Bidirectional: true, BatchFirst: true})
+	output, hidden := gru.Forward(torch.Zeros(4, 10, 8)) // from a state of zeros
 	fmt.Println(output.Shape(), hidden.Shape())
 	// Output: [4 10 32] [4 4 16]
 }
@@ -99,7 +99,7 @@ func ExampleLSTM_ForwardPacked() {
 	lstm := nn.NewLSTM(3, 5)
 	sentences := []torch.Tensor{torch.Ones(4, 3), torch.Ones(2, 3)} // longest first
 	packed := rnn.PackSequence(sentences)
-	output, hidden, _ := lstm.ForwardPacked(packed, torch.Tensor{}, torch.Tensor{})
+	output, hidden, _ := lstm.ForwardPacked(packed)
 	padded, lengths := rnn.PadPackedSequence(output)
 	fmt.Println(padded.Shape(), lengths, hidden.Shape())
 	// Output: [4 2 5] [4 2] [1 2 5]
@@ -133,8 +133,8 @@ func ExampleNewMultiheadAttention() {
 func ExampleNewTransformer() {
 	torch.ManualSeed(0)
 	t := nn.NewTransformer(nn.TransformerOptions{
-		Embed: 16, Heads: 2, EncoderLayers: 1, DecoderLayers: 1,
-		Layer: nn.TransformerLayerOptions{Feedforward: 32, BatchFirst: true},
+		DModel: 16, NHead: 2, NumEncoderLayers: 1, NumDecoderLayers: 1,
+		Layer: nn.TransformerLayerOptions{DimFeedforward: 32, BatchFirst: true},
 	})
 	source, target := torch.Ones(2, 7, 16), torch.Ones(2, 4, 16)
 	var masks nn.TransformerMasks
@@ -156,7 +156,7 @@ func ExampleNewEmbeddingBag() {
 	bag := nn.NewEmbeddingBag(4, 2, nn.EmbeddingBagOptions{Mode: "sum"})
 	torch.NoGrad(func() { bag.Weight.CopyInPlace(torch.Arange(8).Reshape(4, 2)) })
 	words, texts := torch.FromSlice([]int{0, 1, 3}), torch.FromSlice([]int{0, 2})
-	fmt.Println(bag.Forward(words, texts, torch.Tensor{}).Detach())
+	fmt.Println(bag.Forward(words, nn.BagOptions{Offsets: texts}).Detach())
 	// Output:
 	// tensor([[2., 4.],
 	//         [6., 7.]])
