@@ -1,6 +1,8 @@
 package amp
 
 import (
+	"math"
+
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
@@ -51,6 +53,9 @@ func NewGradScaler(dev torch.Device, opts ...GradScalerOptions) *GradScaler {
 	}
 	if s.enabled && !(s.growthFactor > 1 && s.backoffFactor < 1) {
 		torch.Throw("grad_scaler", torch.KindValue, "the growth factor must be > 1 and the backoff factor < 1, got %v and %v", s.growthFactor, s.backoffFactor)
+	}
+	if s.enabled && !(s.initScale > 0 && s.initScale <= math.MaxFloat64) {
+		torch.Throw("grad_scaler", torch.KindValue, "the first scale must be a positive number, got %v", s.initScale)
 	}
 	return s
 }
