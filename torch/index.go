@@ -98,6 +98,25 @@ func (x Tensor) assign(value any, accumulate bool, indices []any) {
 	c.Bool(accumulate)
 	putIndices(&c, indices)
 	done(&c)
+	if cgo.Racing {
+		x.wrote(indices)
+	}
+}
+
+// wrote tells the race detector which part of x was written to: all of it, for a selection by
+// tensors and lists.
+func (x Tensor) wrote(indices []any) {
+	for _, index := range indices {
+		switch index.(type) {
+		case nil, int, SliceRange, dots:
+		default:
+			cgo.Wrote(x.h)
+			return
+		}
+	}
+	part := x.Index(indices...)
+	cgo.Wrote(part.h)
+	part.Close()
 }
 
 // Tags of an index, as in shim/index.cc.
