@@ -180,3 +180,26 @@ func TestViewsShareAndPicksCopy(t *testing.T) {
 	w.Index([]int{0, 0}, span(1, 2)).Sum().Backward()
 	assert.Equal(t, []float32{0, 2, 0, 1, 1, 1, 0, 0, 0}, torch.Values[float32](w.Grad()))
 }
+
+// Integers and lists of them may have types of a program's own.
+func TestIndicesOfNamedTypes(t *testing.T) {
+	torchtest.NoLeaks(t)
+	type (
+		row  int
+		byID uint16
+		mask []bool
+	)
+	x := torch.Arange(6).View(3, 2)
+	for name, c := range map[string]struct {
+		index any
+		want  []int
+	}{
+		"a named int": {row(1), []int{2, 3}}, "a named uint": {byID(2), []int{4, 5}}, "an array": {[2]int{2, 0}, []int{4, 5, 0, 1}},
+		"named rows": {[]row{1}, []int{2, 3}}, "int32": {[]int32{-1}, []int{4, 5}}, "uint8": {[1]uint8{1}, []int{2, 3}},
+		"a mask": {mask{true, false, false}, []int{0, 1}}, "an array of bools": {[3]bool{false, true}, []int{2, 3}},
+	} {
+		require.Equal(t, c.want, torch.Values[int](x.Index(c.index)), name)
+	}
+	require.ErrorIs(t, torch.Try(func() { x.Index([]string{"a"}) }), torch.ErrType)
+	require.ErrorIs(t, torch.Try(func() { x.Index(1.5) }), torch.ErrType)
+}
