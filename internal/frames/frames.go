@@ -94,7 +94,7 @@ func inLibrary(f runtime.Frame) bool {
 
 // isLibrary tells whether a folder of this module has a package that programs call, or a part of one.
 func isLibrary(folder string) bool {
-	for _, part := range []string{"cgo", "torch", "amp", "vision", "internal/frames", "internal/bridge", "internal/option"} {
+	for _, part := range []string{"cgo", "torch", "amp", "vision", "internal/frames", "internal/bridge", "internal/form", "internal/option"} {
 		if folder == part || strings.HasPrefix(folder, part+"/") {
 			return true
 		}
