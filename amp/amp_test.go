@@ -259,7 +259,8 @@ func TestMisuse(t *testing.T) {
 	torch.Scope(func() {
 		p := torch.Ones(1).SetRequiresGrad(true)
 		opt := optim.NewSGD([]torch.Tensor{p}, 0.5)
-		const first = "no loss was scaled since the last step: call Scale(loss).Backward() first, and step optimizers that share a scaler in one call"
+		const first = "no loss was scaled since the last step: call Scale(loss).Backward() first, and step optimizers that share a " +
+			"scaler in one call"
 		for _, c := range []struct {
 			name string
 			do   func(s *amp.GradScaler)

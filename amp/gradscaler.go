@@ -1,6 +1,8 @@
 package amp
 
 import (
+	"math"
+
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
@@ -9,12 +11,13 @@ import (
 
 // GradScalerOptions are the rarer arguments of [NewGradScaler].
 type GradScalerOptions struct {
-	DType          torch.DType // what Autocast computes in; the scaler does nothing unless it is Float16. Default: the device's, as for Autocast
-	Disabled       bool        // do nothing whatever the dtype
-	InitScale      float64     // the first scale; default 65536
-	GrowthFactor   float64     // of the scale, after GrowthInterval good steps; default 2
-	BackoffFactor  float64     // of the scale, after a step that was skipped; default 0.5
-	GrowthInterval int         // default 2000
+	// what Autocast computes in; the scaler does nothing unless it is Float16. Default: the device's, as for Autocast
+	DType          torch.DType
+	Disabled       bool    // do nothing whatever the dtype
+	InitScale      float64 // the first scale; default 65536
+	GrowthFactor   float64 // of the scale, after GrowthInterval good steps; default 2
+	BackoffFactor  float64 // of the scale, after a step that was skipped; default 0.5
+	GrowthInterval int     // default 2000
 }
 
 // GradScaler keeps small gradients from vanishing in float16: it multiplies the loss by a
@@ -50,7 +53,11 @@ func NewGradScaler(dev torch.Device, opts ...GradScalerOptions) *GradScaler {
 		unscaled:       map[optim.Optimizer]torch.Tensor{},
 	}
 	if s.enabled && !(s.growthFactor > 1 && s.backoffFactor < 1) {
-		torch.Throw("grad_scaler", torch.KindValue, "the growth factor must be > 1 and the backoff factor < 1, got %v and %v", s.growthFactor, s.backoffFactor)
+		torch.Throw("grad_scaler", torch.KindValue, "the growth factor must be > 1 and the backoff factor < 1, got %v and %v",
+			s.growthFactor, s.backoffFactor)
+	}
+	if s.enabled && !(s.initScale > 0 && s.initScale <= math.MaxFloat64) {
+		torch.Throw("grad_scaler", torch.KindValue, "the first scale must be a positive number, got %v", s.initScale)
 	}
 	return s
 }
@@ -115,7 +122,8 @@ func (s *GradScaler) Unscale(opt optim.Optimizer) {
 // row would work on gradients that are no longer scaled.
 func (s *GradScaler) check(op string) {
 	if !s.scaled {
-		torch.Throw(op, torch.KindGeneric, "no loss was scaled since the last step: call Scale(loss).Backward() first, and step optimizers that share a scaler in one call")
+		torch.Throw(op, torch.KindGeneric,
+			"no loss was scaled since the last step: call Scale(loss).Backward() first, and step optimizers that share a scaler in one call")
 	}
 }
 

@@ -116,16 +116,18 @@ func answering(replies ...reply) *side {
 }
 
 func TestCheckRefusesDifferentResults(t *testing.T) {
-	known := &task{benchmark: benchmark{name: "add"}, pairs: []pair{{"as shipped", answering(reply{Result: "a"}), answering(reply{Result: "b"})}}}
+	known := &task{benchmark: benchmark{name: "add"},
+		pairs: []pair{{"as shipped", answering(reply{Result: "a"}), answering(reply{Result: "b"})}}}
 	require.EqualError(t, known.check(), "bench: add: the results differ: ours a, Python's b")
 }
 
 func TestReport(t *testing.T) {
 	ours, theirs := answering(), answering()
-	known := &task{benchmark: benchmark{name: "add", group: tinyGroup}, threads: 1, pairs: []pair{{"as shipped", ours, theirs}}, taken: map[*side]*timing{
-		ours:   {wall: []float64{300, 100, 200, 400, 500}, cpu: []float64{80}},
-		theirs: {wall: []float64{900, 500, 300, 700, 800}, cpu: []float64{240}},
-	}}
+	known := &task{benchmark: benchmark{name: "add", group: tinyGroup}, threads: 1, pairs: []pair{{"as shipped", ours, theirs}},
+		taken: map[*side]*timing{
+			ours:   {wall: []float64{300, 100, 200, 400, 500}, cpu: []float64{80}},
+			theirs: {wall: []float64{900, 500, 300, 700, 800}, cpu: []float64{240}},
+		}}
 	r := &report{Machine: "Intel(R) Xeon(R) CPU @ 2.50GHz, 2 cores", Date: "2025-01-31"}
 	r.addTask(known)
 	r.addStart([]float64{1e9}, []float64{5e9})

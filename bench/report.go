@@ -97,7 +97,8 @@ func (r *report) addStart(ours, theirs []float64) {
 }
 
 func (r *report) addMemory(name, malloc string, ours, theirs footprint) {
-	m := memories{Case: name, Malloc: malloc, Ours: ours.peak, Python: theirs.peak, OursStep: ours.peak - ours.idle, PythonStep: theirs.peak - theirs.idle}
+	m := memories{Case: name, Malloc: malloc, Ours: ours.peak, Python: theirs.peak, OursStep: ours.peak - ours.idle,
+		PythonStep: theirs.peak - theirs.idle}
 	m.Ratio = float64(m.Ours) / float64(m.Python)
 	m.StepRatio = float64(m.OursStep) / float64(m.PythonStep)
 	r.Memory = append(r.Memory, m)
@@ -123,9 +124,11 @@ func (r *report) headline() (mean figures, ok bool) {
 // print writes the report as Markdown.
 func (r *report) print(w io.Writer) {
 	fmt.Fprintf(w, "%s; libtorch %s, %s; %s; %d rounds.\n", r.Machine, r.Libtorch, r.Go, r.Date, r.Rounds)
-	fmt.Fprint(w, "\n| case | threads | malloc | ours | Python | wall min | wall p25 | CPU min | CPU p25 |\n|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(w, "\n| case | threads | malloc | ours | Python | wall min | wall p25 | CPU min | CPU p25 "+
+		"|\n|---|---|---|---|---|---|---|---|---|\n")
 	for i, t := range r.Times {
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", t.Case, blank(t.Threads), t.Malloc, duration(t.Ours.WallMin), duration(t.Python.WallMin), t.Ratio)
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", t.Case, blank(t.Threads), t.Malloc, duration(t.Ours.WallMin),
+			duration(t.Python.WallMin), t.Ratio)
 		last := i+1 == len(r.Times) || r.Times[i+1].Group != tinyGroup
 		if mean, ok := r.headline(); ok && t.Group == tinyGroup && last {
 			fmt.Fprintf(w, "| **geometric mean of the first five** | | | | | %s |\n", mean)
@@ -134,9 +137,11 @@ func (r *report) print(w io.Writer) {
 	if len(r.Memory) == 0 {
 		return
 	}
-	fmt.Fprint(w, "\n| peak memory | malloc | ours | Python | ours / Python | ours, above idle | Python, above idle | ratio |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(w, "\n| peak memory | malloc | ours | Python | ours / Python | ours, above idle | Python, above idle | ratio "+
+		"|\n|---|---|---|---|---|---|---|---|\n")
 	for _, m := range r.Memory {
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %.2f | %s | %s | %.2f |\n", m.Case, m.Malloc, mebi(m.Ours), mebi(m.Python), m.Ratio, mebi(m.OursStep), mebi(m.PythonStep), m.StepRatio)
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %.2f | %s | %s | %.2f |\n", m.Case, m.Malloc, mebi(m.Ours), mebi(m.Python), m.Ratio,
+			mebi(m.OursStep), mebi(m.PythonStep), m.StepRatio)
 	}
 }
 

@@ -117,12 +117,12 @@ func (c *Call) Tensor(h *Handle) {
 		c.put(0)
 		return
 	}
-	h.watch.read()
 	if !h.pin() {
 		c.lost = h
 		c.put(0)
 		return
 	}
+	h.watchRead(c.op)
 	if c.pins < inlinePins {
 		c.pinned[c.pins] = h
 		c.pins++
@@ -134,10 +134,10 @@ func (c *Call) Tensor(h *Handle) {
 
 // Changed adds a tensor that the call writes to.
 func (c *Call) Changed(h *Handle) {
-	if h != nil {
-		h.watch.write()
-	}
 	c.Tensor(h)
+	if h != nil && c.lost != h {
+		h.watchWrite(c.op)
+	}
 }
 
 // Object adds any other object that a handle owns, a generator for example.

@@ -34,9 +34,11 @@ func TestArgumentsOnTheWire(t *testing.T) {
 		{"optional bool", func(c *Call) { c.OptBool(new(false)); c.OptBool(nil) }, []uint64{0, none}},
 		{"ints", func(c *Call) { c.Ints([]int{3, -1}); c.Ints(nil) }, []uint64{2, 3, none, 0}},
 		{"optional ints", func(c *Call) { c.OptInts([]int{}); c.OptInts(nil) }, []uint64{0, none}},
-		{"floats", func(c *Call) { c.Floats([]float64{1}); c.OptFloats(nil); c.OptFloats([]float64{}) }, []uint64{1, math.Float64bits(1), none, 0}},
+		{"floats", func(c *Call) { c.Floats([]float64{1}); c.OptFloats(nil); c.OptFloats([]float64{}) },
+			[]uint64{1, math.Float64bits(1), none, 0}},
 		{"bools", func(c *Call) { c.Bools([]bool{true, false}) }, []uint64{2, 1, 0}},
-		{"string", func(c *Call) { c.Str("abcdefghab"); c.Str(""); c.OptStr(nil); c.OptStr(new("ab")) }, []uint64{10, eight, 0x6261, 0, none, 2, 0x6261}},
+		{"string", func(c *Call) { c.Str("abcdefghab"); c.Str(""); c.OptStr(nil); c.OptStr(new("ab")) },
+			[]uint64{10, eight, 0x6261, 0, none, 2, 0x6261}},
 		{"scalars", func(c *Call) {
 			c.NoScalar()
 			c.ScalarFloat(2)
@@ -117,7 +119,8 @@ func TestEveryOperatorHasAName(t *testing.T) {
 	}
 	assert.Greater(t, len(seen), 1500)
 	assert.Equal(t, "unknown operator", Op(len(opEnds)).String())
-	for op, want := range map[Op]bool{OpAddTensor: true, OpMM: true, OpAddInPlaceTensor: false, OpBackward: false, OpFree: false, OpEmptyMemoryFormat: true} {
+	for op, want := range map[Op]bool{OpAddTensor: true, OpMM: true, OpAddInPlaceTensor: false, OpBackward: false, OpFree: false,
+		OpEmptyMemoryFormat: true} {
 		assert.Equal(t, want, op.functional(), op.String())
 	}
 }

@@ -85,7 +85,8 @@ func doorData(op Op, words *uint64, data unsafe.Pointer, f *frame) {
 
 // doorBack may lead into Go again, so its arguments are on the heap.
 func doorBack(op Op, words, stack []uint64, f *frame) {
-	C.door_back(C.uint32_t(op), (*C.uint64_t)(unsafe.SliceData(words)), (*C.uint64_t)(unsafe.SliceData(stack)), C.uint32_t(len(stack)), (*C.tg_frame)(unsafe.Pointer(f)))
+	C.door_back(C.uint32_t(op), (*C.uint64_t)(unsafe.SliceData(words)), (*C.uint64_t)(unsafe.SliceData(stack)), C.uint32_t(len(stack)),
+		(*C.tg_frame)(unsafe.Pointer(f)))
 }
 
 // takeString copies n bytes (all up to a zero byte if n < 0) out of a malloc'ed block

@@ -68,6 +68,7 @@ func newNetted(impl uintptr, k HandleKind) *Handle {
 // found is called when nothing refers to the handle any more.
 func (h *Handle) found() {
 	untrace(h)
+	h.unwatch()
 	netLive[h.kind].Add(-1)
 	garbage.add(h.impl.Load())
 }
@@ -122,6 +123,7 @@ func (h *Handle) take() uint64 {
 		netLive[h.kind].Add(-1)
 	}
 	untrace(h)
+	h.unwatch()
 	return uint64(h.impl.Load())
 }
 

@@ -100,7 +100,8 @@ func homes() []candidate {
 }
 
 func notFound(tried []string) error {
-	return fmt.Errorf("torch: libtorch is not installed: %s was not found at\n%s\nrun ./build.sh in the libtorch-go checkout, or point $%s at a folder that it filled",
+	return fmt.Errorf("torch: libtorch is not installed: %s was not found at\n%s\nrun ./build.sh in the libtorch-go checkout, "+
+		"or point $%s at a folder that it filled",
 		shimName, strings.Join(tried, "\n"), EnvHome)
 }
 
@@ -140,7 +141,8 @@ func open(home string) error {
 	lib := filepath.Join(dir, "lib")
 	for _, name := range []string{"libc10.so", "libtorch_cpu.so"} {
 		if err := openLibrary(filepath.Join(lib, name), true, true); err != nil {
-			return fmt.Errorf("torch: cannot open libtorch in %s (%s): %w\nrun ./build.sh, or point $%s at a folder with lib/libtorch_cpu.so", lib, why, err, EnvTorch)
+			return fmt.Errorf("torch: cannot open libtorch in %s (%s): %w\nrun ./build.sh, or point $%s at a folder with "+
+				"lib/libtorch_cpu.so", lib, why, err, EnvTorch)
 		}
 	}
 	// libtorch decides on its first use whether CUDA exists, so the CUDA half must be
@@ -149,7 +151,8 @@ func open(home string) error {
 	shim := filepath.Join(home, "lib", shimName)
 	info, err := openShim(shim)
 	if err != nil {
-		return fmt.Errorf("torch: cannot open the shim %s over the libtorch in %s: %w\nbuild it for this libtorch with ./build.sh", shim, lib, err)
+		return fmt.Errorf("torch: cannot open the shim %s over the libtorch in %s: %w\nbuild it for this libtorch with ./build.sh", shim,
+			lib, err)
 	}
 	return info.check(shim, lib)
 }
@@ -161,7 +164,8 @@ func (s shimInfo) check(shim, lib string) error {
 		return fmt.Errorf("torch: the shim %s was built from other sources than this program; run ./build.sh shim", shim)
 	}
 	if built, found := s.torchVersion/100, loadedTorch(); found != 0 && built != found {
-		return fmt.Errorf("torch: the shim %s was built for libtorch %d.%d but the libtorch in %s is %d.%d; run ./build.sh for that one, or unset $%s",
+		return fmt.Errorf("torch: the shim %s was built for libtorch %d.%d but the libtorch in %s is %d.%d; run ./build.sh for "+
+			"that one, or unset $%s",
 			shim, built/100, built%100, lib, found/100, found%100, EnvTorch)
 	}
 	return nil

@@ -42,11 +42,13 @@ func openCUDA(home, lib string) error {
 	for _, name := range []string{"libc10_cuda.so", "libtorch_cuda.so"} {
 		path := filepath.Join(lib, name)
 		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("%w: the libtorch in %s is for the CPU alone, it has no %s; point $%s at one for CUDA, or unset it and run ./build.sh --cuda",
+			return fmt.Errorf("%w: the libtorch in %s is for the CPU alone, it has no %s; point $%s at one for CUDA, or unset it and "+
+				"run ./build.sh --cuda",
 				ErrMissingLibrary, lib, name, EnvTorch)
 		}
 		if err := openLibrary(path, true, true); err != nil {
-			return unopened(path, err, "run ./build.sh --cuda, which fetches CUDA's libraries, or point $"+EnvTorch+" at the torch of a Python that has them")
+			return unopened(path, err, "run ./build.sh --cuda, which fetches CUDA's libraries, or point $"+EnvTorch+
+				" at the torch of a Python that has them")
 		}
 	}
 	shim := filepath.Join(home, "lib", "libtorchgo_cuda.so")
@@ -67,7 +69,8 @@ func openCUDA(home, lib string) error {
 func (s shimInfo) checkCUDA(shim, lib string) error {
 	const major = 1000
 	if built, found := s.cudaBuilt/major, s.cudaFound/major; built != found {
-		return fmt.Errorf("%w: the shim %s was built for CUDA %d but the libtorch in %s is for CUDA %d; point $%s at one for CUDA %d, or unset it",
+		return fmt.Errorf("%w: the shim %s was built for CUDA %d but the libtorch in %s is for CUDA %d; point $%s at one for CUDA "+
+			"%d, or unset it",
 			ErrVersionMismatch, shim, built, lib, found, EnvTorch, built)
 	}
 	return nil
@@ -117,7 +120,8 @@ func DeviceError() error {
 	code, text := c.IntResult(0), c.Text(2)
 	switch code {
 	case cudaInsufficientDriver, cudaDriverMismatch, cudaCompatUnsupported:
-		return fmt.Errorf("%w: %s; update NVIDIA's driver (nvidia-smi shows which CUDA it can run), and restart after that", ErrVersionMismatch, text)
+		return fmt.Errorf("%w: %s; update NVIDIA's driver (nvidia-smi shows which CUDA it can run), and restart after that",
+			ErrVersionMismatch, text)
 	}
 	if names, set := os.LookupEnv(envVisible); set && code == cudaNoDevice {
 		return hidden(names)

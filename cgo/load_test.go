@@ -106,7 +106,8 @@ func TestLibrariesOpenedByName(t *testing.T) {
 	lib := filepath.Join(site, "torch", "lib")
 	assert.Empty(t, openedByName(lib))
 	var want []string
-	for _, name := range []string{"cu13/lib/libnvJitLink.so.13", "cu13/lib/libnvrtc-builtins.so.13.0", "cu13/lib/libnvrtc.so.13", "cu13/lib/libnvrtc_static.a", "cudnn/lib/libcudnn.so.9"} {
+	for _, name := range []string{"cu13/lib/libnvJitLink.so.13", "cu13/lib/libnvrtc-builtins.so.13.0", "cu13/lib/libnvrtc.so.13",
+		"cu13/lib/libnvrtc_static.a", "cudnn/lib/libcudnn.so.9"} {
 		path := filepath.Join(site, "nvidia", name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, nil, 0o644))
@@ -121,7 +122,8 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, "float32", DTypeName(codeFloat32))
 	assert.Equal(t, "dtype(99)", DTypeName(99))
 	assert.Equal(t, "dtype(-1)", DTypeName(-1))
-	for word, want := range map[uint64]string{0xff: "cpu", 0: "cpu", 0x1ff: "cuda", 0x100: "cuda:0", 0x107: "cuda:7", 14<<8 | 0xff: "meta", 99<<8 | 2: "device(99):2"} {
+	for word, want := range map[uint64]string{0xff: "cpu", 0: "cpu", 0x1ff: "cuda", 0x100: "cuda:0", 0x107: "cuda:7",
+		14<<8 | 0xff: "meta", 99<<8 | 2: "device(99):2"} {
 		assert.Equal(t, want, DeviceName(word))
 	}
 }

@@ -40,7 +40,8 @@ func lstm(input torch.Tensor, layers int, hidden, params []torch.Tensor) {
 }
 
 func packed(sizes torch.Tensor) {
-	aten.LSTMPacked(torch.Ones(3, 3), sizes, []torch.Tensor{torch.Ones(1, 2, 4), torch.Ones(1, 2, 4)}, gated(4, 3, 4, 1, 1), true, 1, 0, false, false)
+	aten.LSTMPacked(torch.Ones(3, 3), sizes, []torch.Tensor{torch.Ones(1, 2, 4), torch.Ones(1, 2, 4)}, gated(4, 3, 4, 1, 1), true, 1,
+		0, false, false)
 }
 
 func twice(size ...int) []torch.Tensor {
@@ -68,8 +69,10 @@ var badChecked = slices.Concat(badBags, badLabels, badSegments, badSparse, badDi
 
 var badBags = []badInput{
 	{"bags that descend", func() { bags(2, long(0, 3, 1)) }, broken, "offsets have to ascend, but offsets[2] is 1 after 3"},
-	{"bags at a negative offset", func() { bags(0, long(0, -1000000, 1)) }, broken, "offsets have to ascend, but offsets[1] is -1000000 after 0"},
-	{"bags in the middle of nowhere", func() { bags(1, long(0, 10000000, 1)) }, broken, "offsets[1] can not be greater than input's length 4 but got 10000000"},
+	{"bags at a negative offset", func() { bags(0, long(0, -1000000, 1)) }, broken,
+		"offsets have to ascend, but offsets[1] is -1000000 after 0"},
+	{"bags in the middle of nowhere", func() { bags(1, long(0, 10000000, 1)) }, broken,
+		"offsets[1] can not be greater than input's length 4 but got 10000000"},
 	{"bags of a padding that descend", func() {
 		aten.EmbeddingBagPaddingIdx(torch.Ones(4, 3), long(0, 1), short(0, 2, 1), false, 2, false, none, false, new(1))
 	}, broken, "have to ascend"},
@@ -85,61 +88,90 @@ var badBags = []badInput{
 }
 
 var badLabels = []badInput{
-	{"CTC loss of a label far off", func() { aten.CTCLoss(scored(9, 2, 5), long(1, 2, 3, 4000000).Reshape(2, 2), []int{9, 9}, []int{2, 2}) }, outside, "in the range [0, 5), but got label 4000000"},
-	{"CTC loss of a label one too large", func() { aten.CTCLoss(scored(9, 2, 5), long(1, 2, 3, 5), []int{9, 9}, []int{2, 2}) }, outside, "but got label 5"},
-	{"CTC loss of a negative label", func() { aten.CTCLoss(scored(9, 1, 5), short(1, -4000000), []int{9}, []int{2}) }, outside, "but got label -4000000"},
-	{"CTC loss of one sequence with a label far off", func() { aten.CTCLoss(scored(9, 5), long(1, 9999999), []int{9}, []int{2}) }, outside, "but got label 9999999"},
-	{"CTC loss of lengths in tensors with a label far off", func() { aten.CTCLossTensor(scored(9, 2, 5), long(1, 2, 3, 4000000), long(9, 9), long(2, 2)) }, outside, "but got label 4000000"},
+	{"CTC loss of a label far off",
+		func() { aten.CTCLoss(scored(9, 2, 5), long(1, 2, 3, 4000000).Reshape(2, 2), []int{9, 9}, []int{2, 2}) }, outside,
+		"in the range [0, 5), but got label 4000000"},
+	{"CTC loss of a label one too large", func() { aten.CTCLoss(scored(9, 2, 5), long(1, 2, 3, 5), []int{9, 9}, []int{2, 2}) },
+		outside, "but got label 5"},
+	{"CTC loss of a negative label", func() { aten.CTCLoss(scored(9, 1, 5), short(1, -4000000), []int{9}, []int{2}) }, outside,
+		"but got label -4000000"},
+	{"CTC loss of one sequence with a label far off", func() { aten.CTCLoss(scored(9, 5), long(1, 9999999), []int{9}, []int{2}) },
+		outside, "but got label 9999999"},
+	{"CTC loss of lengths in tensors with a label far off",
+		func() { aten.CTCLossTensor(scored(9, 2, 5), long(1, 2, 3, 4000000), long(9, 9), long(2, 2)) }, outside, "but got label 4000000"},
 }
 
 var badSegments = []badInput{
-	{"segments of unsafe lengths", func() { segments(torch.SegmentReduceOptions{Lengths: long(4000000), Unsafe: true}) }, broken, "Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1), 4"},
-	{"segments of unsafe negative lengths", func() { segments(torch.SegmentReduceOptions{Lengths: long(-1, 4), Unsafe: true}) }, broken, "lengths contains negative value"},
-	{"segments up to far off", func() { segments(torch.SegmentReduceOptions{Offsets: long(0, 40000000)}) }, outside, "at most 4, but got 40000000 after 0"},
-	{"segments from before", func() { segments(torch.SegmentReduceOptions{Offsets: long(-40000000, 4)}) }, outside, "but got -40000000 after 0"},
+	{"segments of unsafe lengths", func() { segments(torch.SegmentReduceOptions{Lengths: long(4000000), Unsafe: true}) }, broken,
+		"Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1), 4"},
+	{"segments of unsafe negative lengths", func() { segments(torch.SegmentReduceOptions{Lengths: long(-1, 4), Unsafe: true}) },
+		broken, "lengths contains negative value"},
+	{"segments up to far off", func() { segments(torch.SegmentReduceOptions{Offsets: long(0, 40000000)}) }, outside,
+		"at most 4, but got 40000000 after 0"},
+	{"segments from before", func() { segments(torch.SegmentReduceOptions{Offsets: long(-40000000, 4)}) }, outside,
+		"but got -40000000 after 0"},
 	{"segments backwards", func() { segments(torch.SegmentReduceOptions{Offsets: long(0, 3, 1)}) }, outside, "but got 1 after 3"},
-	{"segments of other rows", func() { segments(torch.SegmentReduceOptions{Lengths: of(torch.Int64, 1, 2), Axis: 1}) }, broken, "Expected segments of size 4 at dimension 0, as in data, but got 1"},
+	{"segments of other rows", func() { segments(torch.SegmentReduceOptions{Lengths: of(torch.Int64, 1, 2), Axis: 1}) }, broken,
+		"Expected segments of size 4 at dimension 0, as in data, but got 1"},
 	{"aligned tensors of nothing", func() { torch.AlignTensors() }, misused, "non-empty list of Tensors"},
 	{"attention of no keys in groups", func() {
-		aten.ScaledDotProductAttention(torch.Ones(1, 4, 2, 8), torch.Ones(1, 0, 2, 8), torch.Ones(1, 0, 2, 8), aten.ScaledDotProductAttentionOptions{EnableGQA: true})
+		aten.ScaledDotProductAttention(torch.Ones(1, 4, 2, 8), torch.Ones(1, 0, 2, 8), torch.Ones(1, 0, 2, 8),
+			aten.ScaledDotProductAttentionOptions{EnableGQA: true})
 	}, broken, "at least one head with enable_gqa, but got 0 and 0"},
 	{"attention of no values in groups", func() {
-		aten.ScaledDotProductAttention(torch.Ones(1, 4, 2, 8), torch.Ones(1, 2, 2, 8), torch.Ones(1, 0, 2, 8), aten.ScaledDotProductAttentionOptions{EnableGQA: true})
+		aten.ScaledDotProductAttention(torch.Ones(1, 4, 2, 8), torch.Ones(1, 2, 2, 8), torch.Ones(1, 0, 2, 8),
+			aten.ScaledDotProductAttentionOptions{EnableGQA: true})
 	}, broken, "at least one head with enable_gqa, but got 2 and 0"},
 }
 
 var badSparse = []badInput{
-	{"a sparse element outside", func() { torch.SparseCOOTensorSize(long(50000000).Reshape(1, 1), torch.Ones(1), []int{3}) }, broken, "size is inconsistent with indices: for dim 0, size is 3 but found index 50000000"},
-	{"a sparse element before", func() { torch.SparseCOOTensorSize(long(-50000000).Reshape(1, 1), torch.Ones(1), []int{3}) }, broken, "found negative index -50000000 for dim 0"},
-	{"a sparse row that ends far off", func() { torch.SparseCSRTensorSize(long(0, 90000000), long(0), torch.Ones(1), []int{1, 3}) }, broken, "crow_indices[..., -1] == nnz"},
-	{"a sparse column far off", func() { torch.SparseCSRTensorSize(long(0, 1), long(90000000), torch.Ones(1), []int{1, 3}) }, broken, "0 <= col_indices < ncols"},
+	{"a sparse element outside", func() { torch.SparseCOOTensorSize(long(50000000).Reshape(1, 1), torch.Ones(1), []int{3}) }, broken,
+		"size is inconsistent with indices: for dim 0, size is 3 but found index 50000000"},
+	{"a sparse element before", func() { torch.SparseCOOTensorSize(long(-50000000).Reshape(1, 1), torch.Ones(1), []int{3}) }, broken,
+		"found negative index -50000000 for dim 0"},
+	{"a sparse row that ends far off", func() { torch.SparseCSRTensorSize(long(0, 90000000), long(0), torch.Ones(1), []int{1, 3}) },
+		broken, "crow_indices[..., -1] == nnz"},
+	{"a sparse column far off", func() { torch.SparseCSRTensorSize(long(0, 1), long(90000000), torch.Ones(1), []int{1, 3}) }, broken,
+		"0 <= col_indices < ncols"},
 	{"a sparse row far off", func() {
 		torch.SparseCSCTensorSize(long(0, 1, 1, 1), long(90000000), torch.Ones(1), []int{1, 3})
 	}, broken, "0 <= row_indices < nrows"},
-	{"a sparse block far off to the right", func() { torch.SparseBSRTensorSize(long(0, 1), long(90000000), torch.Ones(1, 1, 1), []int{1, 3}) }, broken, "0 <= col_indices < ncols"},
+	{"a sparse block far off to the right",
+		func() { torch.SparseBSRTensorSize(long(0, 1), long(90000000), torch.Ones(1, 1, 1), []int{1, 3}) }, broken, "0 <= col_indices < ncols"},
 	{"a sparse block far off below", func() {
 		torch.SparseBSCTensorSize(long(0, 1, 1, 1), long(90000000), torch.Ones(1, 1, 1), []int{1, 3})
 	}, broken, "0 <= row_indices < nrows"},
 	{"a compressed column far off", func() {
 		torch.SparseCompressedTensorSize(long(0, 1), long(90000000), torch.Ones(1), []int{1, 3}, torch.TensorOptions{Layout: torch.SparseCSR})
 	}, broken, "0 <= col_indices < ncols"},
-	{"a row that ends far off, of no size", func() { torch.SparseCSRTensor(long(0, 90000000, 1), long(0), torch.Ones(1)) }, broken, "0 <= crow_indices[..., 1:]"},
-	{"a column that ends far off, of no size", func() { torch.SparseCSCTensor(long(0, 90000000, 1), long(0), torch.Ones(1)) }, broken, "0 <= ccol_indices[..., 1:]"},
-	{"a row of blocks that ends far off, of no size", func() { torch.SparseBSRTensor(long(0, 90000000, 1), long(0), torch.Ones(1, 2, 3)) }, broken, "0 <= crow_indices[..., 1:]"},
-	{"a column of blocks that ends far off, of no size", func() { torch.SparseBSCTensor(long(0, 90000000, 1), long(0), torch.Ones(1, 2, 3)) }, broken, "0 <= ccol_indices[..., 1:]"},
+	{"a row that ends far off, of no size", func() { torch.SparseCSRTensor(long(0, 90000000, 1), long(0), torch.Ones(1)) }, broken,
+		"0 <= crow_indices[..., 1:]"},
+	{"a column that ends far off, of no size", func() { torch.SparseCSCTensor(long(0, 90000000, 1), long(0), torch.Ones(1)) }, broken,
+		"0 <= ccol_indices[..., 1:]"},
+	{"a row of blocks that ends far off, of no size",
+		func() { torch.SparseBSRTensor(long(0, 90000000, 1), long(0), torch.Ones(1, 2, 3)) }, broken, "0 <= crow_indices[..., 1:]"},
+	{"a column of blocks that ends far off, of no size",
+		func() { torch.SparseBSCTensor(long(0, 90000000, 1), long(0), torch.Ones(1, 2, 3)) }, broken, "0 <= ccol_indices[..., 1:]"},
 	{"a compressed row that ends far off, of no size", func() {
 		torch.SparseCompressedTensor(long(0, 90000000, 1), long(0), torch.Ones(1), torch.TensorOptions{Layout: torch.SparseCSR})
 	}, broken, "0 <= crow_indices[..., 1:]"},
 }
 
 var badDivisions = []badInput{
-	{"the smallest int64 by -1", func() { least(torch.Int64, 1).DivMode(minus(torch.Int64, 1), "trunc") }, misused, "-9223372036854775808 divided by -1 is past the largest int64"},
-	{"one of many smallest int32 by -1", func() { least(torch.Int32, 33).DivMode(minus(torch.Int32, 1), "trunc") }, misused, "-2147483648 divided by -1 is past the largest int32"},
-	{"the smallest int64 by a small -1", func() { least(torch.Int64, 2).DivModeInPlace(minus(torch.Int32, 2), "trunc") }, misused, "is past the largest int64"},
-	{"the smallest int64 by the number -1", func() { least(torch.Int64, 33).DivScalarMode(-1, "trunc") }, misused, "is past the largest int64"},
-	{"the smallest int32 by the number -1, in place", func() { least(torch.Int32, 1).DivScalarModeInPlace(int8(-1), "trunc") }, misused, "is past the largest int32"},
-	{"the smallest int64 by -1 under another name", func() { least(torch.Int64, 1).DivideMode(minus(torch.Int64, 1), "trunc") }, misused, "integer overflow"},
-	{"the smallest int64 by the number -1 under another name", func() { least(torch.Int64, 1).DivideScalarMode(int64(-1), "trunc") }, misused, "integer overflow"},
+	{"the smallest int64 by -1", func() { least(torch.Int64, 1).DivMode(minus(torch.Int64, 1), "trunc") }, misused,
+		"-9223372036854775808 divided by -1 is past the largest int64"},
+	{"one of many smallest int32 by -1", func() { least(torch.Int32, 33).DivMode(minus(torch.Int32, 1), "trunc") }, misused,
+		"-2147483648 divided by -1 is past the largest int32"},
+	{"the smallest int64 by a small -1", func() { least(torch.Int64, 2).DivModeInPlace(minus(torch.Int32, 2), "trunc") }, misused,
+		"is past the largest int64"},
+	{"the smallest int64 by the number -1", func() { least(torch.Int64, 33).DivScalarMode(-1, "trunc") }, misused,
+		"is past the largest int64"},
+	{"the smallest int32 by the number -1, in place", func() { least(torch.Int32, 1).DivScalarModeInPlace(int8(-1), "trunc") },
+		misused, "is past the largest int32"},
+	{"the smallest int64 by -1 under another name", func() { least(torch.Int64, 1).DivideMode(minus(torch.Int64, 1), "trunc") },
+		misused, "integer overflow"},
+	{"the smallest int64 by the number -1 under another name", func() { least(torch.Int64, 1).DivideScalarMode(int64(-1), "trunc") },
+		misused, "integer overflow"},
 }
 
 var badStatistics = []badInput{
@@ -161,7 +193,8 @@ var badStatistics = []badInput{
 	{"the inverse of a symmetric NaN", func() {
 		linalg.Pinv(filled(math.NaN(), 30, 30), linalg.PinvOptions{Hermitian: true})
 	}, linAlg, "should not contain infs or NaNs"},
-	{"symmetric pivots far off", func() { linalg.LDLSolve(torch.Eye(3), short(1, 2, 1000000), torch.Ones(3, 1)) }, outside, "between 1 and 3, or between -3 and -1, but got 1000000"},
+	{"symmetric pivots far off", func() { linalg.LDLSolve(torch.Eye(3), short(1, 2, 1000000), torch.Ones(3, 1)) }, outside,
+		"between 1 and 3, or between -3 and -1, but got 1000000"},
 	{"symmetric pivots of 0", func() { linalg.LDLSolve(torch.Eye(3), short(0, 2, 3), torch.Ones(3, 1)) }, outside, "but got 0"},
 	{"half a block at the end", func() { linalg.LDLSolve(torch.Eye(3), short(1, 2, -3), torch.Ones(3, 1)) }, outside, "come in pairs"},
 	{"half a block at the beginning", func() { linalg.LDLSolve(torch.Eye(3), short(-1, 2, 3), torch.Ones(3, 1)) }, outside, "come in pairs"},
@@ -171,16 +204,20 @@ var badStatistics = []badInput{
 }
 
 var badRecurrent = []badInput{
-	{"LSTM of another width", func() { lstm(torch.Ones(2, 1, 3000), 1, twice(1, 1, 4), gated(4, 3, 4, 1, 1)) }, broken, "Expected parameter of size [16, 3000], but got [16, 3]"},
-	{"LSTM of another hidden state", func() { lstm(torch.Ones(2, 1, 3), 1, twice(1, 1, 4000), gated(4, 3, 4, 1, 1)) }, broken, "Expected parameter of size [16000, 3]"},
-	{"LSTM of another batch", func() { lstm(torch.Ones(2, 5, 3), 1, twice(1, 1, 4), gated(4, 3, 4, 1, 1)) }, broken, "Expected hidden state of size [1, 5, 4], but got [1, 1, 4]"},
+	{"LSTM of another width", func() { lstm(torch.Ones(2, 1, 3000), 1, twice(1, 1, 4), gated(4, 3, 4, 1, 1)) }, broken,
+		"Expected parameter of size [16, 3000], but got [16, 3]"},
+	{"LSTM of another hidden state", func() { lstm(torch.Ones(2, 1, 3), 1, twice(1, 1, 4000), gated(4, 3, 4, 1, 1)) }, broken,
+		"Expected parameter of size [16000, 3]"},
+	{"LSTM of another batch", func() { lstm(torch.Ones(2, 5, 3), 1, twice(1, 1, 4), gated(4, 3, 4, 1, 1)) }, broken,
+		"Expected hidden state of size [1, 5, 4], but got [1, 1, 4]"},
 	{"LSTM of another batch, batch first", func() {
 		aten.LSTM(torch.Ones(2, 5, 3), twice(1, 5, 4), gated(4, 3, 4, 1, 1), true, 1, 0, false, false, true)
 	}, broken, "Expected hidden state of size [1, 2, 4]"},
 	{"LSTM with another batch of cells", func() {
 		lstm(torch.Ones(2, 5, 3), 1, []torch.Tensor{torch.Ones(1, 5, 4), torch.Ones(1, 1, 4)}, gated(4, 3, 4, 1, 1))
 	}, broken, "Expected hidden state of size [1, 5, 4]"},
-	{"LSTM of a flat hidden state", func() { lstm(torch.Ones(2, 1, 3), 1, twice(1, 4), gated(4, 3, 4, 1, 1)) }, broken, "hidden states of 3 dimensions"},
+	{"LSTM of a flat hidden state", func() { lstm(torch.Ones(2, 1, 3), 1, twice(1, 4), gated(4, 3, 4, 1, 1)) }, broken,
+		"hidden states of 3 dimensions"},
 	{"LSTM of other recurrent weights", func() {
 		lstm(torch.Ones(2, 1, 3), 1, twice(1, 1, 4), without(1, torch.Ones(1, 1), gated(4, 3, 4, 1, 1)))
 	}, broken, "Expected parameter of size [16, 4], but got [1, 1]"},
@@ -188,7 +225,8 @@ var badRecurrent = []badInput{
 		lstm(torch.Ones(2, 1, 3), 2, twice(2, 1, 4), without(7, torch.Ones(1), gated(4, 3, 4, 2, 1)))
 	}, broken, "Expected parameter of size [16], but got [1]"},
 	{"LSTM of too few layers", func() { lstm(torch.Ones(2, 1, 3), 2, twice(2, 1, 4), gated(4, 3, 4, 1, 1)) }, broken, "expected 8, got 4"},
-	{"LSTM of no layers", func() { lstm(torch.Ones(2, 1, 3), 0, twice(0, 1, 4), nil) }, misused, "expected num_layers to be positive, but got 0"},
+	{"LSTM of no layers", func() { lstm(torch.Ones(2, 1, 3), 0, twice(0, 1, 4), nil) }, misused,
+		"expected num_layers to be positive, but got 0"},
 	{"GRU of another width", func() {
 		aten.GRU(torch.Ones(2, 1, 3000), torch.Ones(1, 1, 4), gated(3, 3, 4, 1, 1), true, 1, 0, false, false, false)
 	}, broken, "Expected parameter of size [12, 3000]"},
@@ -199,11 +237,13 @@ var badRecurrent = []badInput{
 		aten.RNNReLU(torch.Ones(2, 1, 3), torch.Ones(2, 1, 4), gated(1, 3, 4, 1, 1), true, 1, 0, false, true, false)
 	}, broken, "expected 8, got 4"},
 	{"packed sequences of nothing", func() { packed(long()) }, misused, "batch_sizes has to be a non-empty vector of int64 on the CPU"},
-	{"packed sequences on another device", func() { packed(torch.TensorOptions{Device: torch.Meta, DType: torch.Int64}.Ones(2)) }, misused, "on the CPU"},
+	{"packed sequences on another device", func() { packed(torch.TensorOptions{Device: torch.Meta, DType: torch.Int64}.Ones(2)) },
+		misused, "on the CPU"},
 	{"packed sequences that grow", func() { packed(long(1, 2)) }, misused, "not to ascend, but got 2 after 1"},
 	{"packed sequences that stop", func() { packed(long(2, 1, 0)) }, misused, "have to be positive"},
 	{"packed sequences past the end", func() { packed(long(2, 2)) }, misused, "sum to the 3 rows of data, but got 4"},
-	{"packed sequences of another batch", func() { packed(long(1, 1, 1)) }, broken, "Expected hidden state of size [1, 1, 4], but got [1, 2, 4]"},
+	{"packed sequences of another batch", func() { packed(long(1, 1, 1)) }, broken,
+		"Expected hidden state of size [1, 1, 4], but got [1, 2, 4]"},
 	{"packed GRU of nothing", func() {
 		aten.GRUPacked(torch.Ones(3, 3), long(), torch.Ones(1, 2, 4), gated(3, 3, 4, 1, 1), true, 1, 0, false, false)
 	}, misused, "non-empty vector"},
@@ -214,14 +254,21 @@ var badRecurrent = []badInput{
 
 var badEndless = []badInput{
 	{"trials of NaN", func() { torch.Binomial(filled(math.NaN(), 1), filled(0.5, 1)) }, misused, "count contains NaN"},
-	{"the smallest power", func() { linalg.MatrixPower(torch.Eye(2), math.MinInt) }, misused, "the exponent -9223372036854775808 is too small"},
+	{"the smallest power", func() { linalg.MatrixPower(torch.Eye(2), math.MinInt) }, misused,
+		"the exponent -9223372036854775808 is too small"},
 	{"the smallest power of a method", func() { torch.Eye(2).MatrixPower(math.MinInt) }, misused, "is too small"},
-	{"Laguerre polynomials of endless degree", func() { special.LaguerrePolynomialL(torch.Ones(1), filled(1e18, 1)) }, misused, "the degree n is at most 16777216"},
-	{"Laguerre polynomials of an endless number", func() { special.LaguerrePolynomialLScalar(torch.Ones(1), uint64(1e18)) }, misused, "but got 1000000000000000000"},
-	{"Laguerre polynomials of a number in endless degree", func() { special.LaguerrePolynomialLScalarTensor(0.5, long(1, 1e18)) }, misused, "at most 16777216"},
-	{"Legendre polynomials of endless degree", func() { special.LegendrePolynomialP(torch.Zeros(1), filled(1e18, 1)) }, misused, "at most 16777216"},
-	{"Legendre polynomials of an endless number", func() { special.LegendrePolynomialPScalar(torch.Zeros(1), 1e18) }, misused, "but got 1e+18"},
-	{"Legendre polynomials of a number in endless degree", func() { special.LegendrePolynomialPScalarTensor(0.5, filled(1e18, 1)) }, misused, "at most 16777216"},
+	{"Laguerre polynomials of endless degree", func() { special.LaguerrePolynomialL(torch.Ones(1), filled(1e18, 1)) }, misused,
+		"the degree n is at most 16777216"},
+	{"Laguerre polynomials of an endless number", func() { special.LaguerrePolynomialLScalar(torch.Ones(1), uint64(1e18)) }, misused,
+		"but got 1000000000000000000"},
+	{"Laguerre polynomials of a number in endless degree", func() { special.LaguerrePolynomialLScalarTensor(0.5, long(1, 1e18)) },
+		misused, "at most 16777216"},
+	{"Legendre polynomials of endless degree", func() { special.LegendrePolynomialP(torch.Zeros(1), filled(1e18, 1)) }, misused,
+		"at most 16777216"},
+	{"Legendre polynomials of an endless number", func() { special.LegendrePolynomialPScalar(torch.Zeros(1), 1e18) }, misused,
+		"but got 1e+18"},
+	{"Legendre polynomials of a number in endless degree", func() { special.LegendrePolynomialPScalarTensor(0.5, filled(1e18, 1)) },
+		misused, "at most 16777216"},
 }
 
 // What is close to a mistake, and none, goes through.

@@ -45,7 +45,8 @@ func TestCallByName(t *testing.T) {
 		{"_foreach_add.Scalar", ix([]torch.Tensor{f, x}, 1), "[[tensor([ 2., -1.,  4.]) tensor([[1, 2, 3],\n        [4, 5, 6]])]]"},
 		{"scatter.reduce", ix(torch.Zeros(3), 0, torch.FromSlice([]int{1}), torch.Ones(1), arg("reduce", "add")), "[tensor([0., 1., 0.])]"},
 		{"to.device", ix(f, torch.CPU, torch.Float64), "[tensor([ 1., -2.,  3.], dtype=torch.float64)]"},
-		{"empty.memory_format", ix([]int{0}, arg("dtype", torch.Int32), arg("layout", torch.Strided), arg("device", torch.CPU), arg("pin_memory", nil), arg("memory_format", torch.ContiguousFormat)),
+		{"empty.memory_format", ix([]int{0}, arg("dtype", torch.Int32), arg("layout", torch.Strided), arg("device", torch.CPU),
+			arg("pin_memory", nil), arg("memory_format", torch.ContiguousFormat)),
 			"[tensor([], dtype=torch.int32)]"},
 		{"native_layer_norm", ix(f, []int{3}, nil, nil, 1e-5), "[tensor([ 0.1622, -1.2978,  1.1355]) tensor([0.6667]) tensor([0.4867])]"},
 	}

@@ -90,7 +90,8 @@ var arithmetic = []composition{
 	{"torch.tensordot(x, w, 0)", func(v in) []torch.Tensor { return single(torch.TensorDotN(v["x"], v["w"], 0)) }},
 	{"torch.tensordot(x, w, 1)", func(v in) []torch.Tensor { return single(torch.TensorDotN(v["x"], v["w"], 1)) }},
 	{"torch.tensordot(x, x, 2)", func(v in) []torch.Tensor { return single(torch.TensorDotN(v["x"], v["x"], 2)) }},
-	{"torch.tensordot(x, w, ([0, 1], [1, 0]))", func(v in) []torch.Tensor { return single(torch.TensorDot(v["x"], v["w"], []int{0, 1}, []int{1, 0})) }},
+	{"torch.tensordot(x, w, ([0, 1], [1, 0]))",
+		func(v in) []torch.Tensor { return single(torch.TensorDot(v["x"], v["w"], []int{0, 1}, []int{1, 0})) }},
 	{"torch.cdist(x, w.T)", func(v in) []torch.Tensor { return single(torch.CDist(v["x"], v["w"].T())) }},
 	{"torch.cdist(p, q)", func(v in) []torch.Tensor { return single(torch.CDist(v["p"], v["q"])) }},
 	{"torch.cdist(p, q, compute_mode='donot_use_mm_for_euclid_dist')", func(v in) []torch.Tensor {
@@ -106,10 +107,12 @@ var arithmetic = []composition{
 	{"torch.stft(s, 8, window=h, return_complex=True)", func(v in) []torch.Tensor {
 		return single(v["s"].STFTCenter(8, torch.STFTCenterOptions{Window: v["h"], ReturnComplex: new(true)}))
 	}},
-	{"torch.stft(s, 8, hop_length=3, window=h, center=False, normalized=True, onesided=False, return_complex=True)", func(v in) []torch.Tensor {
-		o := torch.STFTCenterOptions{HopLength: new(3), Window: v["h"], NoCenter: true, Normalized: true, Onesided: new(false), ReturnComplex: new(true)}
-		return single(v["s"].STFTCenter(8, o))
-	}},
+	{"torch.stft(s, 8, hop_length=3, window=h, center=False, normalized=True, onesided=False, return_complex=True)",
+		func(v in) []torch.Tensor {
+			o := torch.STFTCenterOptions{HopLength: new(3), Window: v["h"], NoCenter: true, Normalized: true, Onesided: new(false),
+				ReturnComplex: new(true)}
+			return single(v["s"].STFTCenter(8, o))
+		}},
 	{"torch.istft(torch.stft(s, 8, window=h, return_complex=True), 8, window=h, length=50)", func(v in) []torch.Tensor {
 		y := v["s"].STFTCenter(8, torch.STFTCenterOptions{Window: v["h"], ReturnComplex: new(true)})
 		return single(y.ISTFT(8, torch.ISTFTOptions{Window: v["h"], Length: new(50)}))
@@ -117,7 +120,8 @@ var arithmetic = []composition{
 }
 
 var choices = []composition{
-	{"torch.where(x > 0, x, x * 2)", func(v in) []torch.Tensor { return single(torch.Where(v["x"].GtScalar(0), v["x"], v["x"].MulScalar(2))) }},
+	{"torch.where(x > 0, x, x * 2)",
+		func(v in) []torch.Tensor { return single(torch.Where(v["x"].GtScalar(0), v["x"], v["x"].MulScalar(2))) }},
 	{"torch.where(x > 0, x, 0.5)", func(v in) []torch.Tensor { return single(torch.WhereTensorScalar(v["x"].GtScalar(0), v["x"], 0.5)) }},
 	{"torch.where(x > 0, 1, x)", func(v in) []torch.Tensor { return single(torch.WhereScalarTensor(v["x"].GtScalar(0), 1, v["x"])) }},
 	{"torch.where(x > 0, 1., -1.)", func(v in) []torch.Tensor { return single(torch.WhereScalar(v["x"].GtScalar(0), 1.0, -1.0)) }},
@@ -179,7 +183,8 @@ var layouts = []composition{
 	}},
 	{"torch.cartesian_prod(b, s[:2])", func(v in) []torch.Tensor { return single(torch.CartesianProd(v["b"], v["s"].Index(span(2)))) }},
 	{"torch.combinations(b)", func(v in) []torch.Tensor { return single(torch.Combinations(v["b"])) }},
-	{"torch.block_diag(x, b, torch.tensor(7.))", func(v in) []torch.Tensor { return single(torch.BlockDiag(v["x"], v["b"], torch.FromValue[float32](7))) }},
+	{"torch.block_diag(x, b, torch.tensor(7.))",
+		func(v in) []torch.Tensor { return single(torch.BlockDiag(v["x"], v["b"], torch.FromValue[float32](7))) }},
 	{"torch.split(x, 4, dim=1)", func(v in) []torch.Tensor { return v["x"].Split(4, 1) }},
 	{"torch.split(x, [1, 3], dim=0)", func(v in) []torch.Tensor { return v["x"].SplitSizes([]int{1, 3}) }},
 	{"torch.chunk(x, 4, dim=1)", func(v in) []torch.Tensor { return v["x"].Chunk(4, 1) }},
@@ -192,7 +197,8 @@ var layouts = []composition{
 		return list
 	}},
 	{"torch.atleast_1d(torch.tensor(2.))", func(in) []torch.Tensor { return single(torch.AtLeast1d(torch.FromValue[float32](2))) }},
-	{"torch.atleast_2d(b, torch.tensor(2.))", func(v in) []torch.Tensor { return torch.AtLeast2dTensors(v["b"], torch.FromValue[float32](2)) }},
+	{"torch.atleast_2d(b, torch.tensor(2.))",
+		func(v in) []torch.Tensor { return torch.AtLeast2dTensors(v["b"], torch.FromValue[float32](2)) }},
 	{"torch.atleast_3d(b)", func(v in) []torch.Tensor { return single(torch.AtLeast3d(v["b"])) }},
 	{"torch.flatten(x.reshape(2, 2, 6), 1)", func(v in) []torch.Tensor { return single(v["x"].Reshape(2, 2, 6).Flatten(1)) }},
 	{"[torch.stack([b, b], -1), torch.cat([b, b]), torch.hstack([b, b]), torch.vstack([b, b])]", func(v in) []torch.Tensor {
@@ -223,9 +229,11 @@ var reductions = []composition{
 
 func TestBroadcastShapes(t *testing.T) {
 	for python, shapes := range map[string][][]int{
-		"": nil, "(),": {{}}, "(2,)": {{2}}, "(2,), (3, 1), (1, 1, 1)": {{2}, {3, 1}, {1, 1, 1}}, "(0,), (1,)": {{0}, {1}}, "(5, 1, 4), (3, 1)": {{5, 1, 4}, {3, 1}},
+		"": nil, "(),": {{}}, "(2,)": {{2}}, "(2,), (3, 1), (1, 1, 1)": {{2}, {3, 1}, {1, 1, 1}}, "(0,), (1,)": {{0}, {1}},
+		"(5, 1, 4), (3, 1)": {{5, 1, 4}, {3, 1}},
 	} {
-		assert.Equal(t, ask(t, "y = list(torch.broadcast_shapes("+python+"))").Text, strings.ReplaceAll(fmt.Sprint(torch.BroadcastShapes(shapes...)), " ", ", "), python)
+		assert.Equal(t, ask(t, "y = list(torch.broadcast_shapes("+python+"))").Text,
+			strings.ReplaceAll(fmt.Sprint(torch.BroadcastShapes(shapes...)), " ", ", "), python)
 	}
 	assert.ErrorContains(t, torch.Try(func() { torch.BroadcastShapes([]int{2}, []int{3}) }), "size 3 against 2")
 	assert.ErrorIs(t, torch.Try(func() { torch.BroadcastShapes([]int{-1}) }), torch.ErrValue)
@@ -238,7 +246,8 @@ func TestCompositionsRefuse(t *testing.T) {
 		kind error
 		text string
 	}{
-		{func() { torch.TensorDotN(torch.Ones(2), torch.Ones(2), 2) }, torch.ErrIndex, "tensors of 1 and 1 dimensions cannot be contracted along 2"},
+		{func() { torch.TensorDotN(torch.Ones(2), torch.Ones(2), 2) }, torch.ErrIndex,
+			"tensors of 1 and 1 dimensions cannot be contracted along 2"},
 		{func() { torch.TensorDotN(torch.Ones(2), torch.Ones(2), -1) }, torch.ErrIndex, "along -1"},
 		{func() { torch.UnravelIndex(torch.Ones(2), 2) }, torch.ErrType, "indices are integers, got float32"},
 		{func() { torch.UnravelIndex(long(1), 2, -2) }, torch.ErrValue, "shape [2 -2] has a negative size"},

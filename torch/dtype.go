@@ -73,7 +73,8 @@ func ParseDType(name string) (DType, error) {
 			return d, nil
 		}
 	}
-	return DType{}, fmt.Errorf("torch: %q is not a dtype; expected one of float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool, complex64, complex128", name)
+	return DType{}, fmt.Errorf("torch: %q is not a dtype; expected one of float32, float64, float16, bfloat16, int64, int32, "+
+		"int16, int8, uint8, bool, complex64, complex128", name)
 }
 
 var dtypeAliases = map[string]DType{
@@ -130,7 +131,8 @@ func layoutOf(number int) Layout { return Layout{uint8(number + 1)} }
 // IsZero tells whether l is the zero Layout, which stands for "not given".
 func (l Layout) IsZero() bool { return l.n == 0 }
 
-var layoutNames = [...]string{"default layout", "strided", "sparse_coo", "sparse_csr", "_mkldnn", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"}
+var layoutNames = [...]string{"default layout", "strided", "sparse_coo", "sparse_csr", "_mkldnn", "sparse_csc", "sparse_bsr",
+	"sparse_bsc", "jagged"}
 
 // String is PyTorch's name: "strided".
 func (l Layout) String() string {

@@ -105,7 +105,7 @@ func ExampleTensor_RetainGrad() {
 
 func ExampleTensor_IsLeaf() {
 	w := torch.Ones(2).SetRequiresGrad(true)
-	y := w.MulScalar(2)
+	y := w.Square()
 	fmt.Println(w.IsLeaf(), y.IsLeaf(), y.Detach().IsLeaf())
 	fmt.Println(y.GradFn())
 	// Output:
@@ -184,7 +184,7 @@ func ExampleFunctionCtx_SaveForBackward() {
 	x := torch.FromSlice([]float64{0, math.Ln2}).SetRequiresGrad(true)
 	y := torch.Apply1(expm1{}, x)
 	y.Sum().Backward()
-	fmt.Println(y.Detach(), x.Grad())
+	fmt.Println(y.Detach().Round(), x.Grad().Round())
 	// Output: tensor([0., 1.], dtype=torch.float64) tensor([1., 2.], dtype=torch.float64)
 }
 
@@ -241,4 +241,18 @@ func ExampleTensor_SetGrad() {
 	// Output:
 	// tensor([ 0.5000, -0.5000])
 	// false
+}
+
+// The graph of the way back, from a loss to the leaves.
+func ExampleNode_NextFunctions() {
+	w := torch.FromSlice([]float32{1, 2}).SetRequiresGrad(true)
+	loss := w.Mul(torch.Ones(2)).Sum()
+	fmt.Println(loss.GradFn().Name())
+	mul := loss.GradFn().NextFunctions()[0].Node
+	fmt.Println(mul.Name(), len(mul.NextFunctions()))
+	fmt.Println(mul.NextFunctions()[0].Node.Name()) // where the gradient of w arrives
+	// Output:
+	// SumBackward0
+	// MulBackward0 2
+	// torch::autograd::AccumulateGrad
 }

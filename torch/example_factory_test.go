@@ -19,7 +19,7 @@ func ExampleArange() {
 func ExampleLinspace() {
 	x := torch.Linspace(0, 1, 5) // both ends belong to it
 	fmt.Println(x)
-	fmt.Println(torch.Logspace(0, 3, 4)) // powers of 10
+	fmt.Println(torch.Logspace(0, 3, 4).Round()) // powers of 10
 	// Output:
 	// tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
 	// tensor([   1.,   10.,  100., 1000.])
@@ -141,8 +141,9 @@ func ExampleTensor_Bernoulli() {
 	// Output: 0.8
 }
 
-func ExampleMeshgrid() {
-	grid := torch.Meshgrid(torch.Arange(2), torch.Arange(3))
+// "ij" counts rows first, as matrices do; "xy" columns first, as images do.
+func ExampleMeshgridIndexing() {
+	grid := torch.MeshgridIndexing([]torch.Tensor{torch.Arange(2), torch.Arange(3)}, "ij")
 	fmt.Println(grid[0])
 	fmt.Println(grid[1])
 	distance := grid[0].Square().Add(grid[1].Square()) // of each place from the corner

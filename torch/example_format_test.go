@@ -54,3 +54,13 @@ func ExampleTensor_DType() {
 	// tensor(..., device='meta', size=(2,))
 	// tensor([], size=(0, 3))
 }
+
+// A tensor without dimensions is formatted as its number: no need to fetch it for a line of a log.
+func ExampleTensor_Format_number() {
+	loss := torch.FromValue(0.123456)
+	fmt.Printf("loss %.4f\n", loss)
+	fmt.Printf("%8.2f|\n", loss)
+	// Output:
+	// loss 0.1235
+	//     0.12|
+}

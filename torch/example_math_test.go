@@ -181,7 +181,7 @@ func ExampleTensor_IsFinite() {
 
 func ExampleTensor_Atan2() {
 	y, x := torch.FromSlice([]float64{0, 1, 0}), torch.FromSlice([]float64{1, 0, -1})
-	fmt.Println(y.Atan2(x).Rad2Deg()) // angles of points
+	fmt.Println(y.Atan2(x).Rad2Deg().Round()) // angles of points
 	fmt.Println(y.MulScalar(3).Hypot(x.MulScalar(4)))
 	// Output:
 	// tensor([  0.,  90., 180.], dtype=torch.float64)

@@ -63,6 +63,7 @@ func ExampleClose() {
 }
 
 func ExampleStats() {
+	torch.GC() // what nobody refers to any more would be freed meanwhile
 	before := torch.Stats()
 	buffer := torch.Zeros(256, 1024)
 	now := torch.Stats()
@@ -85,7 +86,7 @@ func ExampleScopes() {
 			}
 		})
 	})
-	// Output:
+	// Unordered output:
 	// 1 tensor, 4000 bytes, inside of another: false
 	// 1 tensor, 12000 bytes, inside of another: true
 }
@@ -102,6 +103,7 @@ func ExampleSetMemoryLimits() {
 }
 
 func ExampleResetPeakMemory() {
+	torch.GC()
 	torch.ResetPeakMemory()
 	before := torch.Stats().HostPeak
 	torch.Scope(func() {

@@ -50,7 +50,7 @@ func ExampleLanes_Do1() {
 	// true
 }
 
-// A caller that has waited long enough gives up; a full queue says so at once.
+// A caller that has waited long enough gives up. No more than Queue wait at all.
 func ExampleLanesOptions() {
 	lanes := torch.NewLanes(1, torch.LanesOptions{Queue: 1})
 	defer lanes.Close()

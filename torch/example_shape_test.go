@@ -268,3 +268,10 @@ func ExampleTensor_T() {
 	//         [2, 5]])
 	// [5 3 2]
 }
+
+// What a change in place would reach as well.
+func ExampleTensor_IsView() {
+	x := torch.Arange(6)
+	fmt.Println(x.View(2, 3).IsView(), x.View(2, 3).Base().Shape(), x.Clone().IsView())
+	// Output: true [6] false
+}

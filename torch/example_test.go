@@ -55,13 +55,13 @@ func ExampleTensor_Keep() {
 
 func ExampleTry() {
 	x := torch.Ones(2, 3)
-	err := torch.Try(func() { x.Add(torch.Ones(4)) })
+	err := torch.Try(func() { x.MatMul(x) })
 	fmt.Println(err)
 
 	_, err = torch.Try1(func() torch.Tensor { return x.Select(0, 5) })
 	fmt.Println(errors.Is(err, torch.ErrIndex))
 	// Output:
-	// torch: add.Tensor: The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1 (with float32[2, 3], float32[4])
+	// torch: matmul: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3) (with float32[2, 3], float32[2, 3])
 	// true
 }
 
@@ -205,7 +205,8 @@ func ExampleTensor_TopK() {
 }
 
 func ExampleTensor_Unique() {
-	values, inverse, counts := torch.FromSlice([]int{7, 3, 7}).Unique(torch.UniqueOptions{ReturnInverse: true, ReturnCounts: true})
+	o := torch.UniqueOptions{ReturnInverse: true, ReturnCounts: true}
+	values, inverse, counts := torch.FromSlice([]int{7, 3, 7}).Unique(o)
 	fmt.Println(values, inverse, counts)
 	// Output: tensor([3, 7]) tensor([1, 0, 1]) tensor([1, 2])
 }

@@ -80,7 +80,8 @@ func (o PrintOptions) printer() printer {
 		p.width = o.LineWidth
 	}
 	if p.precision > maxPrecision || p.edge < 0 {
-		throw("print", KindValue, "expected a precision of at most %d digits and 0 or more items at the edges, got %d and %d", maxPrecision, p.precision, p.edge)
+		throw("print", KindValue, "expected a precision of at most %d digits and 0 or more items at the edges, got %d and %d",
+			maxPrecision, p.precision, p.edge)
 	}
 	return p
 }

@@ -36,7 +36,8 @@ func (x Tensor) quantized() bool {
 	if Try(func() { Call("q_scale", x) }) == nil || Try(func() { Call("q_per_channel_axis", x) }) == nil {
 		return true
 	}
-	throw("values", KindType, "a plain tensor of dtype %v has no scale: nothing says what numbers its elements stand for; Bytes has them", x.DType())
+	throw("values", KindType, "a plain tensor of dtype %v has no scale: nothing says what numbers its elements stand for; Bytes "+
+		"has them", x.DType())
 	return false
 }
 

@@ -19,18 +19,21 @@ func TestOtherKindsPrintAsInPython(t *testing.T) {
 		quantize := func(x torch.Tensor, d torch.DType) torch.Tensor {
 			return torch.Call("quantize_per_tensor", x, 0.5, 3, d)[0].(torch.Tensor)
 		}
-		channels := torch.Call("quantize_per_channel", x, torch.FromSlice([]float64{0.5, 0.25}), torch.FromSlice([]int{1, 2}), 0, torch.QInt8)[0].(torch.Tensor)
+		channels := torch.Call("quantize_per_channel", x, torch.FromSlice([]float64{0.5, 0.25}), torch.FromSlice([]int{1, 2}), 0,
+			torch.QInt8)[0].(torch.Tensor)
 		nested := func(list ...torch.Tensor) torch.Tensor {
 			return torch.Call("_nested_tensor_from_tensor_list", list)[0].(torch.Tensor)
 		}
 		const made = "x = torch.tensor([[1., 2.], [3., 4.5]])\n"
 		for python, got := range map[string]torch.Tensor{
-			"torch.quantize_per_tensor(x, 0.5, 3, torch.quint8)":                                             quantize(x, torch.QUint8),
-			"torch.quantize_per_tensor(x, 0.5, 3, torch.qint32)":                                             quantize(x, torch.QInt32),
-			"torch.quantize_per_tensor(x, 0.5, 3, torch.quint8)[0]":                                          quantize(x, torch.QUint8).Index(0),
+			"torch.quantize_per_tensor(x, 0.5, 3, torch.quint8)":    quantize(x, torch.QUint8),
+			"torch.quantize_per_tensor(x, 0.5, 3, torch.qint32)":    quantize(x, torch.QInt32),
+			"torch.quantize_per_tensor(x, 0.5, 3, torch.quint8)[0]": quantize(x, torch.QUint8).Index(0),
+
 			"torch.quantize_per_channel(x, torch.tensor([0.5, 0.25]), torch.tensor([1, 2]), 0, torch.qint8)": channels,
-			"torch.nested.nested_tensor([x, x[0:1]])":                                                        nested(x, x.Index(torch.Slice(1))),
-			"torch.nested.nested_tensor([x.double() / 3])":                                                   nested(x.To(torch.Float64).DivScalar(3)),
+
+			"torch.nested.nested_tensor([x, x[0:1]])":      nested(x, x.Index(torch.Slice(1))),
+			"torch.nested.nested_tensor([x.double() / 3])": nested(x.To(torch.Float64).DivScalar(3)),
 		} {
 			require.Equal(t, ask(t, made+"y = str("+python+")\ntext = y").Text, got.String(), python)
 		}

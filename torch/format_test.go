@@ -49,15 +49,18 @@ func printed() []string {
 	add("torch.arange(3000).to(torch.complex64).mul(1-2j).reshape(3, 1000)")
 	add("torch.tensor([1+2j, 3-4j]).conj()")
 	add("torch.tensor([1+2j, 3-4j]).conj().imag")
-	for _, shape := range []string{"0", "0, 3", "3, 0", "2, 0, 4", "1", "1, 1", "1, 1, 1, 1", "2, 1, 3", "3, 1", "1, 3", "2, 2, 2, 2", "25", "80", "3, 30", "1000", "1001", "7, 143", "6, 167", "11, 11, 11", "2, 3, 4, 50", "1, 2000", "2000, 1", "6, 7, 8, 9", "7, 1, 200"} {
+	for _, shape := range []string{"0", "0, 3", "3, 0", "2, 0, 4", "1", "1, 1", "1, 1, 1, 1", "2, 1, 3", "3, 1", "1, 3", "2, 2, 2, 2",
+		"25", "80", "3, 30", "1000", "1001", "7, 143", "6, 167", "11, 11, 11", "2, 3, 4, 50", "1, 2000", "2000, 1", "6, 7, 8, 9", "7, 1, 200"} {
 		n := "torch.zeros(" + shape + ").numel()"
 		add("torch.arange(%s).reshape(%s)", n, shape)
 		add("torch.arange(%s).reshape(%s).div(7)", n, shape)
 		add("torch.arange(%s).reshape(%s).sub(30).mul(1e5)", n, shape)
 	}
 	for _, v := range []string{
-		"[0.001, 1.]", "[0.00099, 1.]", "[1e-4, 1e-2]", "[9.9e-5]", "[1e8]", "[1.00001e8]", "[0., 0.]", "[float('nan'), 0.]", "[float('inf'), -float('inf')]",
-		"[float('nan'), 1e10, 1.]", "[1e-40]", "[3.4e38, 1.]", "[1.5, float('nan'), -float('inf')]", "[99999., 100000.]", "[-1000., 1.]", "[0.99999, 0.5]", "[1e300]",
+		"[0.001, 1.]", "[0.00099, 1.]", "[1e-4, 1e-2]", "[9.9e-5]", "[1e8]", "[1.00001e8]", "[0., 0.]", "[float('nan'), 0.]",
+		"[float('inf'), -float('inf')]",
+		"[float('nan'), 1e10, 1.]", "[1e-40]", "[3.4e38, 1.]", "[1.5, float('nan'), -float('inf')]", "[99999., 100000.]", "[-1000., 1.]",
+		"[0.99999, 0.5]", "[1e300]",
 	} {
 		add("torch.tensor(%s)", v)
 		add("torch.tensor(%s, dtype=torch.float64).repeat(3, 4)", v)
@@ -99,7 +102,8 @@ func TestPrintOptionsAreThoseOfPython(t *testing.T) {
 	}
 	tensors := []string{
 		"torch.arange(60.).reshape(3, 4, 5).div(7)", "torch.arange(30)", "torch.tensor([1e-6, 1e6])", "torch.arange(1200.).reshape(40, 30)",
-		"torch.tensor(3.14159)", "torch.arange(9).to(torch.complex64).mul(1.5+1j)", "torch.tensor([True, False])", "torch.tensor([0., float('nan')])", "torch.zeros(3, 0)",
+		"torch.tensor(3.14159)", "torch.arange(9).to(torch.complex64).mul(1.5+1j)", "torch.tensor([True, False])",
+		"torch.tensor([0., float('nan')])", "torch.zeros(3, 0)",
 	}
 	for python, o := range options {
 		for _, expression := range tensors {

@@ -169,7 +169,8 @@ func TestFunctionMarks(t *testing.T) {
 			},
 		}
 		out := torch.Apply(sort, x, torch.Tensor{})
-		assert.Equal(t, []bool{true, false, false, true}, []bool{out[0].RequiresGrad(), out[1].RequiresGrad(), out[2].RequiresGrad(), out[3].RequiresGrad()})
+		assert.Equal(t, []bool{true, false, false, true},
+			[]bool{out[0].RequiresGrad(), out[1].RequiresGrad(), out[2].RequiresGrad(), out[3].RequiresGrad()})
 		assert.Equal(t, "customBackward", out[0].GradFn().Name())
 		out[0].Mul(torch.FromSlice([]float64{1, 10, 100})).Sum().Backward()
 		assert.Equal(t, []float64{100, 1, 10}, floats(x.Grad()))

@@ -32,7 +32,8 @@ func advices() map[string]advice {
 			y.AddScalarInPlace(1)
 			y.Sum().Backward()
 		}, "set_detect_anomaly(True", "torch.DetectAnomaly."},
-		"unused":               {func() { torch.Grad([]torch.Tensor{leaf().Sum()}, []torch.Tensor{leaf()}) }, "allow_unused=True", "Set AllowUnused in GradOptions"},
+		"unused": {func() { torch.Grad([]torch.Tensor{leaf().Sum()}, []torch.Tensor{leaf()}) }, "allow_unused=True",
+			"Set AllowUnused in GradOptions"},
 		"inference, saved":     {func() { frozen().Mul(leaf()) }, "torch.no_grad()", "use torch.NoGrad instead of torch.Inference."},
 		"inference, in place":  {func() { frozen().AddScalarInPlace(1) }, "InferenceMode", "cannot be changed in place outside torch.Inference"},
 		"inference, gradients": {func() { frozen().SetRequiresGrad(true) }, "requires_grad=True", "cannot require gradients outside"},

@@ -53,8 +53,8 @@ const End = math.MaxInt
 //	x.Index([]int{2, 0})                // rows 2 and 0
 //
 // An index is a number of any integer type (which removes the dimension), a [SliceRange],
-// nil (a new dimension of size 1), [Ellipsis], a bool, a []int or []bool, or a tensor of
-// integers or booleans.
+// nil (a new dimension of size 1), [Ellipsis], a bool, a slice or an array of integers or bools,
+// or a tensor of integers or booleans.
 // Numbers, ranges, nil and Ellipsis give a view of x; tensors and lists a copy.
 func (x Tensor) Index(indices ...any) Tensor {
 	var c cgo.Call
@@ -98,6 +98,25 @@ func (x Tensor) assign(value any, accumulate bool, indices []any) {
 	c.Bool(accumulate)
 	putIndices(&c, indices)
 	done(&c)
+	if cgo.Racing {
+		x.wrote(indices)
+	}
+}
+
+// wrote tells the race detector which part of x was written to: all of it, for a selection by
+// tensors and lists.
+func (x Tensor) wrote(indices []any) {
+	for _, index := range indices {
+		switch index.(type) {
+		case nil, int, SliceRange, dots:
+		default:
+			cgo.Wrote(x.h)
+			return
+		}
+	}
+	part := x.Index(indices...)
+	cgo.Wrote(part.h)
+	part.Close()
 }
 
 // Tags of an index, as in shim/index.cc.
@@ -150,25 +169,40 @@ func putIndex(c *cgo.Call, index any) {
 	}
 }
 
-// putRareIndex adds an index of one of Go's other integer types.
+// putRareIndex adds an index of one of Go's other integer types, or a list of them; types with names
+// of their own and arrays are among these.
 func putRareIndex(c *cgo.Call, index any) {
-	switch i := index.(type) {
-	case int8, int16, int32, int64:
+	switch v := reflect.ValueOf(index); {
+	case v.CanInt():
 		c.Int(pickInteger)
-		c.Int(int(reflect.ValueOf(i).Int()))
-	case uint, uint8, uint16, uint32, uint64:
+		c.Int(int(v.Int()))
+	case v.CanUint():
 		c.Int(pickInteger)
-		c.Int(int(min(reflect.ValueOf(i).Uint(), math.MaxInt)))
-	case []int64:
+		c.Int(int(min(v.Uint(), math.MaxInt)))
+	case v.Kind() == reflect.Bool:
+		c.Int(pickBool)
+		c.Bool(v.Bool())
+	case isListOf(v, reflect.Value.CanInt), isListOf(v, reflect.Value.CanUint):
 		c.Int(pickIntegers)
-		c.List(len(i))
-		for _, v := range i {
-			c.Int(int(v))
+		c.List(v.Len())
+		for i := range v.Len() {
+			c.Int(int(v.Index(i).Convert(reflect.TypeFor[int]()).Int()))
+		}
+	case isListOf(v, func(e reflect.Value) bool { return e.Kind() == reflect.Bool }):
+		c.Int(pickBools)
+		c.List(v.Len())
+		for i := range v.Len() {
+			c.Bool(v.Index(i).Bool())
 		}
 	default:
 		c.Abandon()
 		throw("index", KindType, "an index is an int, a Slice, nil, Ellipsis, a bool, a list or a tensor; got %T", index)
 	}
+}
+
+// isListOf reports a slice or an array of such elements.
+func isListOf(v reflect.Value, element func(reflect.Value) bool) bool {
+	return (v.Kind() == reflect.Slice || v.Kind() == reflect.Array) && element(reflect.Zero(v.Type().Elem()))
 }
 
 // Rows ranges over the first dimension of x: each index with its part of x, a view.

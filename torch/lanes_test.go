@@ -173,7 +173,8 @@ func TestManyGoroutinesShareLanes(t *testing.T) {
 		require.EqualValues(t, goroutines*calls, served.Load()+dropped.Load())
 		grown := process().Resident - before.Resident
 		t.Logf("%d served, %d given up", served.Load(), dropped.Load())
-		reliability.AtMost(t, "a function in lanes: OS threads more than before", most.Load()-int64(before.Threads), int64(runtime.GOMAXPROCS(0)*2+16))
+		reliability.AtMost(t, "a function in lanes: OS threads more than before", most.Load()-int64(before.Threads),
+			int64(runtime.GOMAXPROCS(0)*2+16))
 		if !underRace {
 			atMost(t, "a function in lanes: growth of resident memory", grown, 64*megabyte)
 		}
@@ -225,7 +226,8 @@ func TestGoroutinesInModesDoNotMultiplyThreads(t *testing.T) {
 		})
 	}
 	all.Wait()
-	reliability.AtMost(t, "12,000 goroutines in scopes and modes: OS threads more than before", most.Load()-before, int64(256*torch.NumThreads()+64))
+	reliability.AtMost(t, "12,000 goroutines in scopes and modes: OS threads more than before", most.Load()-before,
+		int64(256*torch.NumThreads()+64))
 }
 
 // model is small, but has operations that OpenMP shares among threads.

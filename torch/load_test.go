@@ -56,7 +56,8 @@ static const tg_api api = {%s, %s, %s, 0, 0};
 const tg_api* tg_open() { return &api; }`, abi, version, hash)
 	file := filepath.Join(t.TempDir(), "shim.c")
 	require.NoError(t, os.WriteFile(file, []byte(source), 0o644))
-	out, err := exec.Command(compiler, "-shared", "-fPIC", "-I", filepath.Join("..", "cgo", "shim"), "-o", filepath.Join(dir, "libtorchgo.so"), file).CombinedOutput()
+	out, err := exec.Command(compiler, "-shared", "-fPIC", "-I", filepath.Join("..", "cgo", "shim"), "-o",
+		filepath.Join(dir, "libtorchgo.so"), file).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
 
@@ -71,8 +72,10 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		make func(t *testing.T, home string) // fills home, whose lib/ is there
 		want []string                        // parts of the message; @ stands for the folder
 	}{
-		{"empty folder", func(t *testing.T, home string) {}, []string{"libtorch is not installed", "@/lib/libtorchgo.so ($LIBTORCH_GO_HOME)", "./build.sh"}},
-		{"no libtorch", func(t *testing.T, home string) { touch(t, home, "libtorchgo.so", "") }, []string{"cannot open libtorch in @/libtorch/torch/lib", "libc10.so", "./build.sh", "$LIBTORCH"}},
+		{"empty folder", func(t *testing.T, home string) {},
+			[]string{"libtorch is not installed", "@/lib/libtorchgo.so ($LIBTORCH_GO_HOME)", "./build.sh"}},
+		{"no libtorch", func(t *testing.T, home string) { touch(t, home, "libtorchgo.so", "") },
+			[]string{"cannot open libtorch in @/libtorch/torch/lib", "libc10.so", "./build.sh", "$LIBTORCH"}},
 		{"torch.path to nowhere", func(t *testing.T, home string) {
 			touch(t, home, "libtorchgo.so", "")
 			touch(t, home, "torch.path", "nowhere\n")

@@ -68,7 +68,7 @@ func flatten(flat, v reflect.Value, shape []int) reflect.Value {
 		return reflect.Append(flat, v.Convert(flat.Type().Elem()))
 	}
 	if v.Len() != shape[0] {
-		throw("from_nested", KindValue, "lists of one depth have %d and %d elements", shape[0], v.Len())
+		throw("from_nested", KindValue, "lists of one depth have %d and %d elements, expected the same number in each", shape[0], v.Len())
 	}
 	for i := range v.Len() {
 		flat = flatten(flat, v.Index(i), shape[1:])

@@ -34,7 +34,8 @@ func TestFromNested(t *testing.T) {
 			require.Equal(t, c.dtype, x.DType(), "%v", c.values)
 		}
 	})
-	require.EqualError(t, torch.Try(func() { torch.FromNested([][]int{{1, 2}, {3}}) }), "torch: from_nested: lists of one depth have 2 and 1 elements")
+	require.EqualError(t, torch.Try(func() { torch.FromNested([][]int{{1, 2}, {3}}) }),
+		"torch: from_nested: lists of one depth have 2 and 1 elements")
 	require.ErrorContains(t, torch.Try(func() { torch.FromNested([]string{"a"}) }), "got elements of type string")
 	require.ErrorContains(t, torch.Try(func() { torch.FromNested(nil) }), "got nil")
 	require.ErrorContains(t, torch.Try(func() { torch.Scope(func() { torch.Matrix[int](torch.Ones(2)) }) }), "expected a matrix")

@@ -19,8 +19,10 @@ var draws = []struct {
 }{
 	{"torch.randn(17, generator=g)", func(o torch.TensorOptions) torch.Tensor { return o.RandN(17) }},
 	{"torch.randn(3, 33, generator=g)", func(o torch.TensorOptions) torch.Tensor { return o.RandN(3, 33) }},
-	{"torch.rand(5, 7, generator=g, dtype=torch.float64)", func(o torch.TensorOptions) torch.Tensor { o.DType = torch.Float64; return o.Rand(5, 7) }},
-	{"torch.randint(-5, 100, (50,), generator=g)", func(o torch.TensorOptions) torch.Tensor { o.DType = torch.Int64; return o.RandInt(-5, 100, []int{50}) }},
+	{"torch.rand(5, 7, generator=g, dtype=torch.float64)",
+		func(o torch.TensorOptions) torch.Tensor { o.DType = torch.Float64; return o.Rand(5, 7) }},
+	{"torch.randint(-5, 100, (50,), generator=g)",
+		func(o torch.TensorOptions) torch.Tensor { o.DType = torch.Int64; return o.RandInt(-5, 100, []int{50}) }},
 	{"torch.randperm(100, generator=g)", func(o torch.TensorOptions) torch.Tensor { o.DType = torch.Int64; return o.RandPerm(100) }},
 	{"torch.zeros(40).normal_(2, 3, generator=g)", func(o torch.TensorOptions) torch.Tensor {
 		return torch.Zeros(40).NormalInPlace(2, 3, torch.NormalOptions{Generator: o.Generator})

@@ -16,6 +16,7 @@ import (
 func TestGettersAreThoseOfPython(t *testing.T) {
 	torchtest.NoLeaks(t)
 	x := torch.Arange(120).Reshape(2, 3, 4, 5).Clone() // factories count as a change here, not in Python
+	last, last3d, plain := torch.ChannelsLast, torch.ChannelsLast3d, torch.ContiguousFormat
 	views := map[string]torch.Tensor{
 		"x":                            x,
 		"x.permute(0, 2, 3, 1)":        x.Permute(0, 2, 3, 1),
@@ -29,20 +30,27 @@ func TestGettersAreThoseOfPython(t *testing.T) {
 		"x.bool()":                     x.To(torch.Bool),
 		"x.double().requires_grad_()":  x.To(torch.Float64).SetRequiresGrad(true),
 		"x.clone().add_(1).add_(1)":    x.Clone().AddScalarInPlace(1).AddScalarInPlace(1),
-		"x.contiguous(memory_format=torch.channels_last)":                                           x.Contiguous(torch.ChannelsLast),
-		"x.reshape(2, 3, 1, 4, 5).contiguous(memory_format=torch.channels_last_3d)":                 x.Reshape(2, 3, 1, 4, 5).Contiguous(torch.ChannelsLast3d),
-		"torch.empty(2, 3, 4, 5, memory_format=torch.channels_last)":                                torch.TensorOptions{MemoryFormat: torch.ChannelsLast}.Empty(2, 3, 4, 5),
-		"x.contiguous(memory_format=torch.channels_last).to(torch.float32)":                         x.Contiguous(torch.ChannelsLast).To(torch.Float32),
-		"x.contiguous(memory_format=torch.channels_last).to(memory_format=torch.contiguous_format)": x.Contiguous(torch.ChannelsLast).To(torch.ContiguousFormat),
+
+		"x.contiguous(memory_format=torch.channels_last)":                   x.Contiguous(last),
+		"x.contiguous(memory_format=torch.channels_last).to(torch.float32)": x.Contiguous(last).To(torch.Float32),
+
+		"x.contiguous(memory_format=torch.channels_last).to(memory_format=torch.contiguous_format)": x.Contiguous(last).To(plain),
+
+		"x.reshape(2, 3, 1, 4, 5).contiguous(memory_format=torch.channels_last_3d)": x.Reshape(2, 3, 1, 4, 5).Contiguous(last3d),
+
+		"torch.empty(2, 3, 4, 5, memory_format=torch.channels_last)": torch.TensorOptions{MemoryFormat: last}.Empty(2, 3, 4, 5),
 	}
 	for python, v := range views {
 		code := `
 v = ` + python + `
 list = lambda s: "[" + " ".join(map(str, s)) + "]"
 flag = lambda b: str(b).lower()
-y = " ".join([str(v.dtype)[6:], str(v.device), list(v.shape), list(v.stride()), str(v.storage_offset()), str(v.dim()), str(v.numel()), str(v.element_size()),
-	flag(v.is_contiguous()), flag(v.dim() == 4 and v.is_contiguous(memory_format=torch.channels_last)), flag(v.is_floating_point()), flag(v.is_complex()),
-	flag(v.is_conj()), flag(v.is_neg()), flag(v.requires_grad), flag(v.is_leaf), flag(v.is_inference()), str(v._version), str(v.untyped_storage().nbytes())])
+y = " ".join([str(v.dtype)[6:], str(v.device), list(v.shape), list(v.stride()), str(v.storage_offset()),
+	str(v.dim()), str(v.numel()), str(v.element_size()),
+	flag(v.is_contiguous()), flag(v.dim() == 4 and v.is_contiguous(memory_format=torch.channels_last)),
+	flag(v.is_floating_point()), flag(v.is_complex()),
+	flag(v.is_conj()), flag(v.is_neg()), flag(v.requires_grad), flag(v.is_leaf), flag(v.is_inference()),
+	str(v._version), str(v.untyped_storage().nbytes())])
 `
 		got := fmt.Sprintln(v.DType(), v.Device(), v.Shape(), v.Stride(), v.StorageOffset(), v.Dim(), v.NumEl(), v.ElementSize(),
 			v.IsContiguous(), v.Dim() == 4 && v.IsContiguous(torch.ChannelsLast), v.IsFloatingPoint(), v.IsComplex(),
@@ -59,7 +67,8 @@ func TestTo(t *testing.T) {
 	torchtest.NoLeaks(t)
 	x := torch.Arange(24).To(torch.Float32).Reshape(1, 2, 3, 4)
 	id := x.Storage().ID
-	same := []torch.Tensor{x.To(), x.To(torch.Float32), x.To(torch.CPU), x.CPU(), x.To(torch.CPU, torch.Float32, torch.NonBlocking), x.To(torch.PreserveFormat)}
+	same := []torch.Tensor{x.To(), x.To(torch.Float32), x.To(torch.CPU), x.CPU(), x.To(torch.CPU, torch.Float32, torch.NonBlocking),
+		x.To(torch.PreserveFormat)}
 	for _, y := range same {
 		assert.Equal(t, id, y.Storage().ID, "nothing changes, nothing is copied")
 		y.Close()
@@ -113,7 +122,8 @@ func TestStorageIsShared(t *testing.T) {
 }
 
 var allDTypes = []torch.DType{
-	torch.Uint8, torch.Int8, torch.Int16, torch.Int32, torch.Int64, torch.Float16, torch.Float32, torch.Float64, torch.Complex32, torch.Complex64,
+	torch.Uint8, torch.Int8, torch.Int16, torch.Int32, torch.Int64, torch.Float16, torch.Float32, torch.Float64, torch.Complex32,
+	torch.Complex64,
 	torch.Complex128, torch.Bool, torch.QInt8, torch.QUint8, torch.QInt32, torch.BFloat16, torch.QUint4x2, torch.QUint2x4, torch.Bits1x8,
 	torch.Bits2x4, torch.Bits4x2, torch.Bits8, torch.Bits16, torch.Float8E5M2, torch.Float8E4M3FN, torch.Float8E5M2FNUZ, torch.Float8E4M3FNUZ,
 	torch.Uint16, torch.Uint32, torch.Uint64,
@@ -128,7 +138,8 @@ func TestDTypeNames(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, d, parsed)
 	}
-	for name, want := range map[string]torch.DType{"half": torch.Float16, "bf16": torch.BFloat16, "double": torch.Float64, "long": torch.Int64} {
+	for name, want := range map[string]torch.DType{"half": torch.Float16, "bf16": torch.BFloat16, "double": torch.Float64,
+		"long": torch.Int64} {
 		got, err := torch.ParseDType(name)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
@@ -153,7 +164,8 @@ func TestDTypeSizes(t *testing.T) {
 }
 
 func TestDeviceNames(t *testing.T) {
-	for name, want := range map[string]torch.Device{"cpu": torch.CPU, "meta": torch.Meta, "cuda:0": torch.CUDA(0), "cuda:15": torch.CUDA(15), "cuda": torch.NewDevice(torch.DeviceCUDA, -1)} {
+	for name, want := range map[string]torch.Device{"cpu": torch.CPU, "meta": torch.Meta, "cuda:0": torch.CUDA(0),
+		"cuda:15": torch.CUDA(15), "cuda": torch.NewDevice(torch.DeviceCUDA, -1)} {
 		d, err := torch.ParseDevice(name)
 		require.NoError(t, err)
 		assert.Equal(t, want, d)

@@ -10,7 +10,8 @@ var cxxBoxed = map[string]string{
 	"Tensor": "tensor", "Tensor?": "tensor", "Tensor[]": "tensors", "int": "integer", "int?": "opt_integer",
 	"int[]": "ints", "int[]?": "opt_ints", "float": "number", "float?": "opt_number", "bool": "boolean", "bool?": "opt_boolean",
 	"Scalar": "scalar", "Scalar[]": "scalars", "Scalar?": "opt_scalar", "str": "string", "str?": "opt_string",
-	"Layout?": "opt_layout", "MemoryFormat?": "opt_format", "ScalarType?": "opt_dtype", "ScalarType": "dtype", "float[]?": "opt_numbers", "float[]": "numbers",
+	"Layout?": "opt_layout", "MemoryFormat?": "opt_format", "ScalarType?": "opt_dtype", "ScalarType": "dtype",
+	"float[]?": "opt_numbers", "float[]": "numbers",
 }
 
 // typedGuard writes what a typed call passes before libtorch sees the arguments, whose

@@ -110,29 +110,34 @@ func TestGolden(t *testing.T) {
 
 func TestSignatures(t *testing.T) {
 	for schema, want := range map[string]string{
-		"method relu(Tensor self) -> Tensor":                                                         "func (x Tensor) ReLU() Tensor",
-		"method view(Tensor(a) self, SymInt[] size) -> Tensor(a)":                                    "func (x Tensor) View(size ...int) Tensor",
-		"as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)":                    "func AsStrided(x Tensor, size, stride []int) Tensor",
-		"cat(Tensor[] tensors, int dim=0) -> Tensor":                                                 "func Cat(tensors []Tensor, dim ...int) Tensor",
-		"block_diag(Tensor[] tensors) -> Tensor":                                                     "func BlockDiag(tensors ...Tensor) Tensor",
-		"method argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor":                    "func (x Tensor) ArgMax(dim ...int) Tensor",
-		"method argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor":                   "func (x Tensor) ArgSort(opts ...ArgSortOptions) Tensor",
-		"mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor":                         "func MSELoss(x, target Tensor, opts ...MSELossOptions) Tensor",
-		"linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor":                           "func Linear(input, weight Tensor, bias ...Tensor) Tensor",
-		"method clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor":                    "func (x Tensor) Clamp(minimum, maximum Scalar) Tensor",
-		"method logit(Tensor self, float? eps=None) -> Tensor":                                       "func (x Tensor) Logit(opts ...LogitOptions) Tensor",
-		"where.self(Tensor condition, Tensor self, Tensor other) -> Tensor":                          "func Where(condition, x, other Tensor) Tensor",
-		"method zero_(Tensor(a!) self) -> Tensor(a!)":                                                "func (x Tensor) ZeroInPlace() Tensor",
-		"method unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]":                           "func (x Tensor) Unbind(dim ...int) []Tensor",
-		"method equal(Tensor self, Tensor other) -> bool":                                            "func (x Tensor) Equal(other Tensor) bool",
-		"promote_types(ScalarType type1, ScalarType type2) -> ScalarType":                            "func PromoteTypes(type1, type2 DType) DType",
-		"method std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None) -> Tensor": "func (x Tensor) StdDim(dim []int, opts ...StdOptions) Tensor",
-		"lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih) -> (Tensor, Tensor)":                      "func LSTMCell(input torch.Tensor, hx []torch.Tensor, wIH torch.Tensor) (hidden, cell torch.Tensor)",
-		"method special_logit(Tensor self, float? eps=None) -> Tensor":                               "func (x Tensor) Logit(opts ...LogitOptions) Tensor",
-		"fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor":                "func RFFT(x Tensor, opts ...RFFTOptions) Tensor",
-		"method index_put(Tensor self, Tensor?[] indices, Tensor values) -> Tensor":                  "func (x Tensor) IndexPut(indices []Tensor, values Tensor) Tensor",
-		"method random_.from(Tensor(a!) self, int from, int? to) -> Tensor(a!)":                      "func (x Tensor) RandomRangeInPlace(from, to int) Tensor",
-		"method div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor":         "func (x Tensor) DivMode(other Tensor, roundingMode string) Tensor",
+		"method relu(Tensor self) -> Tensor":                                       "func (x Tensor) ReLU() Tensor",
+		"method view(Tensor(a) self, SymInt[] size) -> Tensor(a)":                  "func (x Tensor) View(size ...int) Tensor",
+		"as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)":  "func AsStrided(x Tensor, size, stride []int) Tensor",
+		"cat(Tensor[] tensors, int dim=0) -> Tensor":                               "func Cat(tensors []Tensor, dim ...int) Tensor",
+		"block_diag(Tensor[] tensors) -> Tensor":                                   "func BlockDiag(tensors ...Tensor) Tensor",
+		"method argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor":  "func (x Tensor) ArgMax(dim ...int) Tensor",
+		"method argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor": "func (x Tensor) ArgSort(opts ...ArgSortOptions) Tensor",
+		"mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor": "func MSELoss(x, target " +
+			"Tensor, opts ...MSELossOptions) Tensor",
+		"linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor":        "func Linear(input, weight Tensor, bias ...Tensor) Tensor",
+		"method clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor": "func (x Tensor) Clamp(minimum, maximum Scalar) Tensor",
+		"method logit(Tensor self, float? eps=None) -> Tensor":                    "func (x Tensor) Logit(opts ...LogitOptions) Tensor",
+		"where.self(Tensor condition, Tensor self, Tensor other) -> Tensor":       "func Where(condition, x, other Tensor) Tensor",
+		"method zero_(Tensor(a!) self) -> Tensor(a!)":                             "func (x Tensor) ZeroInPlace() Tensor",
+		"method unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]":        "func (x Tensor) Unbind(dim ...int) []Tensor",
+		"method equal(Tensor self, Tensor other) -> bool":                         "func (x Tensor) Equal(other Tensor) bool",
+		"promote_types(ScalarType type1, ScalarType type2) -> ScalarType":         "func PromoteTypes(type1, type2 DType) DType",
+		"method std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None) -> Tensor": "func (x Tensor) StdDim(dim " +
+			"[]int, opts ...StdOptions) Tensor",
+		"lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih) -> (Tensor, Tensor)": "func LSTMCell(input torch.Tensor, " +
+			"hx []torch.Tensor, wIH torch.Tensor) (hidden, cell torch.Tensor)",
+		"method special_logit(Tensor self, float? eps=None) -> Tensor":                "func (x Tensor) Logit(opts ...LogitOptions) Tensor",
+		"fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor": "func RFFT(x Tensor, opts ...RFFTOptions) Tensor",
+		"method index_put(Tensor self, Tensor?[] indices, Tensor values) -> Tensor": "func (x Tensor) IndexPut(indices " +
+			"[]Tensor, values Tensor) Tensor",
+		"method random_.from(Tensor(a!) self, int from, int? to) -> Tensor(a!)": "func (x Tensor) RandomRangeInPlace(from, to int) Tensor",
+		"method div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor": "func (x Tensor) DivMode(other " +
+			"Tensor, roundingMode string) Tensor",
 	} {
 		require.Contains(t, renderOne(t, schema), want+" {\n", schema)
 	}
@@ -140,12 +145,15 @@ func TestSignatures(t *testing.T) {
 
 // TestOptions checks that an option left alone packs the schema's default.
 func TestOptions(t *testing.T) {
-	src := renderOne(t, `method f(Tensor self, *, bool a=False, bool b=True, int c=3, int d=0, float e=0.5, Scalar g=2, Scalar? h=None, int? i=None, bool? j=None, `+
-		`str k='x', str? l=None, int[2] m=1, int[] n=[], int[1]? q=None, ScalarType? s=None, ScalarType? t=long, Tensor? u=None, Generator? v=None, int reduction=Mean) -> Tensor`)
+	src := renderOne(t, `method f(Tensor self, *, bool a=False, bool b=True, int c=3, int d=0, float e=0.5, Scalar g=2, Scalar? `+
+		`h=None, int? i=None, bool? j=None, `+
+		`str k='x', str? l=None, int[2] m=1, int[] n=[], int[1]? q=None, ScalarType? s=None, ScalarType? t=long, Tensor? u=None, `+
+		`Generator? v=None, int reduction=Mean) -> Tensor`)
 	for _, want := range []string{
 		"c.Bool(o.A)", "c.Bool(!o.NoB)", "c.Int(orInt(o.C, 3))", "c.Int(o.D)", "c.Float(orFloat(o.E, 0.5))", "putScalar(&c, or(o.G, 2))",
 		"putOptScalar(&c, o.H)", "c.OptInt(o.I)", "c.OptBool(o.J)", `c.Str(orStr(o.K, "x"))`, "putOptStr(&c, o.L)", "c.Ints(orInts(o.M, 1, 1))",
-		"c.Ints(o.N)", "c.OptInts(o.Q)", "c.Code(o.S.code())", "c.Code(orCode(o.T.code(), 4))", "putTensor(&c, o.U)", "putGenerator(&c, o.V)", "how := o.Reduction.code()", "c.Code(how)",
+		"c.Ints(o.N)", "c.OptInts(o.Q)", "c.Code(o.S.code())", "c.Code(orCode(o.T.code(), 4))", "putTensor(&c, o.U)",
+		"putGenerator(&c, o.V)", "how := o.Reduction.code()", "c.Code(how)",
 	} {
 		require.Contains(t, src, want+"\n")
 	}
@@ -153,7 +161,8 @@ func TestOptions(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct{ ops, text []string }{
-		"two operators of one name":        {[]string{"foo_bar(Tensor x) -> Tensor", "fooBar(Tensor x) -> Tensor", "foo_Bar(Tensor x) -> Tensor"}, []string{"name collision", "FooBar"}},
+		"two operators of one name": {[]string{"foo_bar(Tensor x) -> Tensor", "fooBar(Tensor x) -> Tensor",
+			"foo_Bar(Tensor x) -> Tensor"}, []string{"name collision", "FooBar"}},
 		"an argument of an unknown type":   {[]string{"foo(Gizmo g) -> Tensor"}, []string{"foo", "Gizmo"}},
 		"a result of an unknown type":      {[]string{"foo(Tensor x) -> Gizmo"}, []string{"foo", "Gizmo"}},
 		"a parameter that Go has taken":    {[]string{"foo(Tensor func) -> Tensor"}, []string{"foo", "func", "names.txt"}},
@@ -171,7 +180,8 @@ func TestFailures(t *testing.T) {
 func TestRules(t *testing.T) {
 	ops := []string{
 		"f.Tensor(Tensor self, Tensor other, *, int a=0) -> Tensor", "f_.Tensor(Tensor(a!) self, Tensor other, *, int a=0) -> Tensor(a!)",
-		"f.out(Tensor self, Tensor other, *, int a=0, Tensor(a!) out) -> Tensor(a!)", "g(Tensor input, SymInt[2] kernel_size) -> Tensor", "_h(Tensor self) -> Tensor",
+		"f.out(Tensor self, Tensor other, *, int a=0, Tensor(a!) out) -> Tensor(a!)", "g(Tensor input, SymInt[2] kernel_size) -> Tensor",
+		"_h(Tensor self) -> Tensor",
 	}
 	write := func(lines ...string) (typed, named string, err error) {
 		tab := tables(t)
@@ -198,7 +208,8 @@ func TestRules(t *testing.T) {
 	require.Contains(t, typed, "rule::lengths(\"kernel_size\", rule::of(kernel_size));")
 	require.Contains(t, typed, "{\n\trule::refuse_unsafe(\"_h\");\n\tconst auto& self = a.needed(\"self\");")
 	require.Contains(t, named, "\trule::r(boxed::tensor(s[0]), boxed::integer(s[2]));")
-	for _, row := range []string{`"aten::_h", "", f0`, `"aten::f", "Tensor", f1`, `"aten::f_", "Tensor", f1`, `"aten::f", "out", f1`, `"aten::g", "", f2`} {
+	for _, row := range []string{`"aten::_h", "", f0`, `"aten::f", "Tensor", f1`, `"aten::f_", "Tensor", f1`, `"aten::f", "out", f1`,
+		`"aten::g", "", f2`} {
 		require.Contains(t, named, row)
 	}
 	_, _, err = write("rule r(nobody) f.*")
@@ -232,7 +243,8 @@ func TestSentences(t *testing.T) {
 	} {
 		require.NoError(t, tab.docLine(line))
 	}
-	ops := parse(t, "f(Tensor self, *, Scalar alpha=1, bool many=True) -> Tensor", "g.Tensor(Tensor self, *, Scalar alpha=1, int[]? many=None) -> Tensor", "_h(Tensor self) -> Tensor")
+	ops := parse(t, "f(Tensor self, *, Scalar alpha=1, bool many=True) -> Tensor",
+		"g.Tensor(Tensor self, *, Scalar alpha=1, int[]? many=None) -> Tensor", "_h(Tensor self) -> Tensor")
 	require.NoError(t, tab.docKeys(ops))
 	files, _, err := render(ops, nil, tab)
 	require.NoError(t, err)
@@ -258,12 +270,13 @@ func TestSentences(t *testing.T) {
 func layout(t *testing.T, versions string) (root, yaml string) {
 	root = t.TempDir()
 	for name, text := range map[string]string{
-		"cgo/gen/names.txt":        "word relu ReLU\nhand item torch.Tensor.Item\n",
-		"cgo/gen/docs.txt":         "relu returns max(x, 0).\n",
-		"cgo/gen/versions.txt":     versions,
-		"cgo/shim/entries.def":     "// comment\nENTRY(free)\n",
-		"torch/tensor.go":          "package torch\n\nfunc (t Tensor) Item() any { return nil }\n",
-		"native_functions.yaml":    "- func: relu(Tensor self) -> Tensor\n  variants: method\n- func: item(Tensor self) -> Scalar\n  variants: method\n- func: qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)\n",
+		"cgo/gen/names.txt":    "word relu ReLU\nhand item torch.Tensor.Item\n",
+		"cgo/gen/docs.txt":     "relu returns max(x, 0).\n",
+		"cgo/gen/versions.txt": versions,
+		"cgo/shim/entries.def": "// comment\nENTRY(free)\n",
+		"torch/tensor.go":      "package torch\n\nfunc (t Tensor) Item() any { return nil }\n",
+		"native_functions.yaml": "- func: relu(Tensor self) -> Tensor\n  variants: method\n- func: item(Tensor self) -> " +
+			"Scalar\n  variants: method\n- func: qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)\n",
 		"other.yaml":               "- func: relu(Tensor self, bool flag=False) -> Tensor\n- func: item(Tensor self) -> Scalar\n",
 		"torch/ops_method_gen.go":  "stale",
 		"torch/ops_retired_gen.go": "stale",

@@ -50,9 +50,10 @@ func supportFile(pkg, qualifier string) ([]byte, error) {
 		return format.Source(b.Bytes())
 	}
 	text := helperCall().ReplaceAllStringFunc(b.String(), exported)
-	return format.Source([]byte(regexp.MustCompile(`(?m)^// [a-z]\w+ (is|are|adds|applies|reports|refuses)`).ReplaceAllStringFunc(text, func(doc string) string {
-		return "// " + exported(doc[len("// "):])
-	})))
+	return format.Source([]byte(regexp.MustCompile(`(?m)^// [a-z]\w+ (is|are|adds|applies|reports|refuses)`).ReplaceAllStringFunc(text,
+		func(doc string) string {
+			return "// " + exported(doc[len("// "):])
+		})))
 }
 
 // helperCall matches where a helper is called or declared.

@@ -190,7 +190,8 @@ func goFiles(files map[string][]byte, r room, funcs []*Func, t *Tables) (err err
 }
 
 // generated are patterns of the files that only this program writes.
-var generated = []string{"cgo/shim/ops_gen*", "cgo/ops_gen.go", "torch/ops_*_gen.go", "torch/aten/*_gen.go", "torch/linalg/*_gen.go", "torch/fft/*_gen.go", "torch/special/*_gen.go", "internal/optable/*_gen.go", formPackage + "/*_gen.go"}
+var generated = []string{"cgo/shim/ops_gen*", "cgo/ops_gen.go", "torch/ops_*_gen.go", "torch/aten/*_gen.go",
+	"torch/linalg/*_gen.go", "torch/fft/*_gen.go", "torch/special/*_gen.go", "internal/optable/*_gen.go", formPackage + "/*_gen.go"}
 
 // staleFiles are generated files that this run no longer writes.
 func staleFiles(root string, files map[string][]byte) ([]string, error) {

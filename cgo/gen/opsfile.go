@@ -11,7 +11,8 @@ import (
 func opsFile(hand []string, door []*Op, hash uint64, t *Tables) ([]byte, error) {
 	var b, names, flags strings.Builder
 	b.WriteString(banner("//"))
-	b.WriteString("package cgo\n\n// Op numbers an entry of the door: the hand-written ones first, then the operators by name.\ntype Op uint32\n\n")
+	b.WriteString("package cgo\n\n// Op numbers an entry of the door: the hand-written ones first, then the operators by " +
+		"name.\ntype Op uint32\n\n")
 	fmt.Fprintf(&b, "const opsHash uint64 = %#x\n\n", hash)
 	fmt.Fprintf(&b, "// opsByHand is how many entries are written by hand.\nconst opsByHand Op = %d\n\nconst (\n", len(hand))
 	var ends []int

@@ -62,7 +62,8 @@ func places(f *Func, op *Op) string {
 		}
 		if s.Source == FromTensor {
 			for _, name := range quartetNames {
-				parts = append(parts, name+"=."+map[string]string{"dtype": "DType", "layout": "Layout", "device": "Device", "pin_memory": "PinMemory"}[name])
+				parts = append(parts, name+"=."+
+					map[string]string{"dtype": "DType", "layout": "Layout", "device": "Device", "pin_memory": "PinMemory"}[name])
 			}
 			continue
 		}

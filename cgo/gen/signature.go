@@ -316,9 +316,11 @@ func (f *Func) results(t *Tables) error {
 }
 
 // reserved are the names that generated bodies use themselves, packages, and Go's own.
-var reserved = strings.Fields(`c o op how opts cgo torch given atMost optional optionalOr pointer intAt or code done break case chan const continue default defer else fallthrough for func go goto if
-import interface map package range return select struct switch type var any append bool byte cap clear close complex copy delete
-error false float32 float64 imag int int64 iota len make max min new nil panic print println real recover string true uint`)
+var reserved = strings.Fields(`
+c o op how opts cgo torch given atMost optional optionalOr pointer intAt or code done break case chan const
+continue default defer else fallthrough for func go goto if import interface map package range return select
+struct switch type var any append bool byte cap clear close complex copy delete error false float32 float64
+imag int int64 iota len make max min new nil panic print println real recover string true uint`)
 
 func (f *Func) checkNames() error {
 	seen := map[string]string{}

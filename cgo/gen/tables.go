@@ -55,7 +55,8 @@ func readTables(dir string) (*Tables, error) {
 	t := &Tables{
 		Words: map[string]string{}, Stems: map[string]string{}, Suffixes: map[string]string{},
 		Symbols: map[string]string{}, Params: map[string]string{}, Inverted: map[string]string{},
-		AsFunc: map[string]bool{}, AsMethod: map[string]bool{}, Private: map[string]bool{}, Public: map[string]bool{}, Layer: map[string]bool{}, Lists: map[string]bool{}, Heavy: map[string]bool{},
+		AsFunc: map[string]bool{}, AsMethod: map[string]bool{}, Private: map[string]bool{}, Public: map[string]bool{},
+		Layer: map[string]bool{}, Lists: map[string]bool{}, Heavy: map[string]bool{},
 		Require: map[string][]string{}, Keyword: map[string][]string{}, Results: map[string][]string{},
 		Tails: map[string]string{}, Fixed: map[string]map[string]string{}, Also: map[string]*alsoForm{}, Dims: map[string]string{},
 		Hand: map[string]*handForm{}, Docs: map[string]string{}, Gone: map[string]string{},
@@ -179,7 +180,8 @@ func (t *Tables) unused(ops []*Op) error {
 	var lost []string
 	for _, keys := range []iter.Seq[string]{
 		maps.Keys(t.Stems), maps.Keys(t.Symbols), maps.Keys(t.AsFunc), maps.Keys(t.AsMethod), maps.Keys(t.Private),
-		maps.Keys(t.Public), maps.Keys(t.Layer), maps.Keys(t.Lists), maps.Keys(t.Heavy), maps.Keys(t.Require), maps.Keys(t.Keyword), maps.Keys(t.Results), maps.Keys(t.Tails),
+		maps.Keys(t.Public), maps.Keys(t.Layer), maps.Keys(t.Lists), maps.Keys(t.Heavy), maps.Keys(t.Require), maps.Keys(t.Keyword),
+		maps.Keys(t.Results), maps.Keys(t.Tails),
 		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Dims), maps.Values(t.Dims), maps.Keys(t.Hand),
 		maps.Keys(t.Docs), maps.Keys(t.Gone),
 	} {

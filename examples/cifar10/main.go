@@ -49,7 +49,8 @@ func (n *Net) Forward(x torch.Tensor) torch.Tensor {
 func main() { cli.Main("cifar10", command) }
 
 func command(ctx context.Context, args []string, out io.Writer) error {
-	f := train.NewFlags("cifar10", "cifar10 trains the network of PyTorch's tutorial on CIFAR-10.", train.Defaults{Epochs: 2, Batch: 4, LR: 1e-3, Every: 2000})
+	f := train.NewFlags("cifar10", "cifar10 trains the network of PyTorch's tutorial on CIFAR-10.",
+		train.Defaults{Epochs: 2, Batch: 4, LR: 1e-3, Every: 2000})
 	momentum := f.Float64("momentum", 0.9, "momentum of SGD")
 	images := f.AddImages("cifar-10-batches-bin")
 	slice := f.Bool("slice", false, "the 1,350 images that are built into the program")

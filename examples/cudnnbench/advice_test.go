@@ -58,9 +58,10 @@ func TestAdviceFindsWhatIsPlanted(t *testing.T) {
 		want  []string
 		speed float64
 	}{
-		"ties":             {"amp=off,fp16,bf16 channels-last=off,on", nil, nil, 1},
-		"one winner":       {"tf32=off,on channels-last=off,on", map[string]float64{"channels-last on": 1.4}, []string{"channels-last on"}, 1.4},
-		"two winners":      {"amp=off,fp16 channels-last=off,on graph=off,on", map[string]float64{"channels-last on": 1.3, "amp fp16": 2}, []string{"amp fp16", "channels-last on"}, 2.6},
+		"ties":       {"amp=off,fp16,bf16 channels-last=off,on", nil, nil, 1},
+		"one winner": {"tf32=off,on channels-last=off,on", map[string]float64{"channels-last on": 1.4}, []string{"channels-last on"}, 1.4},
+		"two winners": {"amp=off,fp16 channels-last=off,on graph=off,on", map[string]float64{"channels-last on": 1.3, "amp fp16": 2},
+			[]string{"amp fp16", "channels-last on"}, 2.6},
 		"three values":     {"amp=off,fp16,bf16 graph=off,on", map[string]float64{"amp fp16": 1.5, "amp bf16": 2}, []string{"amp bf16"}, 2},
 		"all make it slow": {"threads=1,2 amp=off,bf16", map[string]float64{"threads 2": 0.2, "amp bf16": 0.7}, nil, 1},
 		"one each way":     {"threads=1,2 amp=off,bf16", map[string]float64{"threads 2": 1.9, "amp bf16": 0.7}, []string{"threads 2"}, 1.9},
@@ -92,10 +93,14 @@ func TestAdviceInWords(t *testing.T) {
 		worth map[string]float64
 		want  string
 	}{
-		"winners and a tie": {"tf32=off,on channels-last=off,on", map[string]float64{"channels-last on": 3}, `^channels-last on: [23]\.\d\dx \([23]\.\d\d\.\.[23]\.\d\d\) of the baseline; tf32 on makes no difference$`},
-		"all ties":          {"tf32=off,on channels-last=off,on", nil, `^leave all as it is: nothing here is faster for sure; tf32 on, channels-last on make no difference$`},
-		"slower":            {"amp=off,bf16 channels-last=off,on", map[string]float64{"amp bf16": 0.5}, `^leave all .*; amp bf16 would be 0\.[45]\dx of that; channels-last on makes no difference$`},
-		"as good":           {"amp=off,fp16,bf16 graph=off,on", map[string]float64{"amp fp16": 2, "amp bf16": 2}, `^amp (fp16|bf16): .* of the baseline; amp (fp16|bf16) does as well; graph on makes no difference$`},
+		"winners and a tie": {"tf32=off,on channels-last=off,on", map[string]float64{"channels-last on": 3},
+			`^channels-last on: [23]\.\d\dx \([23]\.\d\d\.\.[23]\.\d\d\) of the baseline; tf32 on makes no difference$`},
+		"all ties": {"tf32=off,on channels-last=off,on", nil,
+			`^leave all as it is: nothing here is faster for sure; tf32 on, channels-last on make no difference$`},
+		"slower": {"amp=off,bf16 channels-last=off,on", map[string]float64{"amp bf16": 0.5},
+			`^leave all .*; amp bf16 would be 0\.[45]\dx of that; channels-last on makes no difference$`},
+		"as good": {"amp=off,fp16,bf16 graph=off,on", map[string]float64{"amp fp16": 2, "amp bf16": 2},
+			`^amp (fp16|bf16): .* of the baseline; amp (fp16|bf16) does as well; graph on makes no difference$`},
 	} {
 		choices := choose(t, c.axes)
 		random := rand.New(rand.NewPCG(5, 6))
@@ -153,5 +158,6 @@ func TestAdviceDoubts(t *testing.T) {
 			cells[i].Seconds = append(cells[i].Seconds, base)
 		}
 	}
-	require.Equal(t, "channels-last on, graph on: 2.00x (2.00..2.00) of the baseline; graph on may have no part in it", advise(cells, choices).line(choices))
+	require.Equal(t, "channels-last on, graph on: 2.00x (2.00..2.00) of the baseline; graph on may have no part in it",
+		advise(cells, choices).line(choices))
 }

@@ -16,7 +16,8 @@ func TestCombine(t *testing.T) {
 		{"amp=off,bf16 channels-last=off,on", 4, ""},
 		{"tf32=off,on amp=off,fp16,bf16", 4, "2 of 6 combinations are left out: tf32 has no effect with amp"},
 		{"tf32=on,off amp=bf16", 1, "1 of 2 combinations are left out: tf32 has no effect with amp"},
-		{"precision=default,bf16 amp=off,bf16 onednn=on,off", 5, "3 of 8 combinations are left out: precision is oneDNN's; precision has no effect with amp"},
+		{"precision=default,bf16 amp=off,bf16 onednn=on,off", 5,
+			"3 of 8 combinations are left out: precision is oneDNN's; precision has no effect with amp"},
 		{"deterministic=off,on onednn=on,off", 3, "1 of 4 combinations are left out: deterministic is oneDNN's"},
 		{"benchmark=off,on deterministic=off,on", 4, ""},
 	} {

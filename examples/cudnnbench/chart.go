@@ -70,7 +70,8 @@ const (
 // style has colours for pages that are light and for those that are dark.
 const style = `text{font:12px system-ui,sans-serif;fill:#24292f}.title{font-weight:600;font-size:14px}.faint{fill:#57606a}
 .bar{fill:#8c959f}.best{fill:#1a7f37}.whisker,.one{stroke:#24292f;fill:none}.one{stroke-dasharray:3 3;stroke:#57606a}
-@media(prefers-color-scheme:dark){text{fill:#e6edf3}.faint{fill:#9198a1}.bar{fill:#6e7681}.best{fill:#3fb950}.whisker{stroke:#e6edf3}.one{stroke:#9198a1}}`
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.faint{fill:#9198a1}.bar{fill:#6e7681}
+.best{fill:#3fb950}.whisker{stroke:#e6edf3}.one{stroke:#9198a1}}`
 
 // writeSVG draws the speeds as bars, which end in whiskers where their intervals do.
 func (r *result) writeSVG(w io.Writer) error {

@@ -19,7 +19,8 @@ import (
 func made(t *testing.T, axes string) *result {
 	t.Helper()
 	random := rand.New(rand.NewPCG(9, 10))
-	r := &result{Complete: true, Rounds: 20, Machine: machine{Device: "cuda:0", Card: `Card <"&'>`, CUDNN: "9.19.0", CUDA: "13.0"}, choices: choose(t, axes)}
+	r := &result{Complete: true, Rounds: 20, Machine: machine{Device: "cuda:0", Card: `Card <"&'>`, CUDNN: "9.19.0", CUDA: "13.0"},
+		choices: choose(t, axes)}
 	for _, task := range []*task{
 		{Work: workload{Model: "resnet50", Batch: 32, Mode: "train"}},
 		{Work: workload{Conv: "64x8x8,64x3x3", Batch: 1, Mode: "train"}, Of: "resnet18 b1 train", Count: 3},
@@ -66,7 +67,8 @@ func TestChartIsXML(t *testing.T) {
 	require.Equal(t, 3*(2+2)-1, count["path whisker"], "the baseline has none, and one is cut off")
 	require.Equal(t, 2, count["path one"])
 	require.Greater(t, width, 100.0)
-	for _, want := range []string{"resnet50 b32 train", "amp bf16, ch-last on", outOfMemory, "3x8x8,64x3x3", `Card <"&'>`, "prefers-color-scheme:dark"} {
+	for _, want := range []string{"resnet50 b32 train", "amp bf16, ch-last on", outOfMemory, "3x8x8,64x3x3", `Card <"&'>`,
+		"prefers-color-scheme:dark"} {
 		require.Contains(t, texts, want)
 	}
 }
@@ -115,5 +117,6 @@ func TestVersions(t *testing.T) {
 	require.Equal(t, "9.1.2", dotted(90102, 10000, 100))
 	require.Equal(t, "13.0", dotted(13000, 1000, 10))
 	require.Equal(t, "12.8", dotted(12080, 1000, 10))
-	require.Equal(t, `Card <"&'>, cuDNN 9.19.0, CUDA 13.0; libtorch 2.11`, machine{Card: `Card <"&'>`, CUDNN: "9.19.0", CUDA: "13.0", Libtorch: "2.11"}.String())
+	require.Equal(t, `Card <"&'>, cuDNN 9.19.0, CUDA 13.0; libtorch 2.11`,
+		machine{Card: `Card <"&'>`, CUDNN: "9.19.0", CUDA: "13.0", Libtorch: "2.11"}.String())
 }

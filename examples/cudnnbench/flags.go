@@ -47,7 +47,8 @@ func parseFlags(args []string, out io.Writer) (*config, error) {
 	c := &config{values: map[string][]string{}, given: map[string]bool{}, written: map[string]*string{}}
 	fs := flag.NewFlagSet("cudnnbench", flag.ContinueOnError)
 	c.register(fs)
-	if err := cli.Parse(fs, args, out, "cudnnbench measures what the switches of cuDNN, and on a CPU those of oneDNN, are worth:"); err != nil {
+	if err := cli.Parse(fs, args, out,
+		"cudnnbench measures what the switches of cuDNN, and on a CPU those of oneDNN, are worth:"); err != nil {
 		return nil, err
 	}
 	fs.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
@@ -58,7 +59,8 @@ func (c *config) register(fs *flag.FlagSet) {
 	list := func(name, value, usage string) { c.written[name] = fs.String(name, value, usage) }
 	list("model", "", fmt.Sprintf("a `list` of networks: %s (default %s on a CPU, %s on CUDA; none with -conv)",
 		strings.Join(models.Names(), ", "), byDefault[false].models, byDefault[true].models))
-	fs.Func("conv", "a convolution: input and weight as `64x56x56,128x3x3`, then what is not the default of s1,p0,d1,g1 (stride, padding, dilation, groups), and bias; may be repeated", func(text string) error {
+	fs.Func("conv", "a convolution: input and weight as `64x56x56,128x3x3`, then what is not the default of s1,p0,d1,g1 "+
+		"(stride, padding, dilation, groups), and bias; may be repeated", func(text string) error {
 		s, err := parseShape(text)
 		c.convs = append(c.convs, s)
 		return err

@@ -73,7 +73,8 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		{"-json absent/x.json", "-json absent/x.json: there is no folder absent to write it to"},
 		{"-svg main.go/x.svg", "-svg main.go/x.svg: there is no folder"},
 		{"-shapes -conv 3x8x8,8x3x3", "-shapes is about networks"},
-		{"-device cpu -tf32 on", "-tf32: there is no such switch on the cpu; it has -deterministic, -amp, -channels-last, -threads, -onednn, -precision"},
+		{"-device cpu -tf32 on", "-tf32: there is no such switch on the cpu; it has -deterministic, -amp, -channels-last, " +
+			"-threads, -onednn, -precision"},
 		{"-device cpu -benchmark on", "-benchmark: there is no such switch on the cpu"},
 		{"-device cpu -graph off", "-graph: there is no such switch on the cpu"},
 		{"now", `unexpected argument "now"`},
@@ -87,7 +88,8 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	clitest.Helps(t, command, "model conv shapes b mode size device time rounds warmup seed json csv svg benchmark deterministic tf32 amp channels-last graph threads onednn precision")
+	clitest.Helps(t, command, "model conv shapes b mode size device time rounds warmup seed json csv svg benchmark "+
+		"deterministic tf32 amp channels-last graph threads onednn precision")
 }
 
 func TestMeasuresAndWrites(t *testing.T) {
@@ -125,7 +127,8 @@ func TestMeasuresAndWrites(t *testing.T) {
 			require.InEpsilon(t, float64(task.Work.Batch)/c.Time.Median, c.Rate, 1e-9)
 		}
 	}
-	require.Greater(t, r.Tasks[1].Cells[0].Peak, r.Tasks[0].Cells[0].Peak+40<<20, "training holds gradients and momentum of 11 million weights")
+	require.Greater(t, r.Tasks[1].Cells[0].Peak, r.Tasks[0].Cells[0].Peak+40<<20,
+		"training holds gradients and momentum of 11 million weights")
 
 	text, err := os.ReadFile(file("x.csv"))
 	require.NoError(t, err)
@@ -171,7 +174,8 @@ func TestShapesOfANetwork(t *testing.T) {
 // an error.
 func TestOutOfMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
-	cmd, stdout, stderr := clitest.Program(t, tiny("-conv", "1000000x20000x20000,8x1x1", "-conv", "3x8x8,4x3x3", "-mode", "forward", "-amp", "off", "-json", path)...)
+	cmd, stdout, stderr := clitest.Program(t,
+		tiny("-conv", "1000000x20000x20000,8x1x1", "-conv", "3x8x8,4x3x3", "-mode", "forward", "-amp", "off", "-json", path)...)
 	require.Error(t, cmd.Run())
 	require.Equal(t, 1, cmd.ProcessState.ExitCode())
 	require.Equal(t, "cudnnbench: 1000000x20000x20000,8x1x1 b1 forward: no setting could be measured: out of memory\n", stderr.String())
@@ -184,8 +188,11 @@ func TestOutOfMemory(t *testing.T) {
 
 func TestInterruptKeepsWhatIsDone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
-	line := clitest.Signal(t, syscall.SIGINT, "advice: ", tiny("-conv", "3x8x8,4x3x3", "-conv", "64x64x64,64x3x3,p1", "-mode", "forward", "-time", "2", "-rounds", "200", "-amp", "off", "-json", path)...)
-	require.Regexp(t, `^cudnnbench: interrupted in workload 2 of 2, after \d+ of 200 rounds; what was measured is above and, marked as incomplete, in `, line)
+	line := clitest.Signal(t, syscall.SIGINT, "advice: ",
+		tiny("-conv", "3x8x8,4x3x3", "-conv", "64x64x64,64x3x3,p1", "-mode", "forward", "-time", "2", "-rounds", "200", "-amp", "off",
+			"-json", path)...)
+	require.Regexp(t, `^cudnnbench: interrupted in workload 2 of 2, after \d+ of 200 rounds; what was measured is above and, `+
+		`marked as incomplete, in `, line)
 	r := read(t, path)
 	require.False(t, r.Complete)
 	require.True(t, r.whole(r.Tasks[0]))

@@ -65,7 +65,8 @@ func TestServes(t *testing.T) {
 				settings = append(settings, setting{a.name: v})
 			}
 		}
-		for _, w := range []workload{small, {Model: "resnet18", Size: 32, Batch: 2, Mode: "train"}, {Model: "resnet18", Size: 32, Batch: 2, Mode: "forward"}} {
+		for _, w := range []workload{small, {Model: "resnet18", Size: 32, Batch: 2, Mode: "train"},
+			{Model: "resnet18", Size: 32, Batch: 2, Mode: "forward"}} {
 			questions := []question{{Cmd: "open", Device: d.String(), Work: w}}
 			for _, change := range settings {
 				s := maps.Clone(settings[0])
@@ -97,12 +98,13 @@ func TestServesErrors(t *testing.T) {
 	huge := small
 	huge.Conv = "1000000x20000x20000,8x1x1"
 	for want, questions := range map[string][]question{
-		"there is no workload":          {{Cmd: "run", Device: "cpu", Setting: plain}},
-		`there is no command "dance"`:   {{Cmd: "dance", Device: "cpu"}},
-		`"tpu"`:                         {{Cmd: "open", Device: "tpu"}},
-		"out of memory":                 {{Cmd: "open", Device: "cpu", Work: huge}, {Cmd: "run", Device: "cpu", Setting: plain, N: 1}},
-		`there is no model "alexnet"`:   {{Cmd: "shapes", Device: "cpu", Work: workload{Model: "alexnet"}}},
-		"new_graph: CUDA is not av":     {{Cmd: "open", Device: "cpu", Work: small}, {Cmd: "run", Device: "cpu", Setting: plain.with("graph", "on"), N: 1}},
+		"there is no workload":        {{Cmd: "run", Device: "cpu", Setting: plain}},
+		`there is no command "dance"`: {{Cmd: "dance", Device: "cpu"}},
+		`"tpu"`:                       {{Cmd: "open", Device: "tpu"}},
+		"out of memory":               {{Cmd: "open", Device: "cpu", Work: huge}, {Cmd: "run", Device: "cpu", Setting: plain, N: 1}},
+		`there is no model "alexnet"`: {{Cmd: "shapes", Device: "cpu", Work: workload{Model: "alexnet"}}},
+		"new_graph: CUDA is not av": {{Cmd: "open", Device: "cpu", Work: small},
+			{Cmd: "run", Device: "cpu", Setting: plain.with("graph", "on"), N: 1}},
 		"device cuda:0: CUDA is not av": {{Cmd: "open", Device: "cuda:0", Work: small}},
 	} {
 		if cuda.Unavailable() == nil && strings.Contains(want, "CUDA") {
@@ -126,7 +128,8 @@ func TestDeathOfAProcess(t *testing.T) {
 	c := &crew{device: "cpu", self: []string{"sh", "-c", "read x; echo cuDNN is unwell >&2; exit 7"}}
 	task := &task{Work: small, Cells: newCells([]setting{{"benchmark": "on"}})}
 	err := c.measure(t.Context(), task, plan{rounds: 6, warmup: 1, round: 1}, meter.NewProgressMeter(io.Discard, 1, ""))
-	require.EqualError(t, err, "4x9x9,8x3x3,s2,p1 b2 train: the process that measures with benchmark on has ended: exit status 7: cuDNN is unwell")
+	require.EqualError(t, err, "4x9x9,8x3x3,s2,p1 b2 train: the process that measures with benchmark on has ended: exit status "+
+		"7: cuDNN is unwell")
 	require.NoError(t, c.close())
 
 	c.self = []string{"/absent/program"}

@@ -50,7 +50,8 @@ func (p *polynomial) at(x torch.Tensor) torch.Tensor {
 func main() { cli.Main("customfunction", command) }
 
 func command(ctx context.Context, args []string, out io.Writer) error {
-	f := train.NewFlags("customfunction", "customfunction fits a polynomial of Legendre to a sine.", train.Defaults{Epochs: 40, Batch: 50, LR: 0.01, Every: 20})
+	f := train.NewFlags("customfunction", "customfunction fits a polynomial of Legendre to a sine.",
+		train.Defaults{Epochs: 40, Batch: 50, LR: 0.01, Every: 20})
 	if err := f.Parse(args, out); err != nil {
 		return err
 	}

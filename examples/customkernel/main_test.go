@@ -36,7 +36,8 @@ func TestKernels(t *testing.T) {
 			options := torch.TensorOptions{Device: dev, DType: torch.Float32}
 			extremes := torch.FromSlice([]float32{0, -0.0, 1e-30, -20, 20, 88, -100, 1e30}).To(dev)
 			layer := BiasGELU{Bias: options.Zeros(8).SetRequiresGrad(true), kernels: k}
-			torchtest.AllClose(t, layer.Forward(extremes), F.GELU(extremes, F.GELUOptions{Approximate: "none"}), torchtest.Tolerance{Absolute: 1e-6, Relative: 1e-5})
+			torchtest.AllClose(t, layer.Forward(extremes), F.GELU(extremes, F.GELUOptions{Approximate: "none"}),
+				torchtest.Tolerance{Absolute: 1e-6, Relative: 1e-5})
 
 			x := options.RandN(3, 5, 8).MulScalar(3).SetRequiresGrad(true)
 			layer.Bias = options.RandN(8).SetRequiresGrad(true)
@@ -89,7 +90,8 @@ func TestMistakesOfCallers(t *testing.T) {
 func TestCommand(t *testing.T) {
 	open(t).Close()
 	out := clitest.Run(t, command, "-rows", "20", "-columns", "30", "-rounds", "2")
-	require.Regexp(t, `cpu, bias \+ GELU of 20 x 30: results and gradients differ by \d\.\de-0\d at most\n    own    forward +\S+   forward and backward +\S+\n    eager  `, out)
+	require.Regexp(t, `cpu, bias \+ GELU of 20 x 30: results and gradients differ by \d\.\de-0\d at most\n    own    forward `+
+		`+\S+   forward and backward +\S+\n    eager  `, out)
 	if !cuda.IsAvailable() {
 		require.Contains(t, out, "no GPU: ")
 	}

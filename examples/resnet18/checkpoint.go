@@ -164,7 +164,8 @@ func (t *trainer) sameRun(p progress) error {
 		return fmt.Errorf("it was written by a run with %v, but this run has %v; give the same flags, or -e to validate only", p.Recipe, t.recipe)
 	}
 	if n := t.sets.train.len(); p.Images != n {
-		return fmt.Errorf("it was written by a run on %d images, but this run has %d; give the same -limit and -data, or -e to validate only", p.Images, n)
+		return fmt.Errorf("it was written by a run on %d images, but this run has %d; give the same -limit and -data, or -e to "+
+			"validate only", p.Images, n)
 	}
 	if p.Epoch < 0 || p.Epoch > t.Epochs || p.Batch < 0 || p.Batch > t.train.Len() {
 		return fmt.Errorf("it would continue at epoch %d, batch %d, but this run has no such batch", p.Epoch, p.Batch)

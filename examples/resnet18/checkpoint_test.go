@@ -143,8 +143,10 @@ func TestCheckpointsThatDoNotFit(t *testing.T) {
 			m[metadataKey] = strings.Replace(m[metadataKey], `"last_epoch":1`, `"last_epoch":-1`, 1)
 		}},
 		{want: "1 tensors are missing, fc.weight among them", change: func(s tensors, _ metadata) { delete(s, "model.fc.weight") }},
-		{want: "1 are not of this network, layer9.weight among them", change: func(s tensors, _ metadata) { s["model.layer9.weight"] = torch.Zeros(1) }},
-		{want: "fc.weight has shape [100 512] where [10 512] is expected", change: func(s tensors, _ metadata) { s["model.fc.weight"] = torch.Zeros(100, 512) }},
+		{want: "1 are not of this network, layer9.weight among them",
+			change: func(s tensors, _ metadata) { s["model.layer9.weight"] = torch.Zeros(1) }},
+		{want: "fc.weight has shape [100 512] where [10 512] is expected",
+			change: func(s tensors, _ metadata) { s["model.fc.weight"] = torch.Zeros(100, 512) }},
 		{want: "184 tensors where 185 were stored", change: func(s tensors, _ metadata) { delete(s, "optimizer.3.momentum_buffer") }},
 		{want: "momentum_buffer has shape", change: func(s tensors, _ metadata) { s["optimizer.0.momentum_buffer"] = torch.Zeros(1, 2) }},
 		{want: "RNG", change: func(s tensors, _ metadata) { s["rng.cpu"] = torch.Zeros(3) }},

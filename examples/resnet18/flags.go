@@ -64,7 +64,8 @@ func parseFlags(args []string, out io.Writer) (*config, error) {
 	var device, dtype string
 	fs := flag.NewFlagSet("resnet18", flag.ContinueOnError)
 	c.register(fs, &device, &dtype)
-	if err := cli.Parse(fs, args, out, "resnet18 trains ResNet-18 on CIFAR-10. Its flags are those of PyTorch's ImageNet example:"); err != nil {
+	if err := cli.Parse(fs, args, out,
+		"resnet18 trains ResNet-18 on CIFAR-10. Its flags are those of PyTorch's ImageNet example:"); err != nil {
 		return nil, err
 	}
 	fs.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
@@ -87,7 +88,8 @@ func (c *config) register(fs *flag.FlagSet, device, dtype *string) {
 	fs.Float64Var(&c.Momentum, "momentum", 0.9, "momentum of SGD")
 	fs.Float64Var(&c.WeightDecay, "wd", 5e-4, "weight decay")
 	fs.IntVar(&c.workers, "j", min(4, runtime.NumCPU()), "workers that prepare batches; 0 is none")
-	fs.StringVar(&c.dataDir, "data", "", "`folder` with cifar-10-batches-bin, or \"slice\" for the few images in the program (default a folder in the user's cache)")
+	fs.StringVar(&c.dataDir, "data", "",
+		"`folder` with cifar-10-batches-bin, or \"slice\" for the few images in the program (default a folder in the user's cache)")
 	fs.IntVar(&c.limit, "limit", 0, either("images to train on, and a fifth as many to validate on; 0 is all", onCPU.limit, onCUDA.limit))
 	fs.Uint64Var(&c.Seed, "seed", 0, "seed of weights, order and augmentation")
 	fs.IntVar(&c.printFreq, "p", 10, "print every `N`-th batch")

@@ -86,7 +86,8 @@ func TestWhatIsMissing(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	clitest.Helps(t, command, "amp amp-dtype device epochs b lr momentum wd j data limit seed p channels-last cudnn-benchmark deterministic graph resume e synthetic save threads")
+	clitest.Helps(t, command, "amp amp-dtype device epochs b lr momentum wd j data limit seed p channels-last cudnn-benchmark "+
+		"deterministic graph resume e synthetic save threads")
 }
 
 // losses are the mean losses of the last lines of all epochs.

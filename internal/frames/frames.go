@@ -27,7 +27,7 @@ func User(callers []uintptr) (frame runtime.Frame, ok bool) {
 	}
 	for frames := runtime.CallersFrames(callers); ; {
 		f, more := frames.Next()
-		if !inLibrary(f.Function) {
+		if !inLibrary(f) {
 			return f, true
 		}
 		if !ok && !inRuntime(f.Function) {
@@ -46,7 +46,7 @@ func Users(callers []uintptr) (list []runtime.Frame) {
 	}
 	for frames := runtime.CallersFrames(callers); ; {
 		f, more := frames.Next()
-		if f.Function != "" && !inLibrary(f.Function) {
+		if f.Function != "" && !inLibrary(f) {
 			list = append(list, f)
 		}
 		if !more {
@@ -70,21 +70,32 @@ var root = strings.TrimSuffix(reflect.TypeFor[anchor]().PkgPath(), "internal/fra
 
 type anchor struct{}
 
-// inLibrary tells whether a function belongs to the packages that programs call, or to Go's
-// runtime, rather than to a program.
-func inLibrary(function string) bool {
-	path, ours := strings.CutPrefix(function, root)
+// sources is where the files of this module are, with a slash behind it.
+var sources = func() string {
+	_, file, _, _ := runtime.Caller(0)
+	return strings.TrimSuffix(file, "internal/frames/frames.go")
+}()
+
+// inLibrary tells whether a frame belongs to the packages that programs call, or to Go's runtime,
+// rather than to a program. The file decides: a closure of a function that was inlined has the name
+// of the program's function around it. Wrappers that the compiler wrote have no file.
+func inLibrary(f runtime.Frame) bool {
+	if path, ours := strings.CutPrefix(f.File, sources); ours {
+		return isLibrary(path[:max(0, strings.LastIndexByte(path, '/'))]) && !strings.HasSuffix(path, "_test.go")
+	}
+	path, ours := strings.CutPrefix(f.Function, root)
 	if !ours {
-		return inRuntime(function)
+		return inRuntime(f.Function)
 	}
 	slash := strings.LastIndexByte(path, '/') + 1
 	dot := strings.IndexByte(path[slash:], '.')
-	path = path[:slash+max(dot, 0)]
-	if strings.HasSuffix(path, "_test") {
-		return false
-	}
-	for _, part := range []string{"cgo", "torch", "amp", "vision", "internal/frames", "internal/bridge", "internal/option"} {
-		if path == part || strings.HasPrefix(path, part+"/") {
+	return isLibrary(path[:slash+max(dot, 0)])
+}
+
+// isLibrary tells whether a folder of this module has a package that programs call, or a part of one.
+func isLibrary(folder string) bool {
+	for _, part := range []string{"cgo", "torch", "amp", "vision", "internal/frames", "internal/bridge", "internal/form", "internal/option"} {
+		if folder == part || strings.HasPrefix(folder, part+"/") {
 			return true
 		}
 	}

@@ -63,7 +63,8 @@ func Serve(in io.Reader, out io.Writer, logFile *os.File) error {
 	if err := torch.Load(); err != nil {
 		return err
 	}
-	w := &child{log: l, out: json.NewEncoder(out), parts: map[string]*part{}, targets: map[string]*target{}, skip: map[string]bool{}, reported: map[string]int{}}
+	w := &child{log: l, out: json.NewEncoder(out), parts: map[string]*part{}, targets: map[string]*target{}, skip: map[string]bool{},
+		reported: map[string]int{}}
 	w.alone = cgo.PlaceBlocks(1) != nil
 	torch.OnWarning(func(string) {})
 	torch.SetNumThreads(1)
@@ -190,7 +191,8 @@ func (w *child) check(t *target, c Case, f Finding) outcome {
 		if again.hash != plain.hash {
 			kind = "varies"
 		}
-		w.report(f, c, kind, fmt.Sprintf("results and gradients with guard pages %s, without %s, once more %s", guarded.where, plain.where, again.where))
+		w.report(f, c, kind, fmt.Sprintf("results and gradients with guard pages %s, without %s, once more %s", guarded.where,
+			plain.where, again.where))
 	}
 	w.leftovers(t, c, f, before)
 	return guarded
@@ -237,7 +239,8 @@ func (w *child) leftovers(t *target, c Case, f Finding, before torch.MemoryStats
 	if last.Live() > first.Live() || last.Callbacks > first.Callbacks {
 		kind = "handles"
 	}
-	w.report(f, c, kind, fmt.Sprintf("three more calls left %d handles, %d callbacks, %d bytes", last.Live()-first.Live(), last.Callbacks-first.Callbacks, last.HostBytes-first.HostBytes))
+	w.report(f, c, kind, fmt.Sprintf("three more calls left %d handles, %d callbacks, %d bytes", last.Live()-first.Live(),
+		last.Callbacks-first.Callbacks, last.HostBytes-first.HostBytes))
 }
 
 func more(before, now torch.MemoryStats) bool {

@@ -203,7 +203,8 @@ func (d *driver) buried(j job, end *died) (next uint64) {
 		return end.index + 1
 	}
 	_, c := d.parts[j.part].caseAt(d.Seed, end.index)
-	f := Finding{Kind: "crash", Part: d.parts[j.part].name, Index: end.index, Case: c.String(), Text: end.status + "\n" + end.stderr, Stage: end.stage}
+	f := Finding{Kind: "crash", Part: d.parts[j.part].name, Index: end.index, Case: c.String(), Text: end.status + "\n" + end.stderr,
+		Stage: end.stage}
 	if end.hang {
 		f.Kind, f.Text = "hang", fmt.Sprintf("not back within %v", patience)
 	}

@@ -156,7 +156,9 @@ func loaders() *target {
 	made := ofFunc(data.NewLoader[data.Batch], "")
 	made.params = made.params[1:] // the source
 	made = made.index()
-	t := &target{name: "data.Loader", params: append(made.hints(), hint{name: "x", typ: tensorType, needed: true}, hint{name: "y", typ: tensorType}, hint{name: "first", typ: reflect.TypeFor[int]()})}
+	t := &target{name: "data.Loader",
+		params: append(made.hints(), hint{name: "x", typ: tensorType, needed: true}, hint{name: "y", typ: tensorType},
+			hint{name: "first", typ: reflect.TypeFor[int]()})}
 	t.samples = readSamples()[t.name]
 	t.call = func(m *maker, args []Arg) []any {
 		x, _ := argument(m, args, "x").(tensor)

@@ -36,7 +36,8 @@ const (
 	stageCheck
 )
 
-var stageNames = [...]string{"start", "making the arguments", "the call", "reading the results", "the backward pass", "freeing", "looking for what is left"}
+var stageNames = [...]string{"start", "making the arguments", "the call", "reading the results", "the backward pass", "freeing",
+	"looking for what is left"}
 
 // newLog maps a file of the log's size.
 func newLog(f *os.File) (*log, error) {

@@ -105,9 +105,11 @@ func (m *maker) word(w Word) any {
 var goValues = map[string]any{
 	"all": torch.All, "ellipsis": torch.Ellipsis, "slice_1": torch.Slice(0, 1), "slice_step": torch.Slice(0, torch.End, 2),
 	"slice_back": torch.Slice(3, 1), "slice_neg": torch.Slice(-2, torch.End), "slice_zero_step": torch.SliceRange{Stop: 3},
-	"slice_minus_step": torch.SliceRange{Stop: 3, Step: -1}, "slice_huge": torch.SliceRange{Start: math.MinInt, Stop: math.MaxInt, Step: math.MaxInt},
-	"ints": []int{0, 0}, "ints_far": []int{math.MaxInt, -1}, "ints_none": []int{}, "bools": []bool{true, false}, "bools_none": []bool{},
-	"uint8": uint8(1), "int8": int8(-1), "uint64": uint64(math.MaxUint64), "float32": float32(0.5), "struct": struct{}{},
+	"slice_minus_step": torch.SliceRange{Stop: 3, Step: -1},
+	"slice_huge":       torch.SliceRange{Start: math.MinInt, Stop: math.MaxInt, Step: math.MaxInt},
+	"ints":             []int{0, 0}, "ints_far": []int{math.MaxInt, -1}, "ints_none": []int{}, "bools": []bool{true, false},
+	"bools_none": []bool{},
+	"uint8":      uint8(1), "int8": int8(-1), "uint64": uint64(math.MaxUint64), "float32": float32(0.5), "struct": struct{}{},
 }
 
 func dtype(name string) torch.DType {
@@ -194,7 +196,8 @@ func real64(fill string, n int, shape []int, d torch.DType) torch.Tensor {
 	return torch.FromSlice(c, n).To(d)
 }
 
-var mixture = []float32{0, float32(math.Copysign(0, -1)), 1, -1, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, 1 << 31, 1 << 24}
+var mixture = []float32{0, float32(math.Copysign(0, -1)), 1, -1, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)),
+	math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, 1 << 31, 1 << 24}
 
 // floats are the numbers of a fill; peer.py has the same.
 func floats(fill string, n int, shape []int) []float32 {

@@ -127,8 +127,10 @@ var extremeFloats = []float64{
 }
 
 var words = []string{
-	"mean", "sum", "max", "amax", "none", "floor", "trunc", "ij", "xy", "reflect", "constant", "replicate", "circular", "linear", "nearest", "fro", "nuc",
-	"ortho", "backward", "forward", "tanh", "same", "valid", "left", "right", "U", "L", "gels", "gelsd", "gesvd", "prod", "", "x", "\x00", "é", "ij,jk->ik", "...->...",
+	"mean", "sum", "max", "amax", "none", "floor", "trunc", "ij", "xy", "reflect", "constant", "replicate", "circular", "linear",
+	"nearest", "fro", "nuc",
+	"ortho", "backward", "forward", "tanh", "same", "valid", "left", "right", "U", "L", "gels", "gelsd", "gesvd", "prod", "", "x",
+	"\x00", "é", "ij,jk->ik", "...->...",
 }
 
 func (m *mutator) integer(v int64) int64 {
@@ -169,7 +171,8 @@ func (m *mutator) list(v List, h hint) List {
 }
 
 var dtypeNames = []string{
-	"float32", "float32", "float64", "float16", "bfloat16", "complex64", "complex128", "complex32", "int64", "int64", "int32", "int16", "int8", "uint8", "bool",
+	"float32", "float32", "float64", "float16", "bfloat16", "complex64", "complex128", "complex32", "int64", "int64", "int32", "int16",
+	"int8", "uint8", "bool",
 	"uint16", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn", "quint8", "qint8", "qint32", "quint4x2", "bits8", "bits16",
 }
 
@@ -178,7 +181,8 @@ var fills = []string{"", "z", "o", "p", "q", "nan", "inf", "ninf", "max", "min",
 // layoutForms are those that change how the elements are stored; viewForms those that do not.
 var (
 	layoutForms = []string{
-		"t", "step", "offset", "expand", "overlap", "cl", "coo", "uncoo", "hybrid", "csr", "csc", "bsr", "bsc", "mkldnn", "meta", "nested", "conj", "neg", "zero",
+		"t", "step", "offset", "expand", "overlap", "cl", "coo", "uncoo", "hybrid", "csr", "csc", "bsr", "bsc", "mkldnn", "meta",
+		"nested", "conj", "neg", "zero",
 		"qchannel", "undefined", "closed", "grad", "grad", "nonleaf", "view", "inference",
 	}
 	aliasForms = []string{"t", "conj", "neg", "view", "row", "expand", "overlap", "closed"}
@@ -258,7 +262,8 @@ func (m *mutator) shape(t *Tensor) {
 }
 
 func (m *mutator) someShape() []int {
-	shapes := [][]int{{}, {0}, {1}, {3}, {5}, {2, 3}, {3, 3}, {4, 4}, {0, 3}, {1, 4, 4}, {2, 3, 4}, {1, 3, 8, 8}, {1, 1, 4, 4, 4}, {2, 0, 3}, {17}, {100}, {1, 1, 1, 1, 1, 1, 1, 2}}
+	shapes := [][]int{{}, {0}, {1}, {3}, {5}, {2, 3}, {3, 3}, {4, 4}, {0, 3}, {1, 4, 4}, {2, 3, 4}, {1, 3, 8, 8}, {1, 1, 4, 4, 4},
+		{2, 0, 3}, {17}, {100}, {1, 1, 1, 1, 1, 1, 1, 2}}
 	return slices.Clone(oneOf(m, shapes))
 }
 
@@ -319,7 +324,8 @@ func (m *mutator) bySchema(schema, name string) any {
 }
 
 func isIndex(name string) bool {
-	return strings.Contains(name, "ind") || strings.Contains(name, "offset") || strings.Contains(name, "length") || strings.Contains(name, "target")
+	return strings.Contains(name, "ind") || strings.Contains(name, "offset") || strings.Contains(name, "length") ||
+		strings.Contains(name, "target")
 }
 
 var layoutNames = []string{"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "mkldnn", "jagged", "8", "200"}
@@ -360,7 +366,8 @@ func (m *mutator) freshList(one func() any) List {
 }
 
 var goTypes = map[reflect.Type]string{
-	tensorType: "Tensor", reflect.TypeFor[torch.DType](): "ScalarType", reflect.TypeFor[torch.Layout](): "Layout", reflect.TypeFor[torch.Device](): "Device",
+	tensorType: "Tensor", reflect.TypeFor[torch.DType](): "ScalarType", reflect.TypeFor[torch.Layout](): "Layout",
+	reflect.TypeFor[torch.Device]():       "Device",
 	reflect.TypeFor[torch.MemoryFormat](): "MemoryFormat", reflect.TypeFor[*torch.Generator](): "Generator",
 }
 
@@ -410,7 +417,8 @@ func (m *mutator) anyValue(name string) any {
 }
 
 var goNames = []string{
-	"all", "ellipsis", "slice_1", "slice_step", "slice_back", "slice_neg", "slice_zero_step", "slice_minus_step", "slice_huge", "ints", "ints_far", "ints_none",
+	"all", "ellipsis", "slice_1", "slice_step", "slice_back", "slice_neg", "slice_zero_step", "slice_minus_step", "slice_huge", "ints",
+	"ints_far", "ints_none",
 	"bools", "bools_none", "uint8", "int8", "uint64", "float32", "struct",
 }
 

@@ -55,7 +55,8 @@ func start(command []string, seed uint64) (*process, error) {
 	if p.log, err = newLog(f); err != nil {
 		return nil, err
 	}
-	p.cmd.Env = append(os.Environ(), EnvChild+"=1", "LIBTORCH_GO_GUARD=1", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "GOTRACEBACK=single", "TORCH_SHOW_CPP_STACKTRACES=0")
+	p.cmd.Env = append(os.Environ(), EnvChild+"=1", "LIBTORCH_GO_GUARD=1", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1",
+		"GOTRACEBACK=single", "TORCH_SHOW_CPP_STACKTRACES=0")
 	p.cmd.ExtraFiles = []*os.File{f}
 	p.cmd.Stderr = &p.stderr
 	if p.dir, err = os.MkdirTemp("", "fuzz"); err != nil {

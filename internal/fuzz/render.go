@@ -205,8 +205,10 @@ func (t *Tensor) goText() string {
 }
 
 var goForm = map[string]string{
-	"t": ".Transpose(-1, -2).Contiguous().Transpose(-1, -2)", "coo": ".ToSparse()", "grad": ".SetRequiresGrad(true)", "meta": ".To(torch.Meta)",
-	"view": ".View(shape)", "expand": ".Narrow(0, 0, 1).Expand(shape)", "conj": "/* .Conj() */", "closed": "/* closed */", "undefined": "/* undefined */",
+	"t": ".Transpose(-1, -2).Contiguous().Transpose(-1, -2)", "coo": ".ToSparse()", "grad": ".SetRequiresGrad(true)",
+	"meta": ".To(torch.Meta)",
+	"view": ".View(shape)", "expand": ".Narrow(0, 0, 1).Expand(shape)", "conj": "/* .Conj() */", "closed": "/* closed */",
+	"undefined": "/* undefined */",
 }
 
 func goForms(base string, words []string) string {

@@ -34,7 +34,8 @@ func TestAllocatorBytesComeBack(t *testing.T) {
 		work()
 	}
 	after := cuda.MemoryStats(0)
-	reliability.Exactly(t, "bytes allocated after 100 steps, above those before", after.AllocatedBytes.All.Current-before.AllocatedBytes.All.Current, 0)
+	reliability.Exactly(t, "bytes allocated after 100 steps, above those before",
+		after.AllocatedBytes.All.Current-before.AllocatedBytes.All.Current, 0)
 	reliability.Exactly(t, "blocks", after.Allocation.All.Current-before.Allocation.All.Current, 0)
 	require.Greater(t, after.Allocation.All.Allocated, before.Allocation.All.Allocated)
 

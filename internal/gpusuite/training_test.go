@@ -19,7 +19,8 @@ func TestLoaderAndAMPTrainResNet18(t *testing.T) {
 	needCard(t)
 	images, labels := cifarslice.Load(true).Head(500).Tensors()
 	defer torch.Close(images, labels)
-	loader, err := data.NewLoader(data.NewTensorDataset(images, labels), data.LoaderOptions{BatchSize: 50, Shuffle: true, PinMemory: true, Workers: 2})
+	loader, err := data.NewLoader(data.NewTensorDataset(images, labels),
+		data.LoaderOptions{BatchSize: 50, Shuffle: true, PinMemory: true, Workers: 2})
 	require.NoError(t, err)
 	r := newTrainer()
 	defer r.Close()

@@ -6,5 +6,6 @@
 //     init (source_test.go);
 //   - no file names a machine's folders, a package registry's host, or work to be done
 //     later (text_test.go);
+//   - the public packages show how they are used (examples_test.go);
 //   - what is generated is what the generator writes (generated_test.go).
 package lint

@@ -87,7 +87,8 @@ func TestNothingRawIsExported(t *testing.T) {
 		eachDeclaration(t, p, func(set *token.FileSet, d ast.Decl) {
 			if fn, ok := d.(*ast.FuncDecl); ok {
 				name := fn.Name.Name
-				assert.False(t, strings.HasPrefix(name, "Raw") || name == "FromRaw", "%v: %s belongs into internal/bridge", set.Position(fn.Pos()), name)
+				assert.False(t, strings.HasPrefix(name, "Raw") || name == "FromRaw", "%v: %s belongs into internal/bridge",
+					set.Position(fn.Pos()), name)
 			}
 		})
 	}

@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"vision/datasets/cifarslice"},
 	{"examples/internal/cli", "examples/internal/clitest", "examples/internal/meter"},
 	{"examples/internal/"},
-	{"examples/", "bench", "internal/phrasebook", "internal/reliability/", "internal/fuzz", "internal/gpusuite", "internal/gpusuite/"},
+	{"examples/", "bench", "internal/phrasebook", "internal/reliability/", "internal/fuzz", "internal/gpusuite", "internal/mistakes", "internal/gpusuite/"},
 	{"internal/fuzz/"},
 }
 

@@ -37,7 +37,8 @@ func (p goPackage) path() string {
 // packages lists the module's packages, including those that the current machine cannot
 // build.
 var packages = sync.OnceValues(func() ([]goPackage, error) {
-	cmd := exec.Command("go", "list", "-e", "-json=Dir,ImportPath,Name,Doc,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
+	cmd := exec.Command("go", "list", "-e",
+		"-json=Dir,ImportPath,Name,Doc,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {

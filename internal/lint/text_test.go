@@ -18,7 +18,8 @@ var forbidden = map[string]*regexp.Regexp{
 }
 
 var textFiles = []string{
-	".go", ".cc", ".h", ".def", ".txt", ".tsv", ".tmpl", ".cmake", "CMakeLists.txt", ".py", ".sh", ".md", ".yml", ".yaml", ".json", ".env", ".sum", ".mod", "run",
+	".go", ".cc", ".h", ".def", ".txt", ".tsv", ".tmpl", ".cmake", "CMakeLists.txt", ".py", ".sh", ".md", ".yml", ".yaml", ".json",
+	".env", ".sum", ".mod", "run",
 }
 
 func TestTextNamesNoMachine(t *testing.T) {

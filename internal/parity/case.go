@@ -135,7 +135,8 @@ func (c *chunk) plain(d tensorDesc) torch.Tensor {
 		if d.Coalesced {
 			coalesced = true
 		}
-		return torch.Call("sparse_coo_tensor.indices_size", append(parts, d.Shape, torch.Arg("dtype", dtype), torch.Arg("is_coalesced", coalesced))...)[0].(torch.Tensor)
+		return torch.Call("sparse_coo_tensor.indices_size",
+			append(parts, d.Shape, torch.Arg("dtype", dtype), torch.Arg("is_coalesced", coalesced))...)[0].(torch.Tensor)
 	}
 	where := torch.Arg("device", d.Parts[0].device()) // Python has it from the parts
 	parts = append(parts, d.Shape, torch.Arg("dtype", dtype), torch.Arg("layout", layouts[d.Layout]), where)

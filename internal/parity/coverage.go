@@ -125,7 +125,8 @@ thread; elements, shapes, strides, gradients and what is written in place have t
 	row("of these with gradients", gradOps)
 	row("operators with a Go form", forms())
 	row("calls by dtype", byCount(v.dtypes))
-	b.WriteString("\n## Compared, but not bit for bit\n\nDtype, shape, strides and layout are.\n\n| operator | result | why |\n|---|---|---|\n")
+	b.WriteString("\n## Compared, but not bit for bit\n\nDtype, shape, strides and layout are.\n\n| operator | result | why " +
+		"|\n|---|---|---|\n")
 	for _, e := range exceptions {
 		which := "all"
 		if e.result >= 0 {
@@ -147,7 +148,8 @@ func (v *Coverage) operators(b *strings.Builder) {
 		o := v.Ops[op]
 		fmt.Fprintf(b, "| `%s` | %s | %d | %d |\n", op, symbol(op), o.Calls, o.Grads)
 	}
-	b.WriteString("\n## Not called by op_db\n\nPublic operators that have a Go form and that no sample comes to. Their arguments are held against the schema\nby the test of package optable.\n\n")
+	b.WriteString("\n## Not called by op_db\n\nPublic operators that have a Go form and that no sample comes to. Their " +
+		"arguments are held against the schema\nby the test of package optable.\n\n")
 	var list []string
 	for _, f := range optable.Forms() {
 		if s := symbol(f.Op); v.Ops[f.Op] == nil && !strings.Contains(s, "aten.") {

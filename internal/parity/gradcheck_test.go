@@ -132,7 +132,8 @@ func TestGradCheck(t *testing.T) {
 
 // pythons are the cases that PyTorch's gradcheck refuses, named as in checks.
 func pythons(t *testing.T, o Options) map[string]bool {
-	cmd := peer.Command(t, script(t, "gradcheck.py"), t.TempDir(), "--names", o.Names, "--dtypes", strings.Join(o.DTypes, ","), "--samples", strconv.Itoa(o.Samples), "--inner", "0")
+	cmd := peer.Command(t, script(t, "gradcheck.py"), t.TempDir(), "--names", o.Names, "--dtypes", strings.Join(o.DTypes, ","),
+		"--samples", strconv.Itoa(o.Samples), "--inner", "0")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err)

@@ -72,7 +72,8 @@ func Python() (*exec.Cmd, error) {
 	if _, err := os.Stat(made); err == nil {
 		return exec.Command(made), nil
 	}
-	return nil, errors.New("there is no Python with torch to compare with; run ./build.sh, or, in a bundle, see what its scripts say of Python")
+	return nil, errors.New("there is no Python with torch to compare with; run ./build.sh, or, in a bundle, see what its " +
+		"scripts say of Python")
 }
 
 // above finds a folder of that name here or in one of the folders around.

@@ -14,7 +14,8 @@ func TestRun(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		inputs := peer.Tensors{"empty": torch.Zeros(2, 0, 3), "number": torch.FromValue(2.5)}
-		for _, d := range []torch.DType{torch.Bool, torch.Uint8, torch.Int8, torch.Int16, torch.Int32, torch.Int64, torch.Float16, torch.BFloat16, torch.Float32, torch.Float64} {
+		for _, d := range []torch.DType{torch.Bool, torch.Uint8, torch.Int8, torch.Int16, torch.Int32, torch.Int64, torch.Float16,
+			torch.BFloat16, torch.Float32, torch.Float64} {
 			inputs[d.String()] = torch.FromSlice([]float32{0, 1, 2, 3, 4, 5}, 2, 3).To(d)
 		}
 		got := peer.Run(t, "testdata/echo.py", inputs, "a", "bcd")

@@ -15,8 +15,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/library"
 )
 
-// Options say how to compile. The zero Options and nil compile like this project's own
-// C++.
+// Options say how to compile: without them like this project's own C++.
 type Options struct {
 	Compiler string   // the compiler, perhaps with arguments; default: $CXX, or the first of c++, g++ and clang++
 	Flags    []string // after -O2: "-O3", "-march=native", "-fopenmp", "-Ifolder", …

@@ -111,7 +111,8 @@ func TestMistakes(t *testing.T) {
 	require.ErrorContains(t, cpp.LoadInline("undefined", "void other(); void f() { other(); }"), "undefined reference to `other()'")
 	require.ErrorContains(t, cpp.LoadInline("lonely", "int f() { return 1; }"), "registers no operator in the namespace lonely")
 	require.ErrorContains(t, cpp.LoadInline("a b", ""), `the name "a b" is not an identifier`)
-	require.ErrorContains(t, cpp.LoadInline("c", "", cpp.Options{Compiler: "no-such-compiler -x"}), "the compiler no-such-compiler -x is not there")
+	require.ErrorContains(t, cpp.LoadInline("c", "", cpp.Options{Compiler: "no-such-compiler -x"}),
+		"the compiler no-such-compiler -x is not there")
 	t.Setenv("CXX", "false")
 	require.ErrorContains(t, cpp.LoadInline("c", ""), "does not run")
 }

@@ -5,7 +5,8 @@
 //	using torch::stable::Tensor;
 //
 //	Tensor twice(const Tensor& x) {
-//		STD_TORCH_CHECK(x.is_contiguous() && x.scalar_type() == torch::headeronly::ScalarType::Float, "twice: x must be contiguous and float32");
+//		bool is_float = x.scalar_type() == torch::headeronly::ScalarType::Float;
+//		STD_TORCH_CHECK(x.is_contiguous() && is_float, "twice: x must be contiguous and float32");
 //		Tensor y = torch::stable::empty_like(x);
 //		auto in = static_cast<const float*>(x.const_data_ptr());
 //		auto out = static_cast<float*>(y.mutable_data_ptr());

@@ -37,7 +37,8 @@ func TestSettingsAreSetAndPutBack(t *testing.T) {
 		"float16 throughout": {cuda.Settings{FP16Accumulation: cuda.On}, func(s cuda.Settings) any { return s.FP16Accumulation }, cuda.On},
 		"all algorithms":     {cuda.Settings{BenchmarkLimit: -1}, func(s cuda.Settings) any { return s.BenchmarkLimit }, -1},
 		"no flash":           {cuda.Settings{FlashAttention: cuda.Off}, func(s cuda.Settings) any { return s.FlashAttention }, cuda.Off},
-		"no efficient":       {cuda.Settings{MemEfficientAttention: cuda.Off}, func(s cuda.Settings) any { return s.MemEfficientAttention }, cuda.Off},
+		"no efficient": {cuda.Settings{MemEfficientAttention: cuda.Off},
+			func(s cuda.Settings) any { return s.MemEfficientAttention }, cuda.Off},
 		"no cuDNN attention": {cuda.Settings{CUDNNAttention: cuda.Off}, func(s cuda.Settings) any { return s.CUDNNAttention }, cuda.Off},
 		"no math":            {cuda.Settings{MathAttention: cuda.Off}, func(s cuda.Settings) any { return s.MathAttention }, cuda.Off},
 		"math in half":       {cuda.Settings{MathReduction: cuda.On}, func(s cuda.Settings) any { return s.MathReduction }, cuda.On},
@@ -56,7 +57,8 @@ func TestSettingsAreSetAndPutBack(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	require.Equal(t, "on off unchanged tf32 ieee none", fmt.Sprint(cuda.On, cuda.Off, cuda.Unchanged, cuda.TF32, cuda.IEEE, cuda.PrecisionDefault))
+	require.Equal(t, "on off unchanged tf32 ieee none",
+		fmt.Sprint(cuda.On, cuda.Off, cuda.Unchanged, cuda.TF32, cuda.IEEE, cuda.PrecisionDefault))
 	require.Equal(t, "reduced full", fmt.Sprint(cuda.ReducedPrecision, cuda.FullPrecision))
 	require.Equal(t, "no stream", fmt.Sprint(cuda.Stream{}))
 }

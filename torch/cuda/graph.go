@@ -178,7 +178,8 @@ func (g *Graph) record(fn func(), o CaptureOptions) error {
 
 // advice says what to do about the error codes of captures.
 var advice = map[int]string{
-	900: "it waits for the device or reads a value there (Item, Float64, Values, NonZero, a mask as an index, a copy to the host); do that outside, with what the graph puts out",
+	900: "it waits for the device or reads a value there (Item, Float64, Values, NonZero, a mask as an index, a copy to the " +
+		"host); do that outside, with what the graph puts out",
 	901: "an earlier operation of the capture was not allowed",
 	904: "it submitted work to another stream that the capturing one was not made to wait for",
 	905: "it waits for work outside of the capture",

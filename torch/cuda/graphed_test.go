@@ -93,7 +93,8 @@ func TestCaptureErrors(t *testing.T) {
 		err  *torch.Error
 		want string // "" where the error is no matter of the capture
 	}{
-		{&torch.Error{Op: "item", Kind: torch.KindAccelerator, Code: 900, Msg: "operation not permitted when stream is capturing"}, "reads a value there (Item"},
+		{&torch.Error{Op: "item", Kind: torch.KindAccelerator, Code: 900, Msg: "operation not permitted when stream is capturing"},
+			"reads a value there (Item"},
 		{&torch.Error{Op: "add", Kind: torch.KindAccelerator, Code: 904, Msg: "dependency"}, "another stream"},
 		{&torch.Error{Op: "randn", Kind: torch.KindGeneric, Msg: "Cannot call this during CUDA graph capture"}, "libtorch refuses it"},
 		{&torch.Error{Op: "add", Kind: torch.KindAccelerator, Code: 700, Msg: "illegal address"}, ""},

@@ -70,7 +70,8 @@ func (p place) compile(t *testing.T, name, source string) {
 	if err != nil {
 		t.Skip("no C compiler")
 	}
-	cmd := exec.Command(compiler, "-shared", "-fPIC", "-Wl,-soname,"+filepath.Base(name), "-I", filepath.Join("..", "..", "cgo", "shim"), "-x", "c", "-", "-o", filepath.Join(p.dir, name))
+	cmd := exec.Command(compiler, "-shared", "-fPIC", "-Wl,-soname,"+filepath.Base(name), "-I",
+		filepath.Join("..", "..", "cgo", "shim"), "-x", "c", "-", "-o", filepath.Join(p.dir, name))
 	cmd.Stdin = strings.NewReader(source)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)

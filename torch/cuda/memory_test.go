@@ -108,9 +108,11 @@ func TestProperties(t *testing.T) {
 	}
 	p := cuda.ReadProperties(append(words, 0, 1, 1))
 	require.Equal(t, cuda.Properties{
-		Name: "NVIDIA H200", UUID: "00010203-0405-0607-0809-0a0b0c0d0e0f", Major: 1, Minor: 2, TotalMemory: 3, MultiProcessorCount: 4, WarpSize: 5,
+		Name: "NVIDIA H200", UUID: "00010203-0405-0607-0809-0a0b0c0d0e0f", Major: 1, Minor: 2, TotalMemory: 3, MultiProcessorCount: 4,
+		WarpSize:                    5,
 		MaxThreadsPerMultiProcessor: 6, MaxThreadsPerBlock: 7, RegsPerMultiprocessor: 8, SharedMemoryPerBlock: 9, SharedMemoryPerBlockOptin: 10,
-		SharedMemoryPerMultiproc: 11, L2CacheSize: 12, MemoryBusWidth: 13, ClockRate: 14, MemoryClockRate: 15, PCIDomain: 16, PCIBus: 17, PCISlot: 18,
+		SharedMemoryPerMultiproc: 11, L2CacheSize: 12, MemoryBusWidth: 13, ClockRate: 14, MemoryClockRate: 15, PCIDomain: 16, PCIBus: 17,
+		PCISlot:    18,
 		IsMultiGPU: true, ECC: true,
 	}, p)
 	require.Equal(t, "NVIDIA H200 (capability 1.2, 0 MB, 4 multiprocessors)", p.String())

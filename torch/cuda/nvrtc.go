@@ -218,7 +218,8 @@ func openNVRTC() (version string, err error) {
 		nvrtc.version = fmt.Sprintf("%d.%d", c.IntResult(0), c.IntResult(1))
 	})
 	if err != nil {
-		return "", fmt.Errorf("torch/cuda: %w: NVRTC, which compiles kernels, is not there (./build.sh --cuda fetches it, $CUDA_HOME says where a CUDA toolkit is): %w", torch.ErrNoCUDA, err)
+		return "", fmt.Errorf("torch/cuda: %w: NVRTC, which compiles kernels, is not there (./build.sh --cuda fetches it, "+
+			"$CUDA_HOME says where a CUDA toolkit is): %w", torch.ErrNoCUDA, err)
 	}
 	return nvrtc.version, nil
 }

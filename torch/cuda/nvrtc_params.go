@@ -100,7 +100,9 @@ func exactBits(kernel string, i int, v reflect.Value) uint64 {
 	case reflect.Float64:
 		return math.Float64bits(v.Float())
 	case reflect.Int, reflect.Uint:
-		torch.Throw(kernel, torch.KindType, "argument %d is an %v, and the kernel's signature is not known: use int32 or int64, as the parameter is declared, or leave out extern \"C\"", i, v.Type())
+		torch.Throw(kernel, torch.KindType,
+			"argument %d is an %v, and the kernel's signature is not known: use int32 or int64, as the parameter is declared, or "+
+				"leave out extern \"C\"", i, v.Type())
 	default:
 		torch.Throw(kernel, torch.KindType, "argument %d, of type %v, cannot be passed to a kernel", i, typeOf(v))
 	}

@@ -118,7 +118,8 @@ func TestNumbers(t *testing.T) {
 		require.Equal(t, argument{pass: passBits, bits: c.want}, got, "%v as %s", c.v, c.element)
 	}
 	// The signature is not known: the Go type says how wide.
-	for v, want := range map[any]uint64{int32(-1): math.MaxUint64, uint8(3): 3, float32(1): uint64(math.Float32bits(1)), 1.5: math.Float64bits(1.5), true: 1} {
+	for v, want := range map[any]uint64{int32(-1): math.MaxUint64, uint8(3): 3, float32(1): uint64(math.Float32bits(1)),
+		1.5: math.Float64bits(1.5), true: 1} {
 		require.Equal(t, want, param{unknown: true}.accept("k", 0, torch.CPU, v).bits, v)
 	}
 	require.ErrorContains(t, torch.Try(func() { param{unknown: true}.accept("k", 0, torch.CPU, 1) }), "use int32 or int64")

@@ -87,7 +87,8 @@ func TestCompileErrors(t *testing.T) {
 		options cuda.CompileOptions
 		want    string
 	}{
-		"source":   {"__global__ void f() { nothing(); }", cuda.CompileOptions{Name: "mine.cu"}, `mine.cu(1): error: identifier "nothing" is undefined`},
+		"source": {"__global__ void f() { nothing(); }", cuda.CompileOptions{Name: "mine.cu"},
+			`mine.cu(1): error: identifier "nothing" is undefined`},
 		"instance": {"template <class T> __global__ void f(T*) {}", cuda.CompileOptions{Instances: []string{"g<float>"}}, "g"},
 		"flag":     {"__global__ void f() {}", cuda.CompileOptions{Flags: []string{"--no-such-flag"}}, "INVALID_OPTION"},
 		"arch":     {"__global__ void f() {}", cuda.CompileOptions{Arch: 12}, "INVALID_OPTION"},

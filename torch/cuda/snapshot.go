@@ -42,7 +42,8 @@ type Block struct {
 
 // Trace is one action of the allocator.
 type Trace struct {
-	Action   string // "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "snapshot", "oom"
+	// "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "snapshot", "oom"
+	Action   string
 	Address  uint64 // for "oom" the bytes that the driver had left
 	Size     uint64
 	Stream   uint64
@@ -157,7 +158,8 @@ func readSegment(p *picture) Segment {
 }
 
 // actions are TraceEntry::Action.
-var actions = [...]string{"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "snapshot", "oom"}
+var actions = [...]string{"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
+	"segment_unmap", "snapshot", "oom"}
 
 func readTrace(p *picture) Trace {
 	n := p.word()

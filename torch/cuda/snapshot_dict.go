@@ -65,7 +65,8 @@ func (t Trace) dict() pickle.Dict {
 	}
 	return pickle.Dict{
 		{Key: "action", Value: t.Action}, {Key: place, Value: t.Address}, {Key: "size", Value: t.Size}, {Key: "stream", Value: t.Stream},
-		{Key: "time_us", Value: t.Time}, {Key: "compile_context", Value: t.Compile}, {Key: "user_metadata", Value: t.Metadata}, {Key: "frames", Value: []any{}},
+		{Key: "time_us", Value: t.Time}, {Key: "compile_context", Value: t.Compile}, {Key: "user_metadata", Value: t.Metadata},
+		{Key: "frames", Value: []any{}},
 	}
 }
 
@@ -73,7 +74,8 @@ func (s AllocatorSettings) dict() pickle.Dict {
 	return pickle.Dict{
 		{Key: "PYTORCH_CUDA_ALLOC_CONF", Value: s.Text}, {Key: "max_split_size", Value: int64(s.MaxSplitSize)},
 		{Key: "garbage_collection_threshold", Value: s.GarbageCollectionThreshold}, {Key: "expandable_segments", Value: s.ExpandableSegments},
-		{Key: "pinned_num_register_threads", Value: s.PinnedNumRegisterThreads}, {Key: "release_lock_on_cudamalloc", Value: s.ReleaseLockOnMalloc},
+		{Key: "pinned_num_register_threads", Value: s.PinnedNumRegisterThreads},
+		{Key: "release_lock_on_cudamalloc", Value: s.ReleaseLockOnMalloc},
 		{Key: "pinned_use_cuda_host_register", Value: s.PinnedUseHostRegister}, {Key: "roundup_power2_divisions", Value: pickle.Dict{}},
 	}
 }

@@ -51,6 +51,9 @@ type Loader[B any] struct {
 // type with tensors in fields that are not exported, which the loader could not free.
 func NewLoader[B any](source Source[B], opts ...LoaderOptions) (*Loader[B], error) {
 	l := &Loader[B]{source: source, options: option.One(opts), grace: 5 * time.Second, after: time.After}
+	if source == nil {
+		return nil, errors.New("data: a loader needs a source, got nil")
+	}
 	o := &l.options
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("data: a loader's %w", err)

@@ -178,19 +178,23 @@ func TestMistakes(t *testing.T) {
 		run  func()
 		want string
 	}{
-		"no schema":          {func() { lib.Define("what is this") }, "expected"},
-		"twice":              {func() { lib.Define("one(Tensor x) -> Tensor") }, "multiple times"},
-		"other namespace":    {func() { lib.Define("aten::one(Tensor x) -> Tensor") }, "namespace"},
-		"no operator":        {func() { lib.Operator("other") }, "there is no operator gotest::other"},
-		"no function":        {func() { op.Impl(library.CPU, 3) }, "a kernel is a function with the parameters of gotest::one"},
-		"nil":                {func() { op.Impl(library.CPU, nil) }, "a kernel is a function"},
-		"too few parameters": {func() { op.Impl(library.CPU, func(torch.Tensor) torch.Tensor { return torch.Tensor{} }) }, "takes 2 values and returns 1"},
-		"wrong parameter":    {func() { op.Impl(library.CPU, func(torch.Tensor, []int) (_ torch.Tensor) { return }) }, "parameter 1 of its kernel, []int, cannot hold float[] v"},
-		"wrong result":       {func() { op.Impl(library.CPU, func(torch.Tensor, []float64) int { return 0 }) }, "result 0 of its kernel, int, is not a Tensor"},
-		"no key":             {func() { op.Impl(0, fine) }, "a kernel needs a key"},
-		"no backward":        {func() { op.Autograd(library.Formula{}) }, "a formula needs a Backward"},
-		"no kernel":          {func() { op.Call(torch.TensorOptions{Device: torch.Meta}.Zeros(2), []float64{}) }, "no fake impl or Meta kernel registered"},
-		"wrong argument":     {func() { op.Call(3, []float64{}) }, "Expected a value of type 'Tensor'"},
+		"no schema":       {func() { lib.Define("what is this") }, "expected"},
+		"twice":           {func() { lib.Define("one(Tensor x) -> Tensor") }, "multiple times"},
+		"other namespace": {func() { lib.Define("aten::one(Tensor x) -> Tensor") }, "namespace"},
+		"no operator":     {func() { lib.Operator("other") }, "there is no operator gotest::other"},
+		"no function":     {func() { op.Impl(library.CPU, 3) }, "a kernel is a function with the parameters of gotest::one"},
+		"nil":             {func() { op.Impl(library.CPU, nil) }, "a kernel is a function"},
+		"too few parameters": {func() { op.Impl(library.CPU, func(torch.Tensor) torch.Tensor { return torch.Tensor{} }) },
+			"takes 2 values and returns 1"},
+		"wrong parameter": {func() { op.Impl(library.CPU, func(torch.Tensor, []int) (_ torch.Tensor) { return }) },
+			"parameter 1 of its kernel, []int, cannot hold float[] v"},
+		"wrong result": {func() { op.Impl(library.CPU, func(torch.Tensor, []float64) int { return 0 }) },
+			"result 0 of its kernel, int, is not a Tensor"},
+		"no key":      {func() { op.Impl(0, fine) }, "a kernel needs a key"},
+		"no backward": {func() { op.Autograd(library.Formula{}) }, "a formula needs a Backward"},
+		"no kernel": {func() { op.Call(torch.TensorOptions{Device: torch.Meta}.Zeros(2), []float64{}) },
+			"no fake impl or Meta kernel registered"},
+		"wrong argument": {func() { op.Call(3, []float64{}) }, "Expected a value of type 'Tensor'"},
 	} {
 		err := torch.Try(func() { torch.Scope(c.run) })
 		var e *torch.Error

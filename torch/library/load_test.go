@@ -87,7 +87,8 @@ func TestLoadTorchvision(t *testing.T) {
 	path := filepath.Join(strings.TrimSpace(string(out)), "_C.so")
 	require.NoError(t, library.Load(path))
 	require.NoError(t, library.Load(path), "again")
-	require.Equal(t, "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", library.Lookup("torchvision::nms").String())
+	require.Equal(t, "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+		library.Lookup("torchvision::nms").String())
 	torch.Scope(func() {
 		torch.ManualSeed(1)
 		corner, size := torch.Rand(200, 2).MulScalar(10), torch.Rand(200, 2).MulScalar(4)
@@ -115,8 +116,9 @@ func TestLoadRefuses(t *testing.T) {
 			"namespace at { void gone_since_1_0(); void and_so_is_this(); }\nvoid f() { at::gone_since_1_0(); at::and_so_is_this(); }",
 			"it was built for another libtorch than " + torch.Version() + ", which does not have _ZN2at",
 		},
-		"python": {"extern \"C\" int PyErr_Occurred();\nint f() { return PyErr_Occurred(); }", "it is a module of Python's: it uses PyErr_Occurred"},
-		"other":  {"extern \"C\" void nobody_has_this();\nvoid f() { nobody_has_this(); }", "nobody_has_this"},
+		"python": {"extern \"C\" int PyErr_Occurred();\nint f() { return PyErr_Occurred(); }",
+			"it is a module of Python's: it uses PyErr_Occurred"},
+		"other": {"extern \"C\" void nobody_has_this();\nvoid f() { nobody_has_this(); }", "nobody_has_this"},
 	} {
 		path := compiled(t, "lib.so", written(t, c.source), "-Wl,--no-as-needed")
 		require.ErrorContains(t, library.Load(path), c.want, name)

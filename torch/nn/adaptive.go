@@ -34,7 +34,9 @@ func NewAdaptiveLogSoftmaxWithLoss(in, classes int, cutoffs []int, opts ...Adapt
 	all := append(slices.Clone(cutoffs), classes)
 	for i, c := range all {
 		if c <= 0 || i > 0 && c <= all[i-1] {
-			torch.Throw(op, torch.KindValue, "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and n_classes-1, got %v", cutoffs)
+			torch.Throw(op, torch.KindValue,
+				"cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 "+
+					"and n_classes-1, got %v", cutoffs)
 		}
 	}
 	v := option.One(opts)
@@ -80,7 +82,8 @@ func (a *AdaptiveLogSoftmaxWithLoss) forward(x, target torch.Tensor) (output, lo
 			low = high
 		}
 		if used != n {
-			torch.Throw("adaptive_log_softmax", torch.KindGeneric, "Target values should be in [0, %d], but values in range [%d, %d] were found.", low-1, target.Min().Int(), target.Max().Int())
+			torch.Throw("adaptive_log_softmax", torch.KindGeneric,
+				"Target values should be in [0, %d], but values in range [%d, %d] were found.", low-1, target.Min().Int(), target.Max().Int())
 		}
 		y.AddInPlace(F.LogSoftmax(a.Head.Forward(x), 1).Gather(1, column.Unsqueeze(1)).Squeeze())
 		loss = y.Neg().Mean().MoveOut()

@@ -40,7 +40,8 @@ type MultiheadAttentionOptions struct {
 func NewMultiheadAttention(embed, heads int, opts ...MultiheadAttentionOptions) *MultiheadAttention {
 	const op = "multihead_attention"
 	if embed <= 0 || heads <= 0 {
-		torch.Throw(op, torch.KindValue, "embed_dim and num_heads must be greater than 0, got embed_dim=%d and num_heads=%d instead", embed, heads)
+		torch.Throw(op, torch.KindValue, "embed_dim and num_heads must be greater than 0, got embed_dim=%d and num_heads=%d instead",
+			embed, heads)
 	}
 	if embed%heads != 0 {
 		torch.Throw(op, torch.KindGeneric, "embed_dim must be divisible by num_heads")

@@ -206,7 +206,8 @@ func (r *run) pack(x torch.Tensor) any {
 	}
 	p := places[r.saved]
 	if shape, dtype, device := x.Shape(), x.DType(), x.Device(); !slices.Equal(shape, p.shape) || dtype != p.dtype || device != p.device {
-		torch.Throw("checkpoint", torch.KindGeneric, "the function computed something else the first time: tensor %d was %v%v on %v, now it is %v%v on %v",
+		torch.Throw("checkpoint", torch.KindGeneric,
+			"the function computed something else the first time: tensor %d was %v%v on %v, now it is %v%v on %v",
 			p.index, p.dtype, p.shape, p.device, dtype, shape, device)
 	}
 	r.put(p, x.Detach().Keep())

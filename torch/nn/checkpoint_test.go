@@ -64,7 +64,8 @@ func (n *checkpointNet) forward(name string, x torch.Tensor) torch.Tensor {
 		return nn.CheckpointSequential(s, 2, x)
 	default:
 		var y torch.Tensor
-		torch.WithAutocast(torch.AutocastMode{Device: torch.CPU, Enabled: true, DType: torch.BFloat16}, func() { y = n.saved(n.block(0, 1), x)[0] })
+		torch.WithAutocast(torch.AutocastMode{Device: torch.CPU, Enabled: true, DType: torch.BFloat16},
+			func() { y = n.saved(n.block(0, 1), x)[0] })
 		return y.To(torch.Float32)
 	}
 }
@@ -225,6 +226,7 @@ func TestCheckpointErrors(t *testing.T) {
 		y := nn.Checkpoint(func(in ...torch.Tensor) torch.Tensor { return in[0].Exp().Sum() }, changed)
 		torch.NoGrad(func() { changed.ZeroInPlace() })
 		assert.ErrorContains(t, torch.Try(func() { y.Backward() }), "modified by an inplace operation")
-		assert.ErrorContains(t, torch.Try(func() { nn.CheckpointSequential(nn.Sequential{nn.Tanh{}}, 2, x) }), "1 layers cannot be divided into 2 segments")
+		assert.ErrorContains(t, torch.Try(func() { nn.CheckpointSequential(nn.Sequential{nn.Tanh{}}, 2, x) }),
+			"1 layers cannot be divided into 2 segments")
 	})
 }

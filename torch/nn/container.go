@@ -74,16 +74,3 @@ type Flatten struct {
 func (f Flatten) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(f, x, func(x torch.Tensor) torch.Tensor { return x.Flatten(or(f.StartDim, 1), or(f.EndDim, -1)) })
 }
-
-// or is what v points to, or the default.
-func or[T any](v *T, def T) T {
-	if v == nil {
-		return def
-	}
-	return *v
-}
-
-// create makes tensors that belong to no scope and records nothing.
-func create(fn func()) {
-	torch.Unscoped(func() { torch.NoGrad(fn) })
-}

@@ -90,7 +90,8 @@ var registry struct {
 func register(m any, h hooks) *HookHandle {
 	own := identify(m)
 	if own.address == nil || own.anonymous() {
-		torch.Throw("register_hook", torch.KindType, "a %T cannot be told from others of its kind: hook a pointer to a struct with fields, a Sequential that holds it, or all modules", m)
+		torch.Throw("register_hook", torch.KindType,
+			"a %T cannot be told from others of its kind: hook a pointer to a struct with fields, a Sequential that holds it, or all modules", m)
 	}
 	h.of, h.module = &own, m
 	return add(&h)

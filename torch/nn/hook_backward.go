@@ -92,7 +92,8 @@ func (c *hookedCall) depart(grads []torch.Tensor) []torch.Tensor {
 	}
 	for _, h := range c.hooks {
 		if h.backward != nil && slices.ContainsFunc(h.backward(h.name(c.module), make([]torch.Tensor, c.width), grads), torch.Tensor.Defined) {
-			torch.Throw("backward_hook", torch.KindGeneric, "Backward hook for Modules where no input requires gradient should always return None or None for all gradients.")
+			torch.Throw("backward_hook", torch.KindGeneric,
+				"Backward hook for Modules where no input requires gradient should always return None or None for all gradients.")
 		}
 	}
 	return grads

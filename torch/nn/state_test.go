@@ -133,7 +133,8 @@ func TestTo(t *testing.T) {
 	waves := &struct{ Phase, Count torch.Tensor }{torch.FromSlice([]complex64{1i}), torch.FromSlice([]int64{1})}
 	nn.To(waves, torch.Complex128)
 	require.Equal(t, []torch.DType{torch.Complex128, torch.Int64}, []torch.DType{waves.Phase.DType(), waves.Count.DType()})
-	require.EqualError(t, torch.Try(func() { nn.To(net, torch.Int64) }), "torch: to: nn.To only accepts floating point or complex dtypes, but got int64")
+	require.EqualError(t, torch.Try(func() { nn.To(net, torch.Int64) }),
+		"torch: to: nn.To only accepts floating point or complex dtypes, but got int64")
 
 	conv := nn.NewConv3d(1, 1, 2)
 	nn.To(conv, torch.ChannelsLast)

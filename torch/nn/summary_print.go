@@ -22,7 +22,8 @@ func (s *ModuleSummary) String() string {
 	w.Flush()
 	fmt.Fprintf(&b, "\nParameters: %s, trainable: %s\n", grouped(s.Params), grouped(s.Trainable))
 	fmt.Fprintf(&b, "Multiply-adds: %s\n", grouped(s.MACs))
-	fmt.Fprintf(&b, "Bytes: %s of input, %s of activations, %s of parameters and buffers\n", grouped(s.InputBytes), grouped(s.ActivationBytes), grouped(s.StateBytes))
+	fmt.Fprintf(&b, "Bytes: %s of input, %s of activations, %s of parameters and buffers\n", grouped(s.InputBytes),
+		grouped(s.ActivationBytes), grouped(s.StateBytes))
 	lines := strings.Split(b.String(), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " ")

@@ -411,7 +411,8 @@ func parseTag(t reflect.Type, fieldName, text string) tag {
 		case "inline":
 			parsed.inline = true
 		default:
-			torch.Throw("module", torch.KindValue, "field %v.%s has a tag %q; expected buffer, transient, optional or inline after the name", t, fieldName, text)
+			torch.Throw("module", torch.KindValue, "field %v.%s has a tag %q; expected buffer, transient, optional or inline after the name",
+				t, fieldName, text)
 		}
 	}
 	return parsed

@@ -21,7 +21,8 @@ func (o *AdadeltaOptions) slots(torch.Tensor, float64) []slot {
 }
 
 func (o *AdadeltaOptions) check([]torch.Tensor) string {
-	return cmp.Or(invalid(*o.Rho >= 0 && *o.Rho <= 1, "rho value", *o.Rho), negative("epsilon", *o.Eps), negative("weight_decay", o.WeightDecay))
+	return cmp.Or(invalid(*o.Rho >= 0 && *o.Rho <= 1, "rho value", *o.Rho), negative("epsilon", *o.Eps),
+		negative("weight_decay", o.WeightDecay))
 }
 
 // Adadelta sets the root of the mean of past changes in proportion to that of past gradients

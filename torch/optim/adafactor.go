@@ -10,11 +10,12 @@ import (
 // AdafactorOptions are the settings of [Adafactor] other than the learning rate. In a [Group]
 // the pointers are never nil, except for the first of Eps.
 type AdafactorOptions struct {
-	Beta2Decay  *float64    `torch:"beta2_decay" default:"-0.8"` // power of the step that new squares count with; default -0.8
-	Eps         [2]*float64 `torch:"eps" default:",1e-3"`        // the least root of a square's mean, and the least size of a parameter; default the resolution of the first parameter's dtype, and 1e-3
-	D           *float64    `torch:"d" default:"1"`              // the largest root mean square of an update; default 1
-	WeightDecay float64     `torch:"weight_decay"`               // decoupled, as AdamW's; default 0
-	Maximize    bool        `torch:"maximize"`                   // go up, not down
+	Beta2Decay *float64 `torch:"beta2_decay" default:"-0.8"` // power of the step that new squares count with; default -0.8
+	// the least root of a square's mean, and the least size of a parameter; default the resolution of the first parameter's dtype, and 1e-3
+	Eps         [2]*float64 `torch:"eps" default:",1e-3"`
+	D           *float64    `torch:"d" default:"1"` // the largest root mean square of an update; default 1
+	WeightDecay float64     `torch:"weight_decay"`  // decoupled, as AdamW's; default 0
+	Maximize    bool        `torch:"maximize"`      // go up, not down
 }
 
 func (o *AdafactorOptions) slots(p torch.Tensor, _ float64) []slot {

@@ -12,12 +12,13 @@ import (
 // AdamOptions are the settings of [Adam] and [AdamW] other than the learning rate. In a
 // [Group] the pointers are never nil.
 type AdamOptions struct {
-	Betas       *[2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
-	Eps         *float64    `torch:"eps" default:"1e-8"`        // added to the root of the square's mean; default 1e-8
-	WeightDecay *float64    `torch:"weight_decay" default:"0"`  // default 0 for Adam, 0.01 for AdamW
-	AMSGrad     bool        `torch:"amsgrad"`                   // divide by the largest mean of squares so far
-	Maximize    bool        `torch:"maximize"`                  // go up, not down
-	Unfused     bool        `torch:"!fused"`                    // compute with separate operators; see the package's documentation
+	// part that the running means of gradient and square keep; default {0.9, 0.999}
+	Betas       *[2]float64 `torch:"betas" default:"0.9,0.999"`
+	Eps         *float64    `torch:"eps" default:"1e-8"`       // added to the root of the square's mean; default 1e-8
+	WeightDecay *float64    `torch:"weight_decay" default:"0"` // default 0 for Adam, 0.01 for AdamW
+	AMSGrad     bool        `torch:"amsgrad"`                  // divide by the largest mean of squares so far
+	Maximize    bool        `torch:"maximize"`                 // go up, not down
+	Unfused     bool        `torch:"!fused"`                   // compute with separate operators; see the package's documentation
 }
 
 func (o *AdamOptions) fused() bool { return !o.Unfused }
@@ -105,13 +106,15 @@ func (a *Adam) fuse(b *batch, lr float64, o *AdamOptions) {
 	decoupled := aten.FusedAdamWOptions(scaling)
 	switch {
 	case a.decoupled && rate.Defined():
-		aten.FusedAdamWTensorLRInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], rate, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,
+		aten.FusedAdamWTensorLRInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], rate, o.Betas[0], o.Betas[1],
+			*o.WeightDecay, *o.Eps,
 			o.AMSGrad, o.Maximize, decoupled)
 	case a.decoupled:
 		aten.FusedAdamWInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], lr, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,
 			o.AMSGrad, o.Maximize, decoupled)
 	case rate.Defined():
-		aten.FusedAdamTensorLRInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], rate, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,
+		aten.FusedAdamTensorLRInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], rate, o.Betas[0], o.Betas[1],
+			*o.WeightDecay, *o.Eps,
 			o.AMSGrad, o.Maximize, scaling)
 	default:
 		aten.FusedAdamInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], lr, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,

@@ -10,10 +10,11 @@ import (
 // AdamaxOptions are the settings of [Adamax] other than the learning rate. In a [Group] Eps
 // is never nil.
 type AdamaxOptions struct {
-	Betas       *[2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running mean and the largest gradient keep; default {0.9, 0.999}
-	Eps         *float64    `torch:"eps" default:"1e-8"`        // added to the size of gradients; default 1e-8
-	WeightDecay float64     `torch:"weight_decay"`              // part of the parameter that is added to its gradient; default 0
-	Maximize    bool        `torch:"maximize"`                  // go up, not down
+	// part that the running mean and the largest gradient keep; default {0.9, 0.999}
+	Betas       *[2]float64 `torch:"betas" default:"0.9,0.999"`
+	Eps         *float64    `torch:"eps" default:"1e-8"` // added to the size of gradients; default 1e-8
+	WeightDecay float64     `torch:"weight_decay"`       // part of the parameter that is added to its gradient; default 0
+	Maximize    bool        `torch:"maximize"`           // go up, not down
 }
 
 func (o *AdamaxOptions) slots(torch.Tensor, float64) []slot {

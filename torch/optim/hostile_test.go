@@ -22,10 +22,14 @@ func hostileValues(closed torch.Tensor) []func() any {
 	tensor := func(t func() torch.Tensor) func() any { return func() any { return t() } }
 	value := func(v any) func() any { return func() any { return v } }
 	return []func() any{
-		value(nil), value("text"), value(""), value(true), value(false), value(math.NaN()), value(math.Inf(1)), value(-1.0), value(0.0), value(1e308),
-		value(math.MaxInt), value(math.MinInt), value(-1), value(uint64(math.MaxUint64)), value(float32(0.5)), value(complex(1, 2)), value(new(0.5)), value((*float64)(nil)),
-		value([]float64{0.5, 0.5}), value([]any{nil, nil}), value([]any{"a", "b"}), value([]any{}), value([0]int{}), value(map[string]any{}), value(map[any]any{1: 2}),
-		value(struct{}{}), value(func() {}), value(make(chan int)), value([]torch.Tensor{{}}), value(torch.Tensor{}), value(closed), value(&closed),
+		value(nil), value("text"), value(""), value(true), value(false), value(math.NaN()), value(math.Inf(1)), value(-1.0), value(0.0),
+		value(1e308),
+		value(math.MaxInt), value(math.MinInt), value(-1), value(uint64(math.MaxUint64)), value(float32(0.5)), value(complex(1, 2)),
+		value(new(0.5)), value((*float64)(nil)),
+		value([]float64{0.5, 0.5}), value([]any{nil, nil}), value([]any{"a", "b"}), value([]any{}), value([0]int{}),
+		value(map[string]any{}), value(map[any]any{1: 2}),
+		value(struct{}{}), value(func() {}), value(make(chan int)), value([]torch.Tensor{{}}), value(torch.Tensor{}), value(closed),
+		value(&closed),
 		tensor(func() torch.Tensor { return torch.RandN(3) }),
 		tensor(func() torch.Tensor { return torch.RandN(2, 3).SetRequiresGrad(true) }),
 		tensor(func() torch.Tensor { return torch.RandN(2, 3).T() }),
@@ -156,7 +160,8 @@ func attack(t *testing.T, kind string, n int, r *rand.Rand, values []func() any)
 			good(target)
 			good(twin)
 			for i := range target.params {
-				require.Equal(t, torch.Values[float32](twin.params[i].Detach()), torch.Values[float32](target.params[i].Detach()), "%s: after %v", kind, err)
+				require.Equal(t, torch.Values[float32](twin.params[i].Detach()), torch.Values[float32](target.params[i].Detach()),
+					"%s: after %v", kind, err)
 			}
 		})
 	}

@@ -274,7 +274,8 @@ func lay(x torch.Tensor, how string, p torch.Tensor) torch.Tensor {
 	case "uncoalesced":
 		s := lay(x, "sparse", p)
 		indices, values := aten.Indices(s), aten.Values(s)
-		return torch.SparseCOOTensorSize(torch.Cat([]torch.Tensor{indices, indices}, 1), torch.Cat([]torch.Tensor{values, values.MulScalar(0.3)}), x.Shape())
+		return torch.SparseCOOTensorSize(torch.Cat([]torch.Tensor{indices, indices}, 1),
+			torch.Cat([]torch.Tensor{values, values.MulScalar(0.3)}), x.Shape())
 	case "conj":
 		return x.Clone().Conj()
 	case "neg":
@@ -384,8 +385,10 @@ func TestFusedKernelsRefuse(t *testing.T) {
 	torch.Scope(func() {
 		square := torch.Ones(3, 3)
 		for name, grad := range map[string]torch.Tensor{
-			"transposed": torch.Ones(3, 3).T(), "expanded": torch.Ones(1).Expand(3, 3), "dtype": torch.TensorOptions{DType: torch.Float64}.Ones(3, 3),
-			"shape": torch.Ones(3), "sparse": torch.Ones(3, 3).ToSparse(), "shared": square.View(9).View(3, 3), "negative": aten.NegView(torch.Ones(3, 3)),
+			"transposed": torch.Ones(3, 3).T(), "expanded": torch.Ones(1).Expand(3, 3),
+			"dtype": torch.TensorOptions{DType: torch.Float64}.Ones(3, 3),
+			"shape": torch.Ones(3), "sparse": torch.Ones(3, 3).ToSparse(), "shared": square.View(9).View(3, 3),
+			"negative": aten.NegView(torch.Ones(3, 3)),
 		} {
 			params, grads := []torch.Tensor{square}, []torch.Tensor{grad}
 			for _, step := range []func(){

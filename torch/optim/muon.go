@@ -13,12 +13,14 @@ import (
 // MuonOptions are the settings of [Muon] other than the learning rate. In a [Group] the
 // pointers are never nil.
 type MuonOptions struct {
-	WeightDecay    *float64   `torch:"weight_decay" default:"0.1"`                     // decoupled, as AdamW's; default 0.1
-	Momentum       *float64   `torch:"momentum" default:"0.95"`                        // part of the running mean of gradients that is kept; default 0.95
-	NoNesterov     bool       `torch:"!nesterov"`                                      // do not look ahead along the momentum
-	NSCoefficients [3]float64 `torch:"ns_coefficients" default:"3.4445,-4.775,2.0315"` // of the Newton-Schulz iteration; default {3.4445, -4.775, 2.0315}
-	Eps            *float64   `torch:"eps" default:"1e-7"`                             // the smallest norm to divide by; default 1e-7
-	NSSteps        int        `torch:"ns_steps" default:"5"`                           // steps of the Newton-Schulz iteration; default 5
+	WeightDecay *float64 `torch:"weight_decay" default:"0.1"` // decoupled, as AdamW's; default 0.1
+	// part of the running mean of gradients that is kept; default 0.95
+	Momentum   *float64 `torch:"momentum" default:"0.95"`
+	NoNesterov bool     `torch:"!nesterov"` // do not look ahead along the momentum
+	// of the Newton-Schulz iteration; default {3.4445, -4.775, 2.0315}
+	NSCoefficients [3]float64 `torch:"ns_coefficients" default:"3.4445,-4.775,2.0315"`
+	Eps            *float64   `torch:"eps" default:"1e-7"`   // the smallest norm to divide by; default 1e-7
+	NSSteps        int        `torch:"ns_steps" default:"5"` // steps of the Newton-Schulz iteration; default 5
 	// "original", the default: larger for tall matrices; "match_rms_adamw": as large as AdamW's updates;
 	// "spectral_unclamped", of PyTorch 2.14: smaller for wide matrices, too
 	AdjustLR string `torch:"adjust_lr_fn"`

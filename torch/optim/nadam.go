@@ -11,7 +11,8 @@ import (
 // NAdamOptions are the settings of [NAdam] other than the learning rate. In a [Group]
 // the pointers are never nil.
 type NAdamOptions struct {
-	Betas                *[2]float64 `torch:"betas" default:"0.9,0.999"`     // part that the running means of gradient and square keep; default {0.9, 0.999}
+	// part that the running means of gradient and square keep; default {0.9, 0.999}
+	Betas                *[2]float64 `torch:"betas" default:"0.9,0.999"`
 	Eps                  *float64    `torch:"eps" default:"1e-8"`            // added to the root of the square's mean; default 1e-8
 	WeightDecay          float64     `torch:"weight_decay"`                  // default 0
 	MomentumDecay        *float64    `torch:"momentum_decay" default:"4e-3"` // how fast the momentum rises to beta1; default 4e-3
@@ -24,7 +25,8 @@ func (o *NAdamOptions) slots(torch.Tensor, float64) []slot {
 }
 
 func (o *NAdamOptions) check([]torch.Tensor) string {
-	return cmp.Or(negative("epsilon", *o.Eps), invalidBetas(*o.Betas), negative("weight_decay", o.WeightDecay), negative("momentum_decay", *o.MomentumDecay))
+	return cmp.Or(negative("epsilon", *o.Eps), invalidBetas(*o.Betas), negative("weight_decay", o.WeightDecay),
+		negative("momentum_decay", *o.MomentumDecay))
 }
 
 // NAdam is [Adam] that looks ahead along its momentum, which rises as it goes (Dozat,

@@ -183,7 +183,8 @@ func (b *base) stepGroup(g *Group, kernel func(*Group, *batch)) {
 // checkOptions wants options of the optimizer's type without nil where a number has to be:
 // programs may change them between steps.
 func (b *base) checkOptions(g *Group) {
-	b.want(reflect.TypeOf(g.Options) == b.options && !reflect.ValueOf(g.Options).IsNil(), "the options of a group are of type %T, expected %v", g.Options, b.options)
+	b.want(reflect.TypeOf(g.Options) == b.options && !reflect.ValueOf(g.Options).IsNil(),
+		"the options of a group are of type %T, expected %v", g.Options, b.options)
 	for _, n := range b.numbers {
 		b.want(!n.in(g.Options).IsNil(), "the options of a group have nil for %s, expected a number", n.name)
 	}
@@ -207,7 +208,8 @@ type optimizer[O any] struct {
 	update func(b *batch, lr float64, o *O)
 }
 
-func newOptimizer[O any](name string, update func(b *batch, lr float64, o *O), params []torch.Tensor, lr float64, opts []O, flags ...string) optimizer[O] {
+func newOptimizer[O any](name string, update func(b *batch, lr float64, o *O), params []torch.Tensor, lr float64, opts []O,
+	flags ...string) optimizer[O] {
 	p := optimizer[O]{newBase(name, flags...), update}
 	p.AddGroup(params, lr, opts...)
 	return p

@@ -36,10 +36,13 @@ type spec struct {
 var extra = []string{
 	`{"kind": "SGD", "set": "mixed", "options": {"lr": 0.1, "momentum": 0.9, "fused": true}, "scaled": true}`,
 	`{"kind": "SGD", "set": "mixed", "options": {"lr": 0.1, "momentum": 0.8, "dampening": 0.3, "maximize": true, "fused": true}}`,
-	`{"kind": "SGD", "set": "mixed", "options": {"lr": 0.1, "momentum": 0.9, "fused": true}, "second": {"lr": 0.01, "momentum": 0.0, "weight_decay": 0.1}}`,
+	`{"kind": "SGD", "set": "mixed", "options": {"lr": 0.1, "momentum": 0.9, "fused": true}, "second": {"lr": 0.01, "momentum": ` +
+		`0.0, "weight_decay": 0.1}}`,
 	`{"kind": "Adam", "set": "mixed", "options": {"lr": 0.01, "fused": true}, "scaled": true}`,
-	`{"kind": "Adam", "set": "mixed", "options": {"lr": 0.01, "betas": [0.8, 0.95], "eps": 1e-4, "weight_decay": 0.1, "amsgrad": true, "maximize": true, "fused": true}}`,
-	`{"kind": "AdamW", "set": "mixed", "options": {"lr": 0.01, "weight_decay": 0.0, "amsgrad": true, "fused": true}, "second": {"lr": 0.1, "weight_decay": 0.5}, "scaled": true}`,
+	`{"kind": "Adam", "set": "mixed", "options": {"lr": 0.01, "betas": [0.8, 0.95], "eps": 1e-4, "weight_decay": 0.1, ` +
+		`"amsgrad": true, "maximize": true, "fused": true}}`,
+	`{"kind": "AdamW", "set": "mixed", "options": {"lr": 0.01, "weight_decay": 0.0, "amsgrad": true, "fused": true}, "second": ` +
+		`{"lr": 0.1, "weight_decay": 0.5}, "scaled": true}`,
 	`{"kind": "Adagrad", "set": "mixed", "options": {"lr": 0.1, "lr_decay": 0.01, "fused": true}, "scaled": true}`,
 	`{"kind": "RMSprop", "set": "mixed", "options": {"lr": 0.01, "foreach": false}, "second": {"lr": 0.1, "weight_decay": 0.5}}`,
 	`{"kind": "ASGD", "set": "mixed", "options": {"lr": 0.02, "t0": 20, "foreach": false}}`,
@@ -82,8 +85,10 @@ func by[O any, T grouped[O]](construct func([]torch.Tensor, float64, ...O) T) ma
 
 var makers = map[string]maker{
 	"Adadelta": by(optim.NewAdadelta), "Adafactor": by(optim.NewAdafactor), "Adagrad": by(optim.NewAdagrad), "Adam": by(optim.NewAdam),
-	"AdamW": by(optim.NewAdamW), "Adamax": by(optim.NewAdamax), "ASGD": by(optim.NewASGD), "Muon": by(optim.NewMuon), "NAdam": by(optim.NewNAdam),
-	"RAdam": by(optim.NewRAdam), "RMSprop": by(optim.NewRMSprop), "Rprop": by(optim.NewRprop), "SGD": by(optim.NewSGD), "SparseAdam": by(optim.NewSparseAdam),
+	"AdamW": by(optim.NewAdamW), "Adamax": by(optim.NewAdamax), "ASGD": by(optim.NewASGD), "Muon": by(optim.NewMuon),
+	"NAdam": by(optim.NewNAdam),
+	"RAdam": by(optim.NewRAdam), "RMSprop": by(optim.NewRMSprop), "Rprop": by(optim.NewRprop), "SGD": by(optim.NewSGD),
+	"SparseAdam": by(optim.NewSparseAdam),
 }
 
 // fill finds the fields of an options struct by PyTorch's names for them.
@@ -94,7 +99,8 @@ func fill[O any](options map[string]any) *O {
 		case "lr", "foreach", "capturable", "differentiable":
 			continue
 		case "fused", "nesterov":
-			if opposite := reflect.ValueOf(o).Elem().FieldByName(map[string]string{"fused": "Unfused", "nesterov": "NoNesterov"}[name]); opposite.IsValid() {
+			if opposite := reflect.ValueOf(o).Elem().FieldByName(map[string]string{"fused": "Unfused",
+				"nesterov": "NoNesterov"}[name]); opposite.IsValid() {
 				opposite.SetBool(value == false)
 				continue
 			}

@@ -11,11 +11,12 @@ import (
 // RAdamOptions are the settings of [RAdam] other than the learning rate. In a [Group] Eps
 // is never nil.
 type RAdamOptions struct {
-	Betas                *[2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
-	Eps                  *float64    `torch:"eps" default:"1e-8"`        // added to the root of the square's mean; default 1e-8
-	WeightDecay          float64     `torch:"weight_decay"`              // default 0
-	DecoupledWeightDecay bool        `torch:"decoupled_weight_decay"`    // shrink the parameters, as AdamW does
-	Maximize             bool        `torch:"maximize"`                  // go up, not down
+	// part that the running means of gradient and square keep; default {0.9, 0.999}
+	Betas                *[2]float64 `torch:"betas" default:"0.9,0.999"`
+	Eps                  *float64    `torch:"eps" default:"1e-8"`     // added to the root of the square's mean; default 1e-8
+	WeightDecay          float64     `torch:"weight_decay"`           // default 0
+	DecoupledWeightDecay bool        `torch:"decoupled_weight_decay"` // shrink the parameters, as AdamW does
+	Maximize             bool        `torch:"maximize"`               // go up, not down
 }
 
 func (o *RAdamOptions) slots(torch.Tensor, float64) []slot { return moments }

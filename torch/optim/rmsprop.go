@@ -30,7 +30,8 @@ func (o *RMSpropOptions) slots(torch.Tensor, float64) []slot {
 }
 
 func (o *RMSpropOptions) check([]torch.Tensor) string {
-	return cmp.Or(negative("epsilon", *o.Eps), negative("momentum", o.Momentum), negative("weight_decay", o.WeightDecay), negative("alpha", *o.Alpha))
+	return cmp.Or(negative("epsilon", *o.Eps), negative("momentum", o.Momentum), negative("weight_decay", o.WeightDecay),
+		negative("alpha", *o.Alpha))
 }
 
 // RMSprop divides the gradient by the root of the running mean of its square (Hinton's lecture

@@ -6,7 +6,8 @@ import (
 
 // RpropOptions are the settings of [Rprop] other than the learning rate.
 type RpropOptions struct {
-	Etas      [2]float64 `torch:"etas" default:"0.5,1.2"`       // factors of an element's step where the sign of its gradient changed, and where not; default {0.5, 1.2}
+	// factors of an element's step where the sign of its gradient changed, and where not; default {0.5, 1.2}
+	Etas      [2]float64 `torch:"etas" default:"0.5,1.2"`
 	StepSizes [2]float64 `torch:"step_sizes" default:"1e-6,50"` // the smallest and the largest step; default {1e-6, 50}
 	Maximize  bool       `torch:"maximize"`                     // go up, not down
 }

@@ -209,7 +209,8 @@ func assign(to reflect.Value, v any, initial string) error {
 			}
 		}
 		return nil
-	case kind == reflect.String && from.Kind() == reflect.String, kind == reflect.Float64 && (from.CanFloat() || from.CanInt() || from.CanUint()),
+	case kind == reflect.String && from.Kind() == reflect.String,
+		kind == reflect.Float64 && (from.CanFloat() || from.CanInt() || from.CanUint()),
 		kind == reflect.Int && from.CanInt(),
 		kind == reflect.Int && from.CanFloat() && from.Float() == math.Trunc(from.Float()) && math.Abs(from.Float()) < 1<<53:
 		to.Set(from.Convert(to.Type()))

@@ -75,7 +75,8 @@ func (s *SGD) descend(b *batch, lr float64, o *SGDOptions) {
 	below(func() {
 		scaling := aten.FusedSGDOptions{GradScale: b.scale, FoundInf: b.found}
 		if rate := b.group.rate; rate.Defined() {
-			aten.FusedSGDTensorLRInPlace(b.params, b.grads, momentum, o.WeightDecay, o.Momentum, rate, o.Dampening, o.Nesterov, o.Maximize, b.fresh, scaling)
+			aten.FusedSGDTensorLRInPlace(b.params, b.grads, momentum, o.WeightDecay, o.Momentum, rate, o.Dampening, o.Nesterov, o.Maximize,
+				b.fresh, scaling)
 			return
 		}
 		aten.FusedSGDInPlace(b.params, b.grads, momentum, o.WeightDecay, o.Momentum, lr, o.Dampening, o.Nesterov, o.Maximize, b.fresh, scaling)

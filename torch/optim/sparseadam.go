@@ -22,7 +22,8 @@ func (o *SparseAdamOptions) slots(torch.Tensor, float64) []slot {
 }
 
 func (o *SparseAdamOptions) check(params []torch.Tensor) string {
-	return cmp.Or(invalid(*o.Eps > 0, "epsilon value", *o.Eps), invalidBetas(*o.Betas), sparseParams(params), complexParams("SparseAdam", params))
+	return cmp.Or(invalid(*o.Eps > 0, "epsilon value", *o.Eps), invalidBetas(*o.Betas), sparseParams(params),
+		complexParams("SparseAdam", params))
 }
 
 func sparseParams(params []torch.Tensor) string {

@@ -115,7 +115,8 @@ func (b *base) read(d StateDict, loaded *base) error {
 		group, _ := asDict(groups[i])
 		numbers, _ := asList(group["params"])
 		if len(numbers) != len(g.Params) {
-			return fmt.Errorf("loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group %d has %d parameters, expected %d",
+			return fmt.Errorf("loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group "+
+				"%d has %d parameters, expected %d",
 				i, len(numbers), len(g.Params))
 		}
 		copied, err := g.with(group)

@@ -27,7 +27,6 @@ func Example() {
 			fmt.Println(a.Name, a.Shapes, a.Count, a.CPUMemory)
 		}
 	}
-	// fmt.Println(r.Table(profiler.TableOptions{SortBy: profiler.BySelfCPUTimeTotal, RowLimit: 10}))
 	// Output:
 	// model [] 1 32768
 	// aten::mm [[64 32] [32 64]] 1 16384

@@ -173,10 +173,12 @@ func tableQuestion() question {
 	}{
 		{python: map[string]any{}},
 		{python: map[string]any{"by_shapes": true, "max_shapes_column_width": 20}, own: TableOptions{MaxShapesWidth: 20}, shapes: true},
-		{python: map[string]any{"sort_by": "self_cuda_time_total", "row_limit": 3, "header": "of the card"}, own: TableOptions{SortBy: BySelfDeviceTimeTotal, RowLimit: 3, Header: "of the card"}},
+		{python: map[string]any{"sort_by": "self_cuda_time_total", "row_limit": 3, "header": "of the card"},
+			own: TableOptions{SortBy: BySelfDeviceTimeTotal, RowLimit: 3, Header: "of the card"}},
 		{python: map[string]any{"sort_by": "cpu_time", "time_unit": "ms"}, own: TableOptions{SortBy: ByCPUTime, TimeUnit: time.Millisecond}},
 		{python: map[string]any{"sort_by": "count", "top_level_events_only": true}, own: TableOptions{SortBy: ByCount, TopLevelOnly: true}},
-		{python: map[string]any{"sort_by": "self_cpu_memory_usage", "max_name_column_width": 16, "row_limit": -1, "time_unit": "s"}, own: TableOptions{SortBy: BySelfCPUMemory, MaxNameWidth: 16, RowLimit: -1, TimeUnit: time.Second}},
+		{python: map[string]any{"sort_by": "self_cpu_memory_usage", "max_name_column_width": 16, "row_limit": -1, "time_unit": "s"},
+			own: TableOptions{SortBy: BySelfCPUMemory, MaxNameWidth: 16, RowLimit: -1, TimeUnit: time.Second}},
 	}
 	for _, c := range cases {
 		request.Tables = append(request.Tables, c.python)
@@ -197,10 +199,13 @@ func scene() []*Event {
 	card := torch.CUDA(0)
 	events := []*Event{
 		{Name: "ProfilerStep#3", Thread: 1, Start: 0, End: 1500 * ms, Range: true, CPUMemory: 5 << 30, DeviceMemory: 3 << 20},
-		{Name: "aten::linear", Thread: 1, Start: 1 * us, End: 900 * us, Shapes: [][]int{{2, 3}, {4, 3}, {4}}, CPUMemory: 1000, DeviceMemory: 2 << 20},
-		{Name: "aten::addmm", Thread: 1, Start: 10 * us, End: 850*us + 7, Shapes: [][]int{{4}, {2, 3}, {3, 4}}, FLOPs: 48_000_000, CPUMemory: 1000, DeviceMemory: 2 << 20, Kernels: []Kernel{{"k", card, 30 * us}, {"k", card, 12*us + 5}}},
+		{Name: "aten::linear", Thread: 1, Start: 1 * us, End: 900 * us, Shapes: [][]int{{2, 3}, {4, 3}, {4}}, CPUMemory: 1000,
+			DeviceMemory: 2 << 20},
+		{Name: "aten::addmm", Thread: 1, Start: 10 * us, End: 850*us + 7, Shapes: [][]int{{4}, {2, 3}, {3, 4}}, FLOPs: 48_000_000,
+			CPUMemory: 1000, DeviceMemory: 2 << 20, Kernels: []Kernel{{"k", card, 30 * us}, {"k", card, 12*us + 5}}},
 		{Name: "aten::empty", Thread: 1, Start: 12 * us, End: 15 * us, CPUMemory: 1 << 20},
-		{Name: "a kernel with a name that is longer than any column could be, as they are", Thread: 7, Start: 20 * us, End: 50 * us, Device: card},
+		{Name: "a kernel with a name that is longer than any column could be, as they are", Thread: 7, Start: 20 * us, End: 50 * us,
+			Device: card},
 		{Name: "kernel", Thread: 7, Start: 60 * us, End: 72*us + 5, Device: card},
 		{Name: "aten::addmm", Thread: 2, Start: 100 * us, End: 2100 * us, FLOPs: 1_500, CPUMemory: -70_000},
 		{Name: "aten::addmm", Thread: 2, Start: 200 * us, End: 2000 * us, FLOPs: 7, CPUMemory: -70_000},
@@ -231,7 +236,8 @@ func scheduleQuestion() question {
 		if s.SkipFirstWait {
 			first = 1
 		}
-		asked = append(asked, map[string]any{"skip_first": s.SkipFirst, "wait": s.Wait, "warmup": s.Warmup, "active": s.Active, "repeat": s.Repeat, "skip_first_wait": first})
+		asked = append(asked, map[string]any{"skip_first": s.SkipFirst, "wait": s.Wait, "warmup": s.Warmup, "active": s.Active,
+			"repeat": s.Repeat, "skip_first_wait": first})
 	}
 	return question{asked, func(t *testing.T, answer []byte) {
 		var want [][]phase

@@ -205,7 +205,8 @@ func TestSchedule(t *testing.T) {
 			}
 		}
 	})
-	require.Equal(t, [][]string{{"ProfilerStep#3", "ProfilerStep#4"}, {"ProfilerStep#7", "ProfilerStep#8"}}, cycles, "the last did not get past its warmup")
+	require.Equal(t, [][]string{{"ProfilerStep#3", "ProfilerStep#4"}, {"ProfilerStep#7", "ProfilerStep#8"}}, cycles,
+		"the last did not get past its warmup")
 	require.Equal(t, 2, count(r, "ProfilerStep*"))
 	require.Equal(t, 2, count(r, "aten::zeros"))
 

@@ -59,7 +59,8 @@ func parse(header []byte) (entries []entry, metadata map[string]string, err erro
 		return nil, nil, malformed("something follows the JSON of the header")
 	}
 	slices.SortFunc(entries, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.name, b.name)) // empty tensors come before what follows them
+		// empty tensors come before what follows them
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.name, b.name))
 	})
 	return entries, metadata, nil
 }

@@ -81,7 +81,8 @@ func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
 var spoilers = []func(r *rand.Rand, p *pieces){
 	func(r *rand.Rand, p *pieces) { // the length of the header
-		p.length = pick(r, []uint64{1, 7, 8, uint64(len(p.text()) - 1), uint64(len(p.text()) + 1), uint64(len(p.text()) + len(p.data)), 100_000_001, 1 << 62, 1<<63 - 1, 1 << 63, 1<<64 - 1})
+		p.length = pick(r, []uint64{1, 7, 8, uint64(len(p.text()) - 1), uint64(len(p.text()) + 1), uint64(len(p.text()) + len(p.data)),
+			100_000_001, 1 << 62, 1<<63 - 1, 1 << 63, 1<<64 - 1})
 	},
 	func(r *rand.Rand, p *pieces) { // any offsets
 		p.fields = append(p.fields, field("x", pick(r, kinds).name, "[2]", pick(r, edges), pick(r, edges)))
@@ -100,7 +101,8 @@ var spoilers = []func(r *rand.Rand, p *pieces){
 	func(r *rand.Rand, p *pieces) { // a shape whose product is 0, or 1
 		p.fields = append(p.fields, field("x", "U8", pick(r, []string{
 			"[4294967296,4294967296]", "[4294967296,4294967296,0]", "[0,9223372036854775807,3]", "[0,9223372036854775807]",
-			"[9223372036854775807,9223372036854775807]", "[1,1,1,1,1,1,1,1,0]", "[" + strings.Repeat("1,", 63) + "0]", "[" + strings.Repeat("1,", 64) + "0]",
+			"[9223372036854775807,9223372036854775807]", "[1,1,1,1,1,1,1,1,0]", "[" + strings.Repeat("1,", 63) + "0]",
+			"[" + strings.Repeat("1,", 64) + "0]",
 		}), len(p.data), len(p.data)))
 	},
 	func(r *rand.Rand, p *pieces) { // an overlap or a hole
@@ -115,7 +117,8 @@ var spoilers = []func(r *rand.Rand, p *pieces){
 		}
 	},
 	func(r *rand.Rand, p *pieces) { // a dtype
-		p.fields = append(p.fields, field("x", pick(r, []string{"", "f32", "F99", "F32 ", "C128", "U3", strings.Repeat("F", 1000)}), "[]", len(p.data), len(p.data)+4))
+		p.fields = append(p.fields, field("x", pick(r, []string{"", "f32", "F99", "F32 ", "C128", "U3", strings.Repeat("F", 1000)}), "[]",
+			len(p.data), len(p.data)+4))
 		p.data = append(p.data, make([]byte, 4)...)
 	},
 	func(r *rand.Rand, p *pieces) { p.fields = append(p.fields, pick(r, p.fields)) }, // a key twice
@@ -124,19 +127,22 @@ var spoilers = []func(r *rand.Rand, p *pieces){
 		p.fields = append(p.fields, `"x":`+pick(r, []string{
 			`{"dtype":"U8","dtype":"F32","shape":[0],"data_offsets":[` + end + `}`, `{"shape":[0],"data_offsets":[` + end + `}`,
 			`{"dtype":"U8","data_offsets":[` + end + `}`, `{"dtype":"U8","shape":[0]}`, `{"dtype":"U8","shape":0,"data_offsets":[` + end + `}`,
-			`{"DTYPE":"U8","Shape":[0],"data_offsets":[` + end + `}`, `{"dtype":1,"shape":[0],"data_offsets":[` + end + `}`, `null`, `[]`, `"x"`, `1`,
+			`{"DTYPE":"U8","Shape":[0],"data_offsets":[` + end + `}`, `{"dtype":1,"shape":[0],"data_offsets":[` + end + `}`, `null`, `[]`,
+			`"x"`, `1`,
 			`{"dtype":"U8","shape":[0],"data_offsets":[0,0,` + end + `}`, `{"dtype":"U8","shape":[0],"data_offsets":[0]}`,
 			`{"dtype":"U8","shape":[0],"more":{"a":[1,2]},"data_offsets":[` + end + `}`, `{}`,
 		}))
 	},
 	func(r *rand.Rand, p *pieces) { // metadata
-		p.fields = append(p.fields, `"__metadata__":`+pick(r, []string{`{"a":1}`, `null`, `[]`, `{"a":{"b":"c"}}`, `{"a":"b","a":"c"}`, `"text"`, `{"a":null}`}))
+		p.fields = append(p.fields, `"__metadata__":`+
+			pick(r, []string{`{"a":1}`, `null`, `[]`, `{"a":{"b":"c"}}`, `{"a":"b","a":"c"}`, `"text"`, `{"a":null}`}))
 	},
 	func(r *rand.Rand, p *pieces) { p.data = p.data[:r.IntN(len(p.data)+1)] },                 // cut off
 	func(r *rand.Rand, p *pieces) { p.data = append(p.data, make([]byte, 1+r.IntN(100))...) }, // a rest
 	func(r *rand.Rand, p *pieces) { // texts that are not UTF-8, or become the same
 		p.fields = append(p.fields, pick(r, []string{
-			"\"\xff\xfe\":{}", "\"a\xc0\":{}", "\"\\ud800\":" + strings.SplitN(p.fields[0], ":", 2)[1] + ",\"\\ud801\":" + strings.SplitN(p.fields[0], ":", 2)[1],
+			"\"\xff\xfe\":{}", "\"a\xc0\":{}",
+			"\"\\ud800\":" + strings.SplitN(p.fields[0], ":", 2)[1] + ",\"\\ud801\":" + strings.SplitN(p.fields[0], ":", 2)[1],
 		}))
 	},
 	func(r *rand.Rand, p *pieces) { // deep
@@ -149,7 +155,8 @@ var spoilers = []func(r *rand.Rand, p *pieces){
 		}
 	},
 	func(r *rand.Rand, p *pieces) { // JSON or not
-		p.header = pick(r, []string{"", " ", "{", "}", "[]", "null", "hello", "{}{}", "{} x", " {}", "{\"a\"", "{\"a\":}", "{,}", "{}\x00", p.text()[:r.IntN(len(p.text()))] + "}"})
+		p.header = pick(r, []string{"", " ", "{", "}", "[]", "null", "hello", "{}{}", "{} x", " {}", "{\"a\"", "{\"a\":}", "{,}",
+			"{}\x00", p.text()[:r.IntN(len(p.text()))] + "}"})
 	},
 	func(r *rand.Rand, p *pieces) { // any byte of the header
 		text := []byte(p.text())
@@ -232,14 +239,16 @@ func TestHostileFiles(t *testing.T) {
 	reliability.AtMost(t, "hostile safetensors files: bytes that Go allocated per byte of the file", worst, 64)
 	reliability.Note(t, "hostile safetensors files", files)
 	require.Greater(t, accepted, files/20)
-	require.Equal(t, []string{}, slices.DeleteFunc(slices.Clone(named), func(n string) bool { return reasons[n] > 0 }), "every kind of fault has its words: %v", reasons)
+	require.Equal(t, []string{}, slices.DeleteFunc(slices.Clone(named), func(n string) bool { return reasons[n] > 0 }),
+		"every kind of fault has its words: %v", reasons)
 }
 
 // named are the ways in which a file can be unsound.
 var named = []string{
 	"ends too soon", "header would have", "not UTF-8", "not JSON that begins with {", "header is not JSON: ", "something follows", `twice`,
 	"which is not known", "impossible shape", "expected a list and two numbers", "its data_offsets are", "expected it to start at",
-	"belong to no tensor", "expected a whole number", "more than 64 elements", "more than 2 elements", "expected a text", "expected it to begin with",
+	"belong to no tensor", "expected a whole number", "more than 64 elements", "more than 2 elements", "expected a text",
+	"expected it to begin with",
 }
 
 func reason(err error) string {

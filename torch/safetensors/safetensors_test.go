@@ -62,22 +62,24 @@ func TestMalformed(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"no bytes":         {nil, "ends too soon"},
-		"only a prefix":    {[]byte{1, 2, 3}, "ends too soon"},
-		"header too long":  {[]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, '{', '}'}, "header would have"},
-		"not JSON":         {file("hello", 0), "not JSON"},
-		"a list":           {file("[]", 0), "not JSON"},
-		"unknown dtype":    {file("{"+one("F99", "[1]", 0, 4)+"}", 4), "not known"},
-		"negative size":    {file("{"+one("F32", "[-1]", 0, 4)+"}", 4), "has the element"},
-		"overflow":         {file("{"+one("F32", "[4611686018427387904,4]", 0, 0)+"}", 0), "impossible shape"},
-		"size and shape":   {file("{"+one("F32", "[2]", 0, 4)+"}", 4), "needs 8 bytes"},
-		"gap":              {file("{"+one("F32", "[1]", 4, 8)+"}", 8), "expected it to start at 0"},
-		"past the end":     {file("{"+one("F32", "[2]", 0, 8)+"}", 4), "lies at bytes 0 to 8"},
-		"rest":             {file("{"+one("F32", "[1]", 0, 4)+"}", 5), "belong to no tensor"},
-		"overlap":          {file("{"+one("F32", "[1]", 0, 4)+`,"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 8), "expected it to start at 4"},
+		"no bytes":        {nil, "ends too soon"},
+		"only a prefix":   {[]byte{1, 2, 3}, "ends too soon"},
+		"header too long": {[]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, '{', '}'}, "header would have"},
+		"not JSON":        {file("hello", 0), "not JSON"},
+		"a list":          {file("[]", 0), "not JSON"},
+		"unknown dtype":   {file("{"+one("F99", "[1]", 0, 4)+"}", 4), "not known"},
+		"negative size":   {file("{"+one("F32", "[-1]", 0, 4)+"}", 4), "has the element"},
+		"overflow":        {file("{"+one("F32", "[4611686018427387904,4]", 0, 0)+"}", 0), "impossible shape"},
+		"size and shape":  {file("{"+one("F32", "[2]", 0, 4)+"}", 4), "needs 8 bytes"},
+		"gap":             {file("{"+one("F32", "[1]", 4, 8)+"}", 8), "expected it to start at 0"},
+		"past the end":    {file("{"+one("F32", "[2]", 0, 8)+"}", 4), "lies at bytes 0 to 8"},
+		"rest":            {file("{"+one("F32", "[1]", 0, 4)+"}", 5), "belong to no tensor"},
+		"overlap": {file("{"+one("F32", "[1]", 0, 4)+`,"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 8),
+			"expected it to start at 4"},
 		"backwards":        {file("{"+one("U8", "[0]", 4, 4)+"}", 4), "expected it to start at 0"},
 		"metadata numbers": {file(`{"__metadata__":{"a":1}}`, 0), "__metadata__"},
-		"offsets missing":  {file(`{"a":{"dtype":"F32","shape":[1]}}`, 4), "tensor \"a\" has shape [1] and data_offsets [], expected a list and two numbers"},
+		"offsets missing": {file(`{"a":{"dtype":"F32","shape":[1]}}`, 4),
+			"tensor \"a\" has shape [1] and data_offsets [], expected a list and two numbers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "bad.safetensors")

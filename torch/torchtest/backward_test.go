@@ -59,7 +59,8 @@ func TestGradCheckLooksAtTheBackwardPass(t *testing.T) {
 		{"something from nothing", shifted, GradCheckOptions{}, "where gradients of outputs are zero, that of input 0 has a 1e-09"},
 		{"undefined", inventive(false, ones), GradCheckOptions{}, "where gradients of outputs are undefined, that of input 0 has a 1"},
 		{"one undefined", inventive(true, ones), GradCheckOptions{}, "where gradients of outputs are zero or undefined, that of input 0 has a 1"},
-		{"refused", inventive(false, fails), GradCheckOptions{}, "backward fails where gradients of outputs are undefined: torch: sin: no gradient"},
+		{"refused", inventive(false, fails), GradCheckOptions{},
+			"backward fails where gradients of outputs are undefined: torch: sin: no gradient"},
 		{"skipped", inventive(false, fails), GradCheckOptions{SkipUndefined: true}, ""},
 	}
 	for _, c := range cases {

@@ -125,8 +125,10 @@ func distant(got, want torch.Tensor, limit Tolerance) string {
 	shape := want.Shape()
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d of %d elements differ by more than %g + %g*|want|", count, len(a), limit.Absolute, limit.Relative)
-	fmt.Fprintf(&s, "\nfurthest apart by %g at %v: got %v, want %v", absolute, position(furthest, shape), number(got, furthest), number(want, furthest))
-	fmt.Fprintf(&s, "\nlargest relative difference %g at %v: got %v, want %v", ratio, position(relative, shape), number(got, relative), number(want, relative))
+	fmt.Fprintf(&s, "\nfurthest apart by %g at %v: got %v, want %v", absolute, position(furthest, shape), number(got, furthest),
+		number(want, furthest))
+	fmt.Fprintf(&s, "\nlargest relative difference %g at %v: got %v, want %v", ratio, position(relative, shape), number(got, relative),
+		number(want, relative))
 	return s.String()
 }
 

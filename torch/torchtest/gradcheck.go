@@ -231,7 +231,8 @@ const explainable = 1000
 // element, since a projection tells nobody where to look.
 func (g *gradCheck) explain(m mismatch, what string, k, i, pairs int, o torch.Tensor) error {
 	if !g.o.Fast {
-		return fmt.Errorf("%s is wrong in %d of %d elements\nworst at output %d%v, input %d%v: analytical %v, numerical %v, apart by %g where %g is allowed",
+		return fmt.Errorf("%s is wrong in %d of %d elements\nworst at output %d%v, input %d%v: analytical %v, numerical %v, apart "+
+			"by %g where %g is allowed",
 			what, m.count, pairs, k, position(m.outputElement, o.Shape()), i, position(m.inputElement, g.inputs[i].Shape()),
 			plain(m.analytical), plain(m.numerical), m.distance, m.allowed)
 	}

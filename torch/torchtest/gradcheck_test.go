@@ -70,7 +70,8 @@ var right = []struct {
 		values, indices := in[0].Sort()
 		return list(indices, in[0].Detach(), values)
 	}, torchtest.GradCheckOptions{}},
-	{"constant", reals, func(in []torch.Tensor) []torch.Tensor { return list(torch.Ones(2), in[0].AddScalar(0.1).Floor()) }, torchtest.GradCheckOptions{}},
+	{"constant", reals, func(in []torch.Tensor) []torch.Tensor { return list(torch.Ones(2), in[0].AddScalar(0.1).Floor()) },
+		torchtest.GradCheckOptions{}},
 	{"empty", func() []torch.Tensor { return append(reals(), leafs([]float64{})...) },
 		func(in []torch.Tensor) []torch.Tensor { return list(in[0].Sin(), in[1].Sin()) }, torchtest.GradCheckOptions{}},
 	{"one number", func() []torch.Tensor { return list(torch.FromValue(0.7).SetRequiresGrad(true)) },
@@ -81,11 +82,16 @@ var right = []struct {
 		func(in []torch.Tensor) []torch.Tensor {
 			return list(torch.Call("embedding", in[0], torch.FromSlice([]int64{2, 0, 2}), torch.Arg("sparse", true))[0].(torch.Tensor))
 		}, torchtest.GradCheckOptions{}},
-	{"a coarser output", reals, func(in []torch.Tensor) []torch.Tensor { return list(in[0].MulScalar(0.5).To(torch.Float32)) }, torchtest.GradCheckOptions{Eps: 0.25}},
-	{"complex", complexes, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Mul(in[0]), in[0].Exp()) }, torchtest.GradCheckOptions{}},
-	{"complex to real", complexes, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Abs(), in[0].Imag()) }, torchtest.GradCheckOptions{}},
-	{"not holomorphic", complexes, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Conj().Mul(in[0].Real())) }, torchtest.GradCheckOptions{}},
-	{"real to complex", reals, func(in []torch.Tensor) []torch.Tensor { return list(torch.Complex(in[0].Cos(), in[0].Sin())) }, torchtest.GradCheckOptions{}},
+	{"a coarser output", reals, func(in []torch.Tensor) []torch.Tensor { return list(in[0].MulScalar(0.5).To(torch.Float32)) },
+		torchtest.GradCheckOptions{Eps: 0.25}},
+	{"complex", complexes, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Mul(in[0]), in[0].Exp()) },
+		torchtest.GradCheckOptions{}},
+	{"complex to real", complexes, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Abs(), in[0].Imag()) },
+		torchtest.GradCheckOptions{}},
+	{"not holomorphic", complexes, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Conj().Mul(in[0].Real())) },
+		torchtest.GradCheckOptions{}},
+	{"real to complex", reals, func(in []torch.Tensor) []torch.Tensor { return list(torch.Complex(in[0].Cos(), in[0].Sin())) },
+		torchtest.GradCheckOptions{}},
 	{"conjugated input", func() []torch.Tensor { return list(complexes()[0].Detach().Conj().SetRequiresGrad(true)) },
 		func(in []torch.Tensor) []torch.Tensor { return list(in[0].Log()) }, torchtest.GradCheckOptions{}},
 	{"rough", reals, halfDetached, torchtest.GradCheckOptions{ATol: 10}},
@@ -122,7 +128,8 @@ func TestGradCheckFindsWrongGradients(t *testing.T) {
 	}{
 		{"detached", reals, halfDetached, "the gradient of output 0 with respect to input 0",
 			"wrong in 3 of 9 elements\nworst at output 0[2], input 0[2]: analytical 2, numerical 4.0000000"},
-		{"sign", reals, func(in []torch.Tensor) []torch.Tensor { return list(turned(in[0])) }, "the gradient of output 0 with respect to input 0", "analytical -1, numerical "},
+		{"sign", reals, func(in []torch.Tensor) []torch.Tensor { return list(turned(in[0])) },
+			"the gradient of output 0 with respect to input 0", "analytical -1, numerical "},
 		{"factor", reals, func(in []torch.Tensor) []torch.Tensor {
 			return list(in[0].MulScalar(1.01).Sub(in[0].Detach().MulScalar(0.01)))
 		},
@@ -131,12 +138,16 @@ func TestGradCheckFindsWrongGradients(t *testing.T) {
 			x := in[0]
 			return list(torch.Cat(list(x.Narrow(0, 0, 1), turned(x.Narrow(0, 1, 1)), x.Narrow(0, 2, 1)), 0))
 		}, "output 0 with respect to input 0", "wrong in 1 of 9 elements\nworst at output 0[1], input 0[1]: analytical -1, numerical "},
-		{"second input", both, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Mul(in[1].Detach())) }, "the gradient of output 0 with respect to input 1", "analytical 0"},
+		{"second input", both, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Mul(in[1].Detach())) },
+			"the gradient of output 0 with respect to input 1", "analytical 0"},
 		{"second output", both, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Mul(in[1]), in[0].Add(turned(in[1]))) },
 			"the gradient of output 1 with respect to input 1", "worst at output 1["},
-		{"NaN", reals, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Sub(in[0].Detach()).Abs().Sqrt()) }, "output 0 with respect to input 0", "analytical NaN"},
-		{"complex detached", complexes, halfDetached, "the gradient of the real part of output 0 with respect to input 0", "wrong in 3 of 9 elements"},
-		{"complex sign", complexes, func(in []torch.Tensor) []torch.Tensor { return list(turned(in[0])) }, "the real part of output 0", "analytical -1, numerical "},
+		{"NaN", reals, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Sub(in[0].Detach()).Abs().Sqrt()) },
+			"output 0 with respect to input 0", "analytical NaN"},
+		{"complex detached", complexes, halfDetached, "the gradient of the real part of output 0 with respect to input 0",
+			"wrong in 3 of 9 elements"},
+		{"complex sign", complexes, func(in []torch.Tensor) []torch.Tensor { return list(turned(in[0])) }, "the real part of output 0",
+			"analytical -1, numerical "},
 		{"conjugate", complexes, func(in []torch.Tensor) []torch.Tensor {
 			return list(torch.Complex(in[0].Real(), turned(in[0].Imag())))
 		}, "the gradient of the imaginary part of output 0", "analytical (0-1i), numerical (0+"},
@@ -181,7 +192,8 @@ func TestGradCheckRefuses(t *testing.T) {
 			"elements of input 0 share memory"},
 		{"sparse output", func() []torch.Tensor { return list(torch.Eye(2).To(torch.Float64).SetRequiresGrad(true)) },
 			func(in []torch.Tensor) []torch.Tensor { return list(in[0].ToSparse()) }, "output 0 is sparse_coo: make it dense"},
-		{"undefined output", reals, func(in []torch.Tensor) []torch.Tensor { return append(in, torch.Tensor{}) }, "output 1 is the undefined tensor"},
+		{"undefined output", reals, func(in []torch.Tensor) []torch.Tensor { return append(in, torch.Tensor{}) },
+			"output 1 is the undefined tensor"},
 		{"error", reals, func(in []torch.Tensor) []torch.Tensor { return list(in[0].MatMul(torch.Ones(5))) }, "gradcheck: torch: matmul: "},
 		{"other outputs", reals, func(in []torch.Tensor) []torch.Tensor {
 			calls++
@@ -189,7 +201,8 @@ func TestGradCheckRefuses(t *testing.T) {
 		}, "with input 0 changed by -1e-06 the outputs are [float64 [2]], without [float64 [1]]"},
 		{"no output with gradients", reals, func(in []torch.Tensor) []torch.Tensor { return list(torch.Ones(1), in[0].Detach()) },
 			"no output requires gradients, but output 1 changes with input 0: the numerical gradient has a "},
-		{"no complex output with gradients", complexes, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Detach()) }, "no output requires gradients, but output 0 changes"},
+		{"no complex output with gradients", complexes, func(in []torch.Tensor) []torch.Tensor { return list(in[0].Detach()) },
+			"no output requires gradients, but output 0 changes"},
 	}
 	for mode, opts := range modes {
 		for _, c := range cases {

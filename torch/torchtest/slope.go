@@ -213,7 +213,8 @@ func (g *gradCheck) gradients(k int, o torch.Tensor, v direction, imaginary bool
 	first := g.pass([]torch.Tensor{o}, seed.like)
 	for n, again := range g.pass([]torch.Tensor{o}, seed.like) {
 		if d := max(furthest(first[n].re, again.re), furthest(first[n].im, again.im)); !(d <= g.o.NonDetTol) {
-			return nil, fmt.Errorf("two backward passes from output %d give gradients of input %d that are apart by %g, where NonDetTol is %g", k, g.wanted[n], d, g.o.NonDetTol)
+			return nil, fmt.Errorf("two backward passes from output %d give gradients of input %d that are apart by %g, where "+
+				"NonDetTol is %g", k, g.wanted[n], d, g.o.NonDetTol)
 		}
 	}
 	return first, nil

@@ -192,7 +192,8 @@ func (a remote) open(ctx context.Context, have int64) (body io.ReadCloser, total
 		var from int64
 		if _, err := fmt.Sscanf(response.Header.Get("Content-Range"), "bytes %d-", &from); err != nil || from != have {
 			response.Body.Close()
-			return nil, 0, have, fmt.Errorf("the server sends the range %q where bytes from %d on are expected", response.Header.Get("Content-Range"), have)
+			return nil, 0, have, fmt.Errorf("the server sends the range %q where bytes from %d on are expected",
+				response.Header.Get("Content-Range"), have)
 		}
 		if total >= 0 {
 			total += have

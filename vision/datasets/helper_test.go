@@ -76,7 +76,8 @@ func tarball(t *testing.T, folder string, files map[string][]byte) []byte {
 }
 
 // serve returns a mirror on this machine and the requests it got.
-func serve(t *testing.T, packed []byte, handler func(w http.ResponseWriter, r *http.Request, packed []byte)) (mirror string, seen *requests) {
+func serve(t *testing.T, packed []byte, handler func(w http.ResponseWriter, r *http.Request, packed []byte)) (mirror string,
+	seen *requests) {
 	seen = &requests{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen.add(r.Header.Get("Range"))

@@ -104,7 +104,8 @@ func (r *release) open(ctx context.Context, root string, train, offline bool, mi
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("datasets: %s: %w", r.name, context.Cause(ctx))
 		case err != nil:
-			return nil, fmt.Errorf("datasets: %s %w: %w; put the official files into %s, or set Mirrors to places that have them", r.name, ErrUnavailable, err, dir)
+			return nil, fmt.Errorf("datasets: %s %w: %w; put the official files into %s, or set Mirrors to places that have them", r.name,
+				ErrUnavailable, err, dir)
 		}
 	}
 	return r.read(dir, train)

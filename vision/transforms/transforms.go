@@ -28,7 +28,8 @@ func RandomCrop(images torch.Tensor, size, padding int, r *rand.Rand) torch.Tens
 		shape := framed.Shape()
 		n, room := shape[0], [2]int{shape[2] - size, shape[3] - size}
 		if size < 1 || room[0] < 0 || room[1] < 0 {
-			torch.Throw("random_crop", torch.KindValue, "a square of %d does not fit into images of %v with a frame of %d", size, images.Shape(), padding)
+			torch.Throw("random_crop", torch.KindValue, "a square of %d does not fit into images of %v with a frame of %d", size,
+				images.Shape(), padding)
 		}
 		top, left := make([]int, n), make([]int, n)
 		for i := range n {

@@ -54,7 +54,8 @@ func TestParse(t *testing.T) {
 
 func TestDevice(t *testing.T) {
 	torchtest.NoLeaks(t)
-	for text, want := range map[string]torch.Device{"": torch.Device{}, "cpu": torch.CPU, "cuda": torch.NewDevice(torch.DeviceCUDA, -1), "cuda:1": torch.CUDA(1)} {
+	for text, want := range map[string]torch.Device{"": torch.Device{}, "cpu": torch.CPU,
+		"cuda": torch.NewDevice(torch.DeviceCUDA, -1), "cuda:1": torch.CUDA(1)} {
 		dev, err := Device(text)
 		require.NoError(t, err)
 		require.Equal(t, want, dev, text)

@@ -58,7 +58,8 @@ func (f *Flags) Loaders(images *Images, open func(training bool) (Half, error)) 
 // Classify trains a classifier, scores [N, classes] of images [N, channels, side, side], by
 // cross entropy, and tests it after every epoch. normalise gets the pixels as float32 from 0
 // to 255, on the device. With -graph the step is a CUDA graph.
-func (f *Flags) Classify(ctx context.Context, model nn.Layer, opt optim.Optimizer, h Halves, normalise func(torch.Tensor) torch.Tensor) error {
+func (f *Flags) Classify(ctx context.Context, model nn.Layer, opt optim.Optimizer, h Halves,
+	normalise func(torch.Tensor) torch.Tensor) error {
 	prepare := func(input, target torch.Tensor) (images, labels torch.Tensor) {
 		pixels := input.To(f.Device, torch.NonBlocking).To(torch.Float32)
 		return normalise(pixels), target.To(f.Device, torch.NonBlocking)
@@ -86,7 +87,8 @@ func (f *Flags) Classify(ctx context.Context, model nn.Layer, opt optim.Optimize
 }
 
 // test prints how many percent of the test images are classified right.
-func (f *Flags) test(ctx context.Context, model nn.Layer, loader *data.Loader[data.Batch], prepare func(input, target torch.Tensor) (images, labels torch.Tensor)) (err error) {
+func (f *Flags) test(ctx context.Context, model nn.Layer, loader *data.Loader[data.Batch],
+	prepare func(input, target torch.Tensor) (images, labels torch.Tensor)) (err error) {
 	top1 := meter.NewAverageMeter("Acc@1", "%6.2f", meter.Average)
 	defer top1.Reset()
 	p := meter.NewProgressMeter(f.out, loader.Len(), "Test: ", top1)

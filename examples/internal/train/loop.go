@@ -14,11 +14,13 @@ import (
 // Loop runs through the loader as often as the flags say. step trains on a batch and returns
 // its mean loss; each, which may be nil, is called after every epoch. An interrupt ends the
 // loop after the current batch.
-func (f *Flags) Loop(ctx context.Context, loader *data.Loader[data.Batch], step func(data.Batch) torch.Tensor, each func(epoch int) error) error {
+func (f *Flags) Loop(ctx context.Context, loader *data.Loader[data.Batch], step func(data.Batch) torch.Tensor,
+	each func(epoch int) error) error {
 	return f.loop(ctx, loader, func(b data.Batch) (torch.Tensor, error) { return step(b), nil }, each)
 }
 
-func (f *Flags) loop(ctx context.Context, loader *data.Loader[data.Batch], step func(data.Batch) (torch.Tensor, error), each func(epoch int) error) error {
+func (f *Flags) loop(ctx context.Context, loader *data.Loader[data.Batch], step func(data.Batch) (torch.Tensor, error),
+	each func(epoch int) error) error {
 	for epoch := range f.Epochs {
 		done, err := f.epoch(ctx, loader, step, epoch)
 		if err == nil && each != nil {
@@ -34,7 +36,8 @@ func (f *Flags) loop(ctx context.Context, loader *data.Loader[data.Batch], step 
 	return nil
 }
 
-func (f *Flags) epoch(ctx context.Context, loader *data.Loader[data.Batch], step func(data.Batch) (torch.Tensor, error), epoch int) (done int, err error) {
+func (f *Flags) epoch(ctx context.Context, loader *data.Loader[data.Batch], step func(data.Batch) (torch.Tensor, error),
+	epoch int) (done int, err error) {
 	loss := meter.NewAverageMeter("Loss", "%.4e", meter.None)
 	defer loss.Reset()
 	p := meter.NewProgressMeter(f.out, loader.Len(), fmt.Sprintf("Epoch: [%d]", epoch), loss)

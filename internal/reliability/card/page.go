@@ -20,7 +20,8 @@ func page(results []result, o options) string {
 	if o.short {
 		size = "of CI"
 	}
-	b.WriteString("# Reliability card\n\nWritten by `./build.sh reliability`. Each figure stands beside its bar, failures too; the command under a heading runs that part alone.\n\n")
+	b.WriteString("# Reliability card\n\nWritten by `./build.sh reliability`. Each figure stands beside its bar, failures too; " +
+		"the command under a heading runs that part alone.\n\n")
 	row := func(cells ...any) {
 		for _, c := range cells {
 			fmt.Fprintf(&b, "| %s ", strings.ReplaceAll(fmt.Sprint(c), "|", "\\|"))

@@ -103,13 +103,15 @@ var suites = []suite{
 	},
 	{
 		name: "fuzz", title: "Calls that nobody would write",
-		what: "Arguments of PyTorch's test database, changed by chance: every dtype, layout and shape, extreme numbers, closed and undefined tensors, " +
+		what: "Arguments of PyTorch's test database, changed by chance: every dtype, layout and shape, extreme numbers, closed and " +
+			"undefined tensors, " +
 			"with the backward pass. Each call is made between guard pages and again without, in a process that may die.",
 		command: []string{"go", "run", "./internal/fuzz/cmd", "-figures"},
 	},
 	{
 		name: "asan", title: "AddressSanitizer and LeakSanitizer, with the shim instrumented",
-		what: "Go and the C++ of the shim are instrumented, libtorch is as it comes. UndefinedBehaviorSanitizer looks at the shim as well. Nothing is suppressed.",
+		what: "Go and the C++ of the shim are instrumented, libtorch is as it comes. UndefinedBehaviorSanitizer looks at the shim " +
+			"as well. Nothing is suppressed.",
 		env: []string{
 			"LIBTORCH_GO_HOME=$PWD/third_party/asan", "CGO_LDFLAGS=-Wl,--no-as-needed -lstdc++",
 			"ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1",

@@ -129,7 +129,8 @@ func build(t *testing.T, list []entry) string {
 	}
 	source, err := os.Create(filepath.Join(dir, "caller.go"))
 	require.NoError(t, err)
-	require.NoError(t, template.Must(template.New("").Parse(callerText)).Execute(source, map[string]any{"Imports": imports, "Entries": list, "Module": module}))
+	require.NoError(t, template.Must(template.New("").Parse(callerText)).Execute(source,
+		map[string]any{"Imports": imports, "Entries": list, "Module": module}))
 	require.NoError(t, source.Close())
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)

@@ -46,11 +46,13 @@ var operatorCases = cases{
 		torch.EyeM(2, 3)
 	},
 	"windows": func() {
-		for _, fn := range []func(int) torch.Tensor{torch.BartlettWindow, torch.BlackmanWindow, torch.HammingWindow, torch.HannWindow, torch.KaiserWindow} {
+		for _, fn := range []func(int) torch.Tensor{torch.BartlettWindow, torch.BlackmanWindow, torch.HammingWindow, torch.HannWindow,
+			torch.KaiserWindow} {
 			fn(4)
 		}
 		for _, fn := range []func(int, bool) torch.Tensor{
-			torch.BartlettWindowPeriodic, torch.BlackmanWindowPeriodic, torch.HammingWindowPeriodic, torch.HannWindowPeriodic, torch.KaiserWindowPeriodic,
+			torch.BartlettWindowPeriodic, torch.BlackmanWindowPeriodic, torch.HammingWindowPeriodic, torch.HannWindowPeriodic,
+			torch.KaiserWindowPeriodic,
 		} {
 			fn(4, true)
 		}

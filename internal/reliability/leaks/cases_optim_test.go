@@ -47,9 +47,12 @@ var optimCases = cases{
 		steps(func(p []torch.Tensor) *optim.ASGD { return optim.NewASGD(p, 0.1) })
 	},
 	"groups": func() {
-		steps(func(p []torch.Tensor) *optim.SGD { return optim.NewSGD(p, 0.1) }, func(o *optim.SGD, p []torch.Tensor) { o.AddGroup(p, 0.1); scaled(o) })
-		steps(func(p []torch.Tensor) *optim.Adagrad { return optim.NewAdagrad(p, 0.1) }, func(o *optim.Adagrad, p []torch.Tensor) { o.AddGroup(p, 0.1); scaled(o) })
-		steps(func(p []torch.Tensor) *optim.Adam { return optim.NewAdam(p, 0.1) }, func(o *optim.Adam, p []torch.Tensor) { o.AddGroup(p, 0.1); scaled(o) })
+		steps(func(p []torch.Tensor) *optim.SGD { return optim.NewSGD(p, 0.1) },
+			func(o *optim.SGD, p []torch.Tensor) { o.AddGroup(p, 0.1); scaled(o) })
+		steps(func(p []torch.Tensor) *optim.Adagrad { return optim.NewAdagrad(p, 0.1) },
+			func(o *optim.Adagrad, p []torch.Tensor) { o.AddGroup(p, 0.1); scaled(o) })
+		steps(func(p []torch.Tensor) *optim.Adam { return optim.NewAdam(p, 0.1) },
+			func(o *optim.Adam, p []torch.Tensor) { o.AddGroup(p, 0.1); scaled(o) })
 	},
 	"Adadelta":  func() { steps(func(p []torch.Tensor) *optim.Adadelta { return optim.NewAdadelta(p, 0.1) }) },
 	"Adafactor": func() { steps(func(p []torch.Tensor) *optim.Adafactor { return optim.NewAdafactor(p, 0.1) }) },

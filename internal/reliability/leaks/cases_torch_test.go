@@ -95,7 +95,8 @@ var torchCases = cases{
 		torch.NoGrad(func() { torch.IsGradEnabled() })
 		torch.EnableGrad(func() {})
 		torch.Inference(func() { torch.IsInference() })
-		torch.WithAutocast(torch.AutocastMode{Device: torch.CPU, Enabled: true, DType: torch.BFloat16}, func() { random(2, 2).MM(parameter(2, 2)) })
+		torch.WithAutocast(torch.AutocastMode{Device: torch.CPU, Enabled: true, DType: torch.BFloat16},
+			func() { random(2, 2).MM(parameter(2, 2)) })
 		torch.WithDevice(torch.CPU, func() { torch.Autocasting(torch.CPU) })
 	},
 	"limits": func() {

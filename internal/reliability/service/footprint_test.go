@@ -65,9 +65,11 @@ func TestResNet50TakesNoMoreMemoryThanPython(t *testing.T) {
 	for _, task := range []string{"inference", "training"} {
 		var ours, theirs footprint
 		answer(t, child(t, task), &ours)
-		answer(t, peer.Command(t, filepath.Join("testdata", "footprint.py"), filepath.Join("..", "..", "..", "vision", "models", "testdata"), task), &theirs)
+		answer(t, peer.Command(t, filepath.Join("testdata", "footprint.py"),
+			filepath.Join("..", "..", "..", "vision", "models", "testdata"), task), &theirs)
 		reliability.AtMost(t, "peak memory of ResNet-50 in "+task+", as a part of Python's", float64(ours.Peak)/float64(theirs.Peak), bar)
 		reliability.Note(t, "peak memory in "+task, megabytes(ours.Peak), "MB")
-		reliability.Note(t, "peak memory in "+task+" above that at rest, as a part of Python's", float64(ours.Peak-ours.Idle)/float64(theirs.Peak-theirs.Idle))
+		reliability.Note(t, "peak memory in "+task+" above that at rest, as a part of Python's",
+			float64(ours.Peak-ours.Idle)/float64(theirs.Peak-theirs.Idle))
 	}
 }

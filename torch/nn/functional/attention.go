@@ -48,7 +48,8 @@ type MultiHeadAttentionOptions struct {
 // query [L, N, E], key and value [S, N, ...]; or all of them without the N. The results are
 // output [L, N, E] and the attention weights [N, L, S], or [N, heads, L, S] per head;
 // undefined for NoWeights. embedDim is E, which heads divides.
-func MultiHeadAttentionForward(query, key, value torch.Tensor, embedDim, heads int, opts ...MultiHeadAttentionOptions) (output, weights torch.Tensor) {
+func MultiHeadAttentionForward(query, key, value torch.Tensor, embedDim, heads int,
+	opts ...MultiHeadAttentionOptions) (output, weights torch.Tensor) {
 	o := option.One(opts)
 	torch.Scope(func() {
 		a := attention{MultiHeadAttentionOptions: o, heads: heads}
@@ -131,7 +132,8 @@ func (a *attention) canonicalMasks(dtype torch.DType) {
 	}
 	a.KeyPaddingMask = a.canonical(a.KeyPaddingMask, "key_padding_mask", dtype)
 	if a.IsCausal && !a.AttnMask.Defined() {
-		a.refuse("Need attn_mask if specifying the is_causal hint. You may use the Transformer module method `generate_square_subsequent_mask` to create this mask.")
+		a.refuse("Need attn_mask if specifying the is_causal hint. You may use the Transformer module method " +
+			"`generate_square_subsequent_mask` to create this mask.")
 	}
 	padded := a.KeyPaddingMask.Defined()
 	if a.IsCausal && !padded && a.NoWeights {

@@ -53,10 +53,12 @@ var attentions = []function{
 		return F.ScaledDotProductAttention(i["query"].Transpose(0, 1), i["key"].Transpose(0, 1), i["value"].Transpose(0, 1))
 	}},
 	{"sdpa causal", func(i tensors) torch.Tensor {
-		return F.ScaledDotProductAttention(i["query"].Transpose(0, 1), i["key"].Transpose(0, 1), i["value"].Transpose(0, 1), sdpa{IsCausal: true, Scale: new(0.3)})
+		return F.ScaledDotProductAttention(i["query"].Transpose(0, 1), i["key"].Transpose(0, 1), i["value"].Transpose(0, 1),
+			sdpa{IsCausal: true, Scale: new(0.3)})
 	}},
 	{"sdpa mask", func(i tensors) torch.Tensor {
-		return F.ScaledDotProductAttention(i["query"].Transpose(0, 1), i["key"].Transpose(0, 1), i["value3"].Transpose(0, 1), sdpa{AttnMask: i["mask"]})
+		return F.ScaledDotProductAttention(i["query"].Transpose(0, 1), i["key"].Transpose(0, 1), i["value3"].Transpose(0, 1),
+			sdpa{AttnMask: i["mask"]})
 	}},
 	{"sdpa dropout", func(i tensors) torch.Tensor {
 		return F.ScaledDotProductAttention(i["query"], i["key"].Narrow(0, 0, 4), i["value"].Narrow(0, 0, 4), sdpa{DropoutP: 0.3})
@@ -120,12 +122,14 @@ var attentions = []function{
 		return cross(i, func(o *mha) { o.StaticK, o.StaticV = i["static_k"], i["static_v"] })
 	}},
 	{"mha single", func(i tensors) torch.Tensor {
-		return pair(F.MultiHeadAttentionForward(i["query"].Select(1, 0), i["key"].Select(1, 0), i["value"].Select(1, 0), 6, 2, with(i, func(o *mha) {
-			o.AttnMask, o.KeyPaddingMask = i["scores3"].Narrow(0, 0, 2), i["padding"].Select(0, 0)
-		})))
+		return pair(F.MultiHeadAttentionForward(i["query"].Select(1, 0), i["key"].Select(1, 0), i["value"].Select(1, 0), 6, 2,
+			with(i, func(o *mha) {
+				o.AttnMask, o.KeyPaddingMask = i["scores3"].Narrow(0, 0, 2), i["padding"].Select(0, 0)
+			})))
 	}},
 	{"mha single fast", func(i tensors) torch.Tensor {
-		return pair(F.MultiHeadAttentionForward(i["key"].Select(1, 0), i["key"].Select(1, 0), i["key"].Select(1, 0), 6, 2, with(i, func(o *mha) { o.NoWeights = true })))
+		return pair(F.MultiHeadAttentionForward(i["key"].Select(1, 0), i["key"].Select(1, 0), i["key"].Select(1, 0), 6, 2,
+			with(i, func(o *mha) { o.NoWeights = true })))
 	}},
 	{"mha dropout", func(i tensors) torch.Tensor { return cross(i, func(o *mha) { o.DropoutP = 0.4 }) }},
 	{"mha fast dropout", func(i tensors) torch.Tensor {

@@ -23,7 +23,9 @@ func Dropout1d(x torch.Tensor, p float64, training bool) torch.Tensor {
 	probability("dropout1d", p)
 	n := x.Dim()
 	if n != 2 && n != 3 {
-		torch.Throw("dropout1d", torch.KindGeneric, "dropout1d: Expected 2D or 3D input, but received a %dD input. Note that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs).", n)
+		torch.Throw("dropout1d", torch.KindGeneric,
+			"dropout1d: Expected 2D or 3D input, but received a %dD input. Note that dropout1d exists to provide channel-wise dropout "+
+				"on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs).", n)
 	}
 	return dropChannels(x, p, training, n == 3)
 }

@@ -87,7 +87,9 @@ func EmbeddingBag(x, weight torch.Tensor, opts ...EmbeddingBagOptions) torch.Ten
 			renorm(weight, x, *v.MaxNorm, v.NormType)
 		}
 		if v.PerSampleWeights.Defined() && v.Mode != "sum" {
-			torch.Throw("embedding_bag", torch.KindNotImplemented, "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='%s'). Please open a feature request on GitHub.", v.Mode)
+			torch.Throw("embedding_bag", torch.KindNotImplemented,
+				"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='%s'). "+
+					"Please open a feature request on GitHub.", v.Mode)
 		}
 		bags, _, _, _ := aten.EmbeddingBagPaddingIdx(weight, x, v.Offsets, v.ScaleGradByFreq, slices.Index(bagModes, v.Mode), v.Sparse,
 			v.PerSampleWeights, v.IncludeLastOffset, v.PaddingIdx)
@@ -101,14 +103,16 @@ func (o *EmbeddingBagOptions) check(x, weight torch.Tensor) {
 	const op = "embedding_bag"
 	refuse := func(format string, args ...any) { torch.Throw(op, torch.KindValue, format, args...) }
 	if w := o.PerSampleWeights; w.Defined() && !slices.Equal(w.Shape(), x.Shape()) {
-		refuse("embedding_bag: If per_sample_weights (%s) is not None, then it must have the same shape as the input (%s)", pytext.Size(w.Shape()), pytext.Size(x.Shape()))
+		refuse("embedding_bag: If per_sample_weights (%s) is not None, then it must have the same shape as the input (%s)",
+			pytext.Size(w.Shape()), pytext.Size(x.Shape()))
 	}
 	if n := weight.Dim(); n != 2 {
 		refuse("weight has to be a 2D Tensor, but got Tensor of dimension %d", n)
 	}
 	switch n := x.Dim(); {
 	case n == 2 && o.Offsets.Defined():
-		refuse("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found offsets of type <class 'torch.Tensor'>")
+		refuse("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. " +
+			"However, found offsets of type <class 'torch.Tensor'>")
 	case n == 1 && !o.Offsets.Defined():
 		refuse("offsets has to be a 1D Tensor but got None")
 	case n == 1 && o.Offsets.Dim() != 1:

@@ -165,13 +165,16 @@ var functions = []function{
 		return F.EmbeddingBag(i["classes"], i["matrix"], F.EmbeddingBagOptions{Offsets: i["offsets"], Mode: "max", PaddingIdx: new(-2)})
 	}},
 	{"embedding_bag weighted", func(i tensors) torch.Tensor {
-		return F.EmbeddingBag(i["classes"], i["matrix"], F.EmbeddingBagOptions{Offsets: i["ends"], Mode: "sum", PerSampleWeights: i["four"], IncludeLastOffset: true})
+		return F.EmbeddingBag(i["classes"], i["matrix"],
+			F.EmbeddingBagOptions{Offsets: i["ends"], Mode: "sum", PerSampleWeights: i["four"], IncludeLastOffset: true})
 	}},
 	{"embedding_bag of one length", func(i tensors) torch.Tensor {
-		return F.EmbeddingBag(i["words"], i["matrix"], F.EmbeddingBagOptions{Mode: "sum", PerSampleWeights: i["up1d"].Select(0, 0).Narrow(1, 0, 2)})
+		return F.EmbeddingBag(i["words"], i["matrix"],
+			F.EmbeddingBagOptions{Mode: "sum", PerSampleWeights: i["up1d"].Select(0, 0).Narrow(1, 0, 2)})
 	}},
 	{"embedding_bag renorm", func(i tensors) torch.Tensor {
-		return F.EmbeddingBag(i["classes"], i["matrix"], F.EmbeddingBagOptions{Offsets: i["offsets"].To(torch.Int32).To(torch.Int64), MaxNorm: new(0.5), ScaleGradByFreq: true, Mode: "sum"})
+		return F.EmbeddingBag(i["classes"], i["matrix"],
+			F.EmbeddingBagOptions{Offsets: i["offsets"].To(torch.Int32).To(torch.Int64), MaxNorm: new(0.5), ScaleGradByFreq: true, Mode: "sum"})
 	}},
 	{"one_hot", func(i tensors) torch.Tensor { return F.OneHot(i["classes"], -1) }},
 	{"one_hot of six", func(i tensors) torch.Tensor { return F.OneHot(i["words"], 6) }},

@@ -50,13 +50,18 @@ func newInputs() tensors {
 		"padding":     torch.FromSlice([]bool{false, false, false, false, true, false, false, true, true, true}, 2, 5),
 	}
 	for name, shape := range map[string][]int{
-		"rows": {4, 7}, "rows2": {4, 7}, "rows3": {4, 7}, "matrix": {5, 7}, "image": {3, 4, 9, 7}, "signal": {2, 4, 11}, "volume": {2, 2, 4, 5, 6},
-		"kernel1d": {6, 4, 3}, "kernel2d": {6, 2, 3, 2}, "kernel3d": {6, 2, 2, 3, 2}, "four": {4}, "four2": {4}, "five": {5}, "six": {6}, "seven": {7},
-		"up1d": {4, 3, 3}, "up2d": {4, 2, 3, 2}, "up3d": {2, 2, 2, 3, 2}, "time": {6, 3, 4}, "tbc": {2, 4, 5}, "bilinear": {5, 7, 7}, "sequence": {6, 3, 5},
-		"grid2d": {3, 5, 4, 2}, "grid3d": {2, 3, 4, 2, 3}, "theta2d": {2, 2, 3}, "theta3d": {2, 3, 4},
-		"query": {4, 2, 6}, "key": {5, 2, 6}, "value": {5, 2, 6}, "value3": {5, 2, 3}, "in_weight": {18, 6}, "in_bias": {18}, "out_weight": {6, 6}, "out_bias": {6},
-		"q_weight": {6, 6}, "k_weight": {6, 6}, "v_weight": {6, 3}, "bias_k": {1, 1, 6}, "bias_v": {1, 1, 6}, "static_k": {4, 5, 3}, "static_v": {4, 5, 3},
-		"scores": {4, 5}, "scores3": {4, 4, 5}, "key_scores": {2, 5},
+		"rows": {4, 7}, "rows2": {4, 7}, "rows3": {4, 7}, "matrix": {5, 7}, "image": {3, 4, 9, 7}, "signal": {2, 4, 11},
+		"volume":   {2, 2, 4, 5, 6},
+		"kernel1d": {6, 4, 3}, "kernel2d": {6, 2, 3, 2}, "kernel3d": {6, 2, 2, 3, 2}, "four": {4}, "four2": {4}, "five": {5}, "six": {6},
+		"seven": {7},
+		"up1d":  {4, 3, 3}, "up2d": {4, 2, 3, 2}, "up3d": {2, 2, 2, 3, 2}, "time": {6, 3, 4}, "tbc": {2, 4, 5}, "bilinear": {5, 7, 7},
+		"sequence": {6, 3, 5},
+		"grid2d":   {3, 5, 4, 2}, "grid3d": {2, 3, 4, 2, 3}, "theta2d": {2, 2, 3}, "theta3d": {2, 3, 4},
+		"query": {4, 2, 6}, "key": {5, 2, 6}, "value": {5, 2, 6}, "value3": {5, 2, 3}, "in_weight": {18, 6}, "in_bias": {18},
+		"out_weight": {6, 6}, "out_bias": {6},
+		"q_weight": {6, 6}, "k_weight": {6, 6}, "v_weight": {6, 3}, "bias_k": {1, 1, 6}, "bias_v": {1, 1, 6}, "static_k": {4, 5, 3},
+		"static_v": {4, 5, 3},
+		"scores":   {4, 5}, "scores3": {4, 4, 5}, "key_scores": {2, 5},
 	} {
 		inputs[name] = torch.RandN(shape...)
 	}

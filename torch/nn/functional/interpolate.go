@@ -12,12 +12,13 @@ import (
 // InterpolateOptions say how large the result of [Interpolate] is, and how it is made: one
 // of Size and ScaleFactor is needed.
 type InterpolateOptions struct {
-	Size                 Size   // of the result
-	ScaleFactor          Factor // of the result's size to the input's
-	Mode                 string // default "nearest"
-	AlignCorners         *bool  // the centres of the outermost pixels stay; not for "nearest", "nearest-exact", "area"; default: their edges do
-	RecomputeScaleFactor bool   // sample by the ratio of the sizes, not by ScaleFactor, from which rounding sets it apart
-	Antialias            bool   // smooth while making smaller; for "bilinear" and "bicubic"
+	Size        Size   // of the result
+	ScaleFactor Factor // of the result's size to the input's
+	Mode        string // default "nearest"
+	// the centres of the outermost pixels stay; not for "nearest", "nearest-exact", "area"; default: their edges do
+	AlignCorners         *bool
+	RecomputeScaleFactor bool // sample by the ratio of the sizes, not by ScaleFactor, from which rounding sets it apart
+	Antialias            bool // smooth while making smaller; for "bilinear" and "bicubic"
 }
 
 // Interpolate resizes x [N, C, L], [N, C, H, W] or [N, C, D, H, W]. The modes are "nearest",
@@ -37,9 +38,11 @@ func Interpolate(x torch.Tensor, opts ...InterpolateOptions) torch.Tensor {
 		case "nearest":
 			return [...]plainResize{aten.UpsampleNearest1dVec, aten.UpsampleNearest2dVec, aten.UpsampleNearest3dVec}[dims-1](x, size, factors)
 		case "nearest-exact":
-			return [...]plainResize{aten.UpsampleNearestExact1dVec, aten.UpsampleNearestExact2dVec, aten.UpsampleNearestExact3dVec}[dims-1](x, size, factors)
+			return [...]plainResize{aten.UpsampleNearestExact1dVec, aten.UpsampleNearestExact2dVec, aten.UpsampleNearestExact3dVec}[dims-
+				1](x, size, factors)
 		case "area":
-			return [...]func(torch.Tensor, ...int) torch.Tensor{aten.AdaptiveAvgPool1d, aten.AdaptiveAvgPool2d, aten.AdaptiveAvgPool3d}[dims-1](x, size...)
+			return [...]func(torch.Tensor, ...int) torch.Tensor{aten.AdaptiveAvgPool1d, aten.AdaptiveAvgPool2d, aten.AdaptiveAvgPool3d}[dims-
+				1](x, size...)
 		}
 	}
 	switch mode, wanted := v.smooth(); {
@@ -48,7 +51,9 @@ func Interpolate(x torch.Tensor, opts ...InterpolateOptions) torch.Tensor {
 	case mode != nil && v.Mode != "bicubic" && dims >= 1 && dims <= 3:
 		torch.Throw(op, torch.KindNotImplemented, "Got %dD input, but %s mode needs %dD input", dims+2, v.Mode, wanted+2)
 	}
-	torch.Throw(op, torch.KindNotImplemented, "Input Error: Only 3D, 4D and 5D input Tensors supported (got %dD) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got %s)", dims+2, v.Mode)
+	torch.Throw(op, torch.KindNotImplemented,
+		"Input Error: Only 3D, 4D and 5D input Tensors supported (got %dD) for the modes: nearest | linear | bilinear | bicubic | "+
+			"trilinear | area | nearest-exact (got %s)", dims+2, v.Mode)
 	return x
 }
 
@@ -94,12 +99,16 @@ func (o *InterpolateOptions) resolve(x torch.Tensor, dims int) (size []int, fact
 		refuse("only one of size or scale_factor should be defined")
 	case o.Size != nil:
 		if list, each := o.Size.([]int); each && len(list) != dims {
-			refuse("Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of %s and output size of %s. Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format.", pytext.List(spatial), pytext.List(list))
+			refuse("Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of %s and "+
+				"output size of %s. Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format.",
+				pytext.List(spatial), pytext.List(list))
 		}
 		size = Spread(op+" size", o.Size, max(dims, 0))
 	case o.ScaleFactor != nil:
 		if list, each := o.ScaleFactor.([]float64); each && len(list) != dims {
-			refuse("Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of %s and scale_factor of shape %s. Please provide input tensor in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format.", pytext.List(spatial), pytext.Floats(list))
+			refuse("Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "+
+				"%s and scale_factor of shape %s. Please provide input tensor in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, "+
+				"s2, ...,sK) format.", pytext.List(spatial), pytext.Floats(list))
 		}
 		factors = spreadFactor(op+" scale factor", o.ScaleFactor, max(dims, 0))
 	default:

@@ -131,7 +131,9 @@ func BinaryCrossEntropy(x, target torch.Tensor, opts ...BCEOptions) torch.Tensor
 	v := option.One(opts)
 	a, b := target.Shape(), x.Shape()
 	if !slices.Equal(a, b) {
-		torch.Throw(op, torch.KindValue, "Using a target size (%s) that is different to the input size (%s) is deprecated. Please ensure they have the same size.", pytext.Size(a), pytext.Size(b))
+		torch.Throw(op, torch.KindValue,
+			"Using a target size (%s) that is different to the input size (%s) is deprecated. Please ensure they have the same size.",
+			pytext.Size(a), pytext.Size(b))
 	}
 	if v.Weight.Defined() {
 		v.Weight = v.Weight.Expand(inferSize(op, a, v.Weight.Shape())...)

@@ -77,7 +77,8 @@ func MarginRankingLoss(x1, x2, target torch.Tensor, opts ...MarginRankingLossOpt
 	const op = "margin_ranking_loss"
 	v := option.One(opts)
 	if n := x1.Dim(); n != x2.Dim() || n != target.Dim() {
-		torch.Throw(op, torch.KindGeneric, "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %s, input2: %s, target: %s ",
+		torch.Throw(op, torch.KindGeneric,
+			"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %s, input2: %s, target: %s ",
 			pytext.Size(x1.Shape()), pytext.Size(x2.Shape()), pytext.Size(target.Shape()))
 	}
 	return aten.MarginRankingLoss(x1, x2, target, v)
@@ -140,7 +141,9 @@ func TripletMarginWithDistanceLoss(anchor, positive, negative torch.Tensor, opts
 	v := option.One(opts)
 	margin := tripletMargin(op, v.Margin)
 	if a, p, n := anchor.Dim(), positive.Dim(), negative.Dim(); a != p || p != n {
-		torch.Throw(op, torch.KindGeneric, "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, positive %dD, and negative %dD inputs", a, p, n)
+		torch.Throw(op, torch.KindGeneric,
+			"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, "+
+				"positive %dD, and negative %dD inputs", a, p, n)
 	}
 	distance := v.DistanceFunction
 	if distance == nil {

@@ -38,7 +38,8 @@ func inferSize(op string, a, b []int) []int {
 		at := len(shape) - 1 - i
 		n, m := sizeFromEnd(a, i), sizeFromEnd(b, i)
 		if n != m && n != 1 && m != 1 {
-			torch.Throw(op, torch.KindGeneric, "The size of tensor a (%d) must match the size of tensor b (%d) at non-singleton dimension %d", n, m, at)
+			torch.Throw(op, torch.KindGeneric,
+				"The size of tensor a (%d) must match the size of tensor b (%d) at non-singleton dimension %d", n, m, at)
 		}
 		shape[at] = n
 		if n == 1 {

@@ -55,7 +55,8 @@ func GetTotalNorm(tensors []torch.Tensor, opts ...NormOptions) (total torch.Tens
 		})
 		if o.ErrorIfNonfinite && !isFinite(total) {
 			total.Close()
-			torch.Throw("clip_grad_norm", torch.KindGeneric, "The total norm of order %s for gradients from `parameters` is non-finite, so it cannot be clipped", pytext.Float(p))
+			torch.Throw("clip_grad_norm", torch.KindGeneric,
+				"The total norm of order %s for gradients from `parameters` is non-finite, so it cannot be clipped", pytext.Float(p))
 		}
 	})
 	return total

@@ -17,7 +17,8 @@ func Sequential(parts []*Schedule, milestones []int) *Schedule {
 	opt := sameOptimizer(op, "SequentialLR expects at least one scheduler, but got no scheduler.", parts)
 	if len(milestones) != len(parts)-1 {
 		torch.Throw(op, torch.KindValue, "Sequential Schedulers expects number of schedulers provided to be one more "+
-			"than the number of milestone points, but got number of schedulers %d and the number of milestones to be equal to %d", len(parts), len(milestones))
+			"than the number of milestone points, but got number of schedulers %d and the number of milestones to be equal to %d",
+			len(parts), len(milestones))
 	}
 	for _, part := range parts {
 		if part.parts != nil { // PyTorch takes the first step of such a part twice, or fails at it

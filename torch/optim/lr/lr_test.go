@@ -78,7 +78,9 @@ var schedules = map[string]func(optim.Optimizer) schedule{
 	"swa-now":    func(o optim.Optimizer) schedule { return lr.SWA(o, 0.05, lr.SWAOptions{Steps: new(0)}) },
 	"plateau":    func(o optim.Optimizer) schedule { return lr.ReduceOnPlateau(o) },
 	"plateau-max": func(o optim.Optimizer) schedule {
-		return lr.ReduceOnPlateau(o, lr.PlateauOptions{Max: true, Factor: 0.5, Patience: new(3), Threshold: new(0.01), Absolute: true, Cooldown: 7, MinLR: 1e-4, Eps: new(1e-5)})
+		return lr.ReduceOnPlateau(o,
+			lr.PlateauOptions{Max: true, Factor: 0.5, Patience: new(3), Threshold: new(0.01), Absolute: true, Cooldown: 7, MinLR: 1e-4,
+				Eps: new(1e-5)})
 	},
 	"plateau-min-abs": func(o optim.Optimizer) schedule {
 		return lr.ReduceOnPlateau(o, lr.PlateauOptions{Factor: 0.7, Patience: new(0), Absolute: true})
@@ -99,7 +101,8 @@ var schedules = map[string]func(optim.Optimizer) schedule{
 	},
 	"sequence-4": func(o optim.Optimizer) schedule {
 		return lr.Sequential([]*lr.Schedule{lr.Multiplicative(o, func(int) float64 { return 0.99 }), lr.MultiStep(o, []int{10, 40}, 0.2),
-			lr.Lambda(o, func(step int) float64 { return 1 / float64(1+step) }), lr.SWA(o, 0.05, lr.SWAOptions{Steps: new(20)})}, []int{15, 100, 190})
+			lr.Lambda(o, func(step int) float64 { return 1 / float64(1+step) }), lr.SWA(o, 0.05, lr.SWAOptions{Steps: new(20)})},
+			[]int{15, 100, 190})
 	},
 	"chained": func(o optim.Optimizer) schedule {
 		return lr.Chained(lr.Constant(o, 0.1, 10), lr.Exponential(o, 0.99), lr.Linear(o, 0.5, 1, 30))

@@ -73,7 +73,8 @@ func (o *OneCycleOptions) phases(steps, first, highest, last float64) []phase {
 	if !o.ThreePhase {
 		return []phase{up, {steps - 1, highest, last, o.BaseMomentum, o.MaxMomentum}}
 	}
-	return []phase{up, {2*o.PctStart*steps - 2, highest, first, o.BaseMomentum, o.MaxMomentum}, {steps - 1, first, last, o.MaxMomentum, o.MaxMomentum}}
+	return []phase{up, {2*o.PctStart*steps - 2, highest, first, o.BaseMomentum, o.MaxMomentum},
+		{steps - 1, first, last, o.MaxMomentum, o.MaxMomentum}}
 }
 
 // find returns the phase that a step lies in, and how far into it as a part of 1.

@@ -106,7 +106,8 @@ func (p *Plateau) LastLR() (rates []float64) {
 // StateDict is the state of the schedule, under PyTorch's names. The rates are in the
 // optimizer's state.
 func (p *Plateau) StateDict() map[string]any {
-	return map[string]any{"best": p.best, "num_bad_epochs": p.bad, "cooldown_counter": p.cooldown, "last_epoch": p.done, "_last_lr": p.LastLR()}
+	return map[string]any{"best": p.best, "num_bad_epochs": p.bad, "cooldown_counter": p.cooldown, "last_epoch": p.done,
+		"_last_lr": p.LastLR()}
 }
 
 // LoadStateDict restores a state that StateDict or PyTorch's state_dict made; as in PyTorch

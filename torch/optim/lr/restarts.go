@@ -78,7 +78,8 @@ func (c *cycle) parse(state map[string]any) (*cycle, error) {
 	at, ok := number(state["T_cur"])
 	length, isNumber := number(state["T_i"])
 	if !ok || !isNumber || math.IsNaN(at) || length < 1 || length != math.Trunc(length) {
-		return nil, fmt.Errorf("lr: T_cur and T_i of the state are %v and %v, expected a place in a cycle and its length", state["T_cur"], state["T_i"])
+		return nil, fmt.Errorf("lr: T_cur and T_i of the state are %v and %v, expected a place in a cycle and its length", state["T_cur"],
+			state["T_i"])
 	}
 	return &cycle{c.period, c.factor, at, int(length)}, nil
 }

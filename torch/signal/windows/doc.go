@@ -6,7 +6,7 @@
 //
 // Each function returns n weights, the largest of them 1 or (in a symmetric window of even
 // length) just missed. Further numbers that a window needs are positional; [Options],
-// which may be nil, holds the rest, and its zero value is PyTorch's default: a symmetric
+// which may be left out, holds the rest, and its zero value is PyTorch's default: a symmetric
 // window, as filter design wants it, of float32 on the CPU.
 //
 // # Numbers

@@ -84,10 +84,12 @@ func parameterOf(m any, name string) torch.Tensor {
 
 func compare(before, after torch.Tensor) {
 	if b, a := before.DType(), after.DType(); a != b {
-		torch.Throw("parametrize", torch.KindValue, "Registering a parametrization may not change the dtype of the tensor: it was %v and is %v", b, a)
+		torch.Throw("parametrize", torch.KindValue,
+			"Registering a parametrization may not change the dtype of the tensor: it was %v and is %v", b, a)
 	}
 	if b, a := before.Shape(), after.Shape(); !slices.Equal(a, b) {
-		torch.Throw("parametrize", torch.KindValue, "Registering a parametrization may not change the shape of the tensor: it was %v and is %v", b, a)
+		torch.Throw("parametrize", torch.KindValue,
+			"Registering a parametrization may not change the shape of the tensor: it was %v and is %v", b, a)
 	}
 }
 
@@ -249,7 +251,8 @@ func Remove[M any](m *Module[M], name string, opts ...RemoveOptions) M {
 		t = nn.NewParameter(value.Detach()).SetRequiresGrad(value.RequiresGrad())
 		nn.Close(list)
 	case !single:
-		torch.Throw("parametrize", torch.KindValue, "Cannot leave unparametrized a tensor that is parametrized in terms of a sequence of tensors.")
+		torch.Throw("parametrize", torch.KindValue,
+			"Cannot leave unparametrized a tensor that is parametrized in terms of a sequence of tensors.")
 	}
 	for _, step := range list.Steps {
 		nn.Close(step)

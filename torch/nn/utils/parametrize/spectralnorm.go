@@ -51,7 +51,8 @@ func NewSpectralNormalization(weight torch.Tensor, opts ...SpectralNormOptions) 
 	}
 	dims := weight.Dim()
 	if s.Dim < -dims || s.Dim >= dims {
-		torch.Throw("spectral_norm", torch.KindIndex, "Dimension out of range (expected to be in range of [-%d, %d] but got %d)", dims, dims-1, s.Dim)
+		torch.Throw("spectral_norm", torch.KindIndex, "Dimension out of range (expected to be in range of [-%d, %d] but got %d)", dims,
+			dims-1, s.Dim)
 	}
 	if s.Iterations <= 0 {
 		torch.Throw("spectral_norm", torch.KindValue, "Expected n_power_iterations to be positive, but got n_power_iterations=%d", s.Iterations)

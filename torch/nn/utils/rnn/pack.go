@@ -112,7 +112,9 @@ func PadPackedSequence(p *PackedSequence, opts ...PadPackedOptions) (padded torc
 	v := option.One(opts)
 	longest := p.BatchSizes.Size(0)
 	if v.TotalLength != 0 && v.TotalLength < longest {
-		torch.Throw("pad_packed_sequence", torch.KindValue, "Expected total_length to be at least the length of the longest sequence in input, but got total_length=%d and max sequence length being %d", v.TotalLength, longest)
+		torch.Throw("pad_packed_sequence", torch.KindValue,
+			"Expected total_length to be at least the length of the longest sequence in input, but got total_length=%d and max "+
+				"sequence length being %d", v.TotalLength, longest)
 	}
 	torch.Scope(func() {
 		t, sizes := aten.PadPackedSequence(p.Data, p.BatchSizes, v.BatchFirst, v.PaddingValue, max(v.TotalLength, longest))

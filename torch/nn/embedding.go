@@ -1,45 +1,42 @@
 package nn
 
 import (
-	"math"
-
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
 )
 
-// Bilinear is x1ᵀ·Weight·x2 + Bias over the last dimensions.
-type Bilinear struct {
-	Weight torch.Tensor // [out, in1, in2]
-	Bias   torch.Tensor // [out], or undefined
+// Embedding looks up rows by number.
+type Embedding struct {
+	Weight  torch.Tensor // [n, dim]
+	Options F.EmbeddingOptions
 }
 
-// BilinearOptions are the rarer arguments of [NewBilinear].
-type BilinearOptions struct {
-	NoBias bool
-}
+// EmbeddingOptions are the rarer arguments of [NewEmbedding]. The row PaddingIdx starts as
+// zeros.
+type EmbeddingOptions = F.EmbeddingOptions
 
-// NewBilinear makes a layer from in1 and in2 to out features. Weight and bias are drawn
-// uniformly from ±1/√in1.
-func NewBilinear(in1, in2, out int, opts ...BilinearOptions) *Bilinear {
-	if in1 <= 0 {
-		torch.Throw("bilinear", torch.KindValue, "in1_features must be > 0, but got (in1_features=%d)", in1)
-	}
-	v, bound, b := option.One(opts), 1/math.Sqrt(float64(in1)), &Bilinear{}
+// NewEmbedding makes a table of n rows of dim numbers, drawn from the standard normal
+// distribution.
+func NewEmbedding(n, dim int, opts ...EmbeddingOptions) *Embedding {
+	e := &Embedding{Options: option.One(opts)}
 	create(func() {
-		b.Weight = nninit.Uniform(torch.Empty(out, in1, in2), -bound, bound).SetRequiresGrad(true)
-		if !v.NoBias {
-			b.Bias = nninit.Uniform(torch.Empty(out), -bound, bound).SetRequiresGrad(true)
+		e.Weight = torch.Empty(n, dim)
+		nninit.Normal(e.Weight, 0, 1)
+		if e.Options.PaddingIdx != nil {
+			row := e.Weight.Select(0, *e.Options.PaddingIdx)
+			defer row.Close()
+			row.ZeroInPlace()
 		}
+		e.Weight.SetRequiresGrad(true)
 	})
-	return b
+	return e
 }
 
-// Forward maps [..., in1] and [..., in2] to [..., out].
-func (b *Bilinear) Forward(x1, x2 torch.Tensor) (y torch.Tensor) {
-	HookedAll(b, refs{&x1, &x2}, refs{&y}, func() { y = F.Bilinear(x1, x2, b.Weight, b.Bias) })
-	return y
+// Forward maps integers of any shape to [shape..., dim].
+func (e *Embedding) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(e, x, func(x torch.Tensor) torch.Tensor { return F.Embedding(x, e.Weight, e.Options) })
 }
 
 // EmbeddingBag is the mean, sum or maximum of rows that it looks up by number.

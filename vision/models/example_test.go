@@ -1,0 +1,46 @@
+package models_test
+
+import (
+	"fmt"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/nn"
+	"github.com/libtorch-go/libtorch/vision/models"
+)
+
+// By name, as a program's flag gives it.
+func ExampleNew() {
+	torch.ManualSeed(0)
+	model, err := models.New("resnet18", 10, models.ResNetOptions{Stem: models.CIFARStem})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer nn.Close(model)
+	fmt.Println(nn.NumParameters(model))
+	_, err = models.New("resnet19", 10)
+	fmt.Println(err != nil, len(models.Names()))
+	// Output:
+	// 11173962
+	// true 13
+}
+
+// Another head for other classes: the backbone keeps what it has learned.
+func ExampleResNet() {
+	torch.ManualSeed(0)
+	model := models.ResNet18(1000)
+	defer nn.Close(model)
+	nn.SetRequiresGrad(model, false)
+	nn.Close(model.FC)
+	model.FC = nn.NewLinear(512, 3)
+	trained := 0
+	for name, p := range nn.NamedParameters(model) {
+		if p.RequiresGrad() {
+			trained++
+			fmt.Println(name)
+		}
+	}
+	// Output:
+	// fc.weight
+	// fc.bias
+}
