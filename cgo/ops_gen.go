@@ -5,7 +5,7 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0xd2a16b6a5cb6a411
+const opsHash uint64 = 0xc93fb1a26dfa6e40
 
 // opsByHand is how many entries are written by hand.
 const opsByHand Op = 154
@@ -2074,6 +2074,35 @@ const (
 	OpZeroInPlace                                            Op = 2060 // zero_
 	OpZeros                                                  Op = 2061 // zeros
 	OpZerosLike                                              Op = 2062 // zeros_like
+)
+
+// Setting numbers a process-wide setting of libtorch's: [OpGetSetting] reads it, [OpSetSetting] changes it.
+type Setting uint32
+
+const (
+	SettingCuDNNEnabled            Setting = 0  // cudnn_enabled
+	SettingCuDNNBenchmark          Setting = 1  // cudnn_benchmark
+	SettingCuDNNBenchmarkLimit     Setting = 2  // cudnn_benchmark_limit
+	SettingCuDNNDeterministic      Setting = 3  // cudnn_deterministic
+	SettingCudaConvPrecision       Setting = 4  // cuda_conv_precision
+	SettingCudaRNNPrecision        Setting = 5  // cuda_rnn_precision
+	SettingCudaMatMulPrecision     Setting = 6  // cuda_matmul_precision
+	SettingCuBLASFP16Reduction     Setting = 7  // cublas_fp16_reduction
+	SettingCuBLASBF16Reduction     Setting = 8  // cublas_bf16_reduction
+	SettingCuBLASFP16Accumulation  Setting = 9  // cublas_fp16_accumulation
+	SettingFlashAttention          Setting = 10 // flash_attention
+	SettingMemEfficientAttention   Setting = 11 // mem_efficient_attention
+	SettingCuDNNAttention          Setting = 12 // cudnn_attention
+	SettingMathAttention           Setting = 13 // math_attention
+	SettingMathAttentionReduction  Setting = 14 // math_attention_reduction
+	SettingDeterministicAlgorithms Setting = 15 // deterministic_algorithms
+	SettingDeterministicWarnOnly   Setting = 16 // deterministic_warn_only
+	SettingDeterministicFill       Setting = 17 // deterministic_fill
+	SettingMKLDNNEnabled           Setting = 18 // mkldnn_enabled
+	SettingMKLDNNDeterministic     Setting = 19 // mkldnn_deterministic
+	SettingMKLDNNConvPrecision     Setting = 20 // mkldnn_conv_precision
+	SettingMKLDNNRNNPrecision      Setting = 21 // mkldnn_rnn_precision
+	SettingMKLDNNMatMulPrecision   Setting = 22 // mkldnn_matmul_precision
 )
 
 // opNames holds all names one after the other; opEnds says where each ends.

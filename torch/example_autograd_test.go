@@ -110,7 +110,7 @@ func ExampleTensor_IsLeaf() {
 	fmt.Println(y.GradFn())
 	// Output:
 	// true false true
-	// <MulBackward1>
+	// <PowBackward0>
 }
 
 // A mode holds for what it runs, and functions nest.

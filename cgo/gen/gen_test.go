@@ -93,7 +93,9 @@ func TestParseSchema(t *testing.T) {
 func TestGolden(t *testing.T) {
 	ops, err := readYAML("testdata/ops.yaml")
 	require.NoError(t, err)
-	files, _, err := render(ops, []string{"free", "item"}, tables(t))
+	tab := tables(t)
+	tab.Settings = []string{"deterministic_fill", "cudnn_enabled"}
+	files, _, err := render(ops, []string{"free", "item"}, tab)
 	require.NoError(t, err)
 	var b strings.Builder
 	for _, path := range slices.Sorted(maps.Keys(files)) {
@@ -270,11 +272,12 @@ func TestSentences(t *testing.T) {
 func layout(t *testing.T, versions string) (root, yaml string) {
 	root = t.TempDir()
 	for name, text := range map[string]string{
-		"cgo/gen/names.txt":    "word relu ReLU\nhand item torch.Tensor.Item\n",
-		"cgo/gen/docs.txt":     "relu returns max(x, 0).\n",
-		"cgo/gen/versions.txt": versions,
-		"cgo/shim/entries.def": "// comment\nENTRY(free)\n",
-		"torch/tensor.go":      "package torch\n\nfunc (t Tensor) Item() any { return nil }\n",
+		"cgo/gen/names.txt":     "word relu ReLU\nhand item torch.Tensor.Item\n",
+		"cgo/gen/docs.txt":      "relu returns max(x, 0).\n",
+		"cgo/gen/versions.txt":  versions,
+		"cgo/shim/entries.def":  "// comment\nENTRY(free)\n",
+		"cgo/shim/settings.def": "// comment\nSETTING(deterministic)\n",
+		"torch/tensor.go":       "package torch\n\nfunc (t Tensor) Item() any { return nil }\n",
 		"native_functions.yaml": "- func: relu(Tensor self) -> Tensor\n  variants: method\n- func: item(Tensor self) -> " +
 			"Scalar\n  variants: method\n- func: qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)\n",
 		"other.yaml":               "- func: relu(Tensor self, bool flag=False) -> Tensor\n- func: item(Tensor self) -> Scalar\n",

@@ -73,8 +73,11 @@ func generate(root, yamlPath string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	hand, err := readEntries(filepath.Join(root, "cgo/shim/entries.def"))
+	hand, err := readDef(filepath.Join(root, "cgo/shim/entries.def"), entryLine)
 	if err != nil {
+		return nil, err
+	}
+	if t.Settings, err = readDef(filepath.Join(root, "cgo/shim/settings.def"), settingLine); err != nil {
 		return nil, err
 	}
 	if err := t.unused(ops); err != nil {
@@ -104,7 +107,7 @@ func render(ops []*Op, hand []string, t *Tables) (map[string][]byte, []*Func, er
 	if err := cxxFiles(files, hand, door, left, t); err != nil {
 		return nil, nil, err
 	}
-	if files["cgo/ops_gen.go"], err = opsFile(hand, door, opsHash(hand, door), t); err != nil {
+	if files["cgo/ops_gen.go"], err = opsFile(hand, door, opsHash(hand, t.Settings, door), t); err != nil {
 		return nil, nil, err
 	}
 	t.index(door)
@@ -141,7 +144,7 @@ func cxxFiles(files map[string][]byte, hand []string, door, left []*Op, t *Table
 	}
 	files["cgo/shim/ops_gen_rules.cc"] = []byte(table)
 	files["cgo/shim/ops_gen.h"] = []byte(cxxHeader())
-	files["cgo/shim/ops_gen_table.cc"] = []byte(cxxTable(hand, door, opsHash(hand, door)))
+	files["cgo/shim/ops_gen_table.cc"] = []byte(cxxTable(hand, door, opsHash(hand, t.Settings, door)))
 	for name, part := range shardsOf(door) {
 		src, err := cxxShard(part)
 		if err != nil {

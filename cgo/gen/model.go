@@ -283,10 +283,13 @@ func take(seen map[string]string, symbol, owner string) error {
 }
 
 // opsHash ties a shim to the Go side made from the same list.
-func opsHash(hand []string, door []*Op) uint64 {
+func opsHash(hand, settings []string, door []*Op) uint64 {
 	h := fnv.New64a()
 	for _, name := range hand {
 		fmt.Fprintf(h, "ENTRY(%s)\n", name)
+	}
+	for _, name := range settings {
+		fmt.Fprintf(h, "SETTING(%s)\n", name)
 	}
 	for _, o := range door {
 		fmt.Fprintln(h, o.Line)

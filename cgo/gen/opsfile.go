@@ -28,6 +28,11 @@ func opsFile(hand []string, door []*Op, hash uint64, t *Tables) ([]byte, error) 
 	for _, o := range door {
 		add(o.Const, o.Name(), opFlags(o, t))
 	}
+	b.WriteString(")\n\n// Setting numbers a process-wide setting of libtorch's: [OpGetSetting] reads it, [OpSetSetting] changes it.\n" +
+		"type Setting uint32\n\nconst (\n")
+	for i, name := range t.Settings {
+		fmt.Fprintf(&b, "Setting%s Setting = %d // %s\n", t.camel(name), i, name)
+	}
 	b.WriteString(")\n\n// opNames holds all names one after the other; opEnds says where each ends.\n")
 	longString(&b, "opNames", names.String())
 	b.WriteString("\nvar opEnds = [...]uint32{")

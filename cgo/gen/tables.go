@@ -45,6 +45,7 @@ type Tables struct {
 	Safe     []*patternLine    // the exceptions from Unsafe
 	Docs     map[string]string // operator or base name → the rest of the first line
 	Gone     map[string]string // operator → first libtorch version without it
+	Settings []string          // of libtorch, by number: cgo/shim/settings.def
 
 	ops  map[string]*Op // all operators of the door, for the sentences that name them
 	lost []error        // sentences that name what is not there

@@ -38,19 +38,22 @@ func readYAML(path string) ([]*Op, error) {
 	return ops, nil
 }
 
-var entryLine = regexp.MustCompile(`(?m)^(?:CUDA_)?ENTRY\((\w+)\)`)
+var (
+	entryLine   = regexp.MustCompile(`(?m)^(?:CUDA_)?ENTRY\((\w+)\)`)
+	settingLine = regexp.MustCompile(`(?m)^SETTING\((\w+)\)`)
+)
 
-// readEntries lists the hand-written entries, in their order: that is their number.
-func readEntries(path string) ([]string, error) {
+// readDef lists the names in lines like ENTRY(name), in their order: that is their number.
+func readDef(path string, line *regexp.Regexp) ([]string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, m := range entryLine.FindAllSubmatch(raw, -1) {
+	for _, m := range line.FindAllSubmatch(raw, -1) {
 		name := string(m[1])
 		if slices.Contains(names, name) {
-			return nil, fmt.Errorf("%s: ENTRY(%s) stands twice", path, name)
+			return nil, fmt.Errorf("%s: %s stands twice", path, m[0])
 		}
 		names = append(names, name)
 	}

@@ -3985,6 +3985,6 @@ const Entry ops_table[] = {
 	op::zeros_like,
 };
 const uint32_t ops_count = 2063;
-const uint64_t ops_hash = 0xd2a16b6a5cb6a411u;
+const uint64_t ops_hash = 0xc93fb1a26dfa6e40u;
 
 }  // namespace tg

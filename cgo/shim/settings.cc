@@ -37,43 +37,54 @@ Switch reduction(at::CuBLASReductionOption (at::Context::*get)() const, void (at
 #define BOOLEAN(getter, setter) \
 	Switch{[] { return static_cast<int64_t>(at::globalContext().getter()); }, [](int64_t v) { at::globalContext().setter(v != 0); }}
 
-std::vector<Switch> make_switches() {
-	using at::Context;
-	using at::Float32Backend;
-	using at::Float32Op;
-	return {
-	    BOOLEAN(userEnabledCuDNN, setUserEnabledCuDNN),
-	    BOOLEAN(benchmarkCuDNN, setBenchmarkCuDNN),
-	    {[] { return static_cast<int64_t>(at::globalContext().benchmarkLimitCuDNN()); },
-	     [](int64_t v) { at::globalContext().setBenchmarkLimitCuDNN(static_cast<int>(v)); }},
-	    BOOLEAN(deterministicCuDNN, setDeterministicCuDNN),
-	    precision(Float32Backend::CUDA, Float32Op::CONV),
-	    precision(Float32Backend::CUDA, Float32Op::RNN),
-	    precision(Float32Backend::CUDA, Float32Op::MATMUL),
-	    {[] { return static_cast<int64_t>(at::globalContext().deterministicAlgorithms()); },
-	     [](int64_t v) { at::globalContext().setDeterministicAlgorithms(v != 0, at::globalContext().deterministicAlgorithmsWarnOnly()); }},
-	    BOOLEAN(userEnabledMkldnn, setUserEnabledMkldnn),
-	    {[] { return static_cast<int64_t>(at::globalContext().deterministicAlgorithmsWarnOnly()); },
-	     [](int64_t v) { at::globalContext().setDeterministicAlgorithms(at::globalContext().deterministicAlgorithms(), v != 0); }},
-	    BOOLEAN(deterministicFillUninitializedMemory, setDeterministicFillUninitializedMemory),
-	    reduction(&Context::allowFP16ReductionCuBLAS, &Context::setAllowFP16ReductionCuBLAS),
-	    reduction(&Context::allowBF16ReductionCuBLAS, &Context::setAllowBF16ReductionCuBLAS),
-	    BOOLEAN(allowFP16AccumulationCuBLAS, setAllowFP16AccumulationCuBLAS),
-	    BOOLEAN(userEnabledFlashSDP, setSDPUseFlash),
-	    BOOLEAN(userEnabledMemEfficientSDP, setSDPUseMemEfficient),
-	    BOOLEAN(userEnabledMathSDP, setSDPUseMath),
-	    BOOLEAN(userEnabledCuDNNSDP, setSDPUseCuDNN),
-	    BOOLEAN(allowFP16BF16ReductionMathSDP, setAllowFP16BF16ReductionMathSDP),
-	    BOOLEAN(deterministicMkldnn, setDeterministicMkldnn),
-	    precision(Float32Backend::MKLDNN, Float32Op::CONV),
-	    precision(Float32Backend::MKLDNN, Float32Op::RNN),
-	    precision(Float32Backend::MKLDNN, Float32Op::MATMUL),
-	};
-}
+// One function for each line of settings.def.
+namespace setting {
 
-// Numbered as torch/cuda/settings.go and torch/mkldnn number them.
+using at::Context;
+using at::Float32Backend;
+using at::Float32Op;
+
+Switch cudnn_enabled() { return BOOLEAN(userEnabledCuDNN, setUserEnabledCuDNN); }
+Switch cudnn_benchmark() { return BOOLEAN(benchmarkCuDNN, setBenchmarkCuDNN); }
+Switch cudnn_benchmark_limit() {
+	return {[] { return static_cast<int64_t>(at::globalContext().benchmarkLimitCuDNN()); },
+	        [](int64_t v) { at::globalContext().setBenchmarkLimitCuDNN(static_cast<int>(v)); }};
+}
+Switch cudnn_deterministic() { return BOOLEAN(deterministicCuDNN, setDeterministicCuDNN); }
+Switch cuda_conv_precision() { return precision(Float32Backend::CUDA, Float32Op::CONV); }
+Switch cuda_rnn_precision() { return precision(Float32Backend::CUDA, Float32Op::RNN); }
+Switch cuda_matmul_precision() { return precision(Float32Backend::CUDA, Float32Op::MATMUL); }
+Switch cublas_fp16_reduction() { return reduction(&Context::allowFP16ReductionCuBLAS, &Context::setAllowFP16ReductionCuBLAS); }
+Switch cublas_bf16_reduction() { return reduction(&Context::allowBF16ReductionCuBLAS, &Context::setAllowBF16ReductionCuBLAS); }
+Switch cublas_fp16_accumulation() { return BOOLEAN(allowFP16AccumulationCuBLAS, setAllowFP16AccumulationCuBLAS); }
+Switch flash_attention() { return BOOLEAN(userEnabledFlashSDP, setSDPUseFlash); }
+Switch mem_efficient_attention() { return BOOLEAN(userEnabledMemEfficientSDP, setSDPUseMemEfficient); }
+Switch cudnn_attention() { return BOOLEAN(userEnabledCuDNNSDP, setSDPUseCuDNN); }
+Switch math_attention() { return BOOLEAN(userEnabledMathSDP, setSDPUseMath); }
+Switch math_attention_reduction() { return BOOLEAN(allowFP16BF16ReductionMathSDP, setAllowFP16BF16ReductionMathSDP); }
+Switch deterministic_algorithms() {
+	return {[] { return static_cast<int64_t>(at::globalContext().deterministicAlgorithms()); },
+	        [](int64_t v) { at::globalContext().setDeterministicAlgorithms(v != 0, at::globalContext().deterministicAlgorithmsWarnOnly()); }};
+}
+Switch deterministic_warn_only() {
+	return {[] { return static_cast<int64_t>(at::globalContext().deterministicAlgorithmsWarnOnly()); },
+	        [](int64_t v) { at::globalContext().setDeterministicAlgorithms(at::globalContext().deterministicAlgorithms(), v != 0); }};
+}
+Switch deterministic_fill() { return BOOLEAN(deterministicFillUninitializedMemory, setDeterministicFillUninitializedMemory); }
+Switch mkldnn_enabled() { return BOOLEAN(userEnabledMkldnn, setUserEnabledMkldnn); }
+Switch mkldnn_deterministic() { return BOOLEAN(deterministicMkldnn, setDeterministicMkldnn); }
+Switch mkldnn_conv_precision() { return precision(Float32Backend::MKLDNN, Float32Op::CONV); }
+Switch mkldnn_rnn_precision() { return precision(Float32Backend::MKLDNN, Float32Op::RNN); }
+Switch mkldnn_matmul_precision() { return precision(Float32Backend::MKLDNN, Float32Op::MATMUL); }
+
+}  // namespace setting
+
 const Switch& find(uint64_t i) {
-	static const std::vector<Switch> switches = make_switches();
+#define SETTING(name) setting::name(),
+	static const std::vector<Switch> switches{
+#include "settings.def"
+	};
+#undef SETTING
 	TORCH_CHECK_INDEX(i < switches.size(), "no setting ", i);
 	return switches[i];
 }

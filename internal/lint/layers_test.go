@@ -36,7 +36,7 @@ var layers = [][]string{
 
 // doorKeepers may import cgo; everyone else goes through package torch.
 var doorKeepers = []string{"internal/bridge", "torch", "internal/form", "internal/fuzz", "internal/switches", "torch/aten", "torch/linalg",
-	"torch/fft", "torch/special", "torch/cuda", "torch/cuda/nvtx", "torch/library", "torch/optim", "torch/data",
+	"torch/fft", "torch/special", "torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/optim", "torch/data",
 	"torch/profiler"}
 
 // speakers are the packages with C in them.

@@ -43,17 +43,17 @@ var (
 // state is what all of them are: libtorch's value plus one, so that 0 is left for "unchanged".
 type state struct{ n int8 }
 
-// Field is one of the settings of the struct S: its number in cgo/shim/settings.cc, and how a
+// Field is one of the settings of the struct S, which cgo/shim/settings.def numbers, and how a
 // field of S stands for libtorch's value.
 type Field[S any] struct {
-	Number int
-	Load   func(s *S, v int)
-	Store  func(s *S) (v int, given bool)
+	Setting cgo.Setting
+	Load    func(s *S, v int)
+	Store   func(s *S) (v int, given bool)
 }
 
 // Code is a field that is libtorch's value plus one, so that 0 is left for "unchanged".
-func Code[S any, T ~struct{ n int8 }](number int, at func(*S) *T) Field[S] {
-	return Field[S]{number,
+func Code[S any, T ~struct{ n int8 }](setting cgo.Setting, at func(*S) *T) Field[S] {
+	return Field[S]{setting,
 		func(s *S, v int) { *at(s) = T(state{int8(v + 1)}) },
 		func(s *S) (int, bool) { v := state(*at(s)); return int(v.n) - 1, v.n != 0 },
 	}
@@ -67,7 +67,7 @@ func (t Table[S]) Current() (s S) {
 	for _, f := range t {
 		var c cgo.Call
 		c.Begin(cgo.OpGetSetting)
-		c.Int(f.Number)
+		c.Int(int(f.Setting))
 		bridge.Done(&c)
 		f.Load(&s, c.IntResult(0))
 	}
@@ -83,7 +83,7 @@ func (t Table[S]) Set(s S) {
 		}
 		var c cgo.Call
 		c.Begin(cgo.OpSetSetting)
-		c.Int(f.Number)
+		c.Int(int(f.Setting))
 		c.Int(v)
 		bridge.Done(&c)
 	}

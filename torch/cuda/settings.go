@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/switches"
 )
 
@@ -68,12 +69,12 @@ type Settings struct {
 	FillUninitialized       Switch // the filling; default On
 }
 
-// table has all settings. The numbers that are missing are oneDNN's, in torch/mkldnn.
+// table has all settings. Those of oneDNN are in torch/mkldnn.
 var table = switches.Table[Settings]{
-	switches.Code(0, func(s *Settings) *Switch { return &s.CUDNN }),
-	switches.Code(1, func(s *Settings) *Switch { return &s.Benchmark }),
+	switches.Code(cgo.SettingCuDNNEnabled, func(s *Settings) *Switch { return &s.CUDNN }),
+	switches.Code(cgo.SettingCuDNNBenchmark, func(s *Settings) *Switch { return &s.Benchmark }),
 	{
-		Number: 2,
+		Setting: cgo.SettingCuDNNBenchmarkLimit,
 		Load: func(s *Settings, v int) {
 			if s.BenchmarkLimit = v; v == 0 {
 				s.BenchmarkLimit = -1 // libtorch's 0 is "all"
@@ -81,21 +82,21 @@ var table = switches.Table[Settings]{
 		},
 		Store: func(s *Settings) (int, bool) { return max(0, s.BenchmarkLimit), s.BenchmarkLimit != 0 },
 	},
-	switches.Code(3, func(s *Settings) *Switch { return &s.Deterministic }),
-	switches.Code(4, func(s *Settings) *Precision { return &s.Conv }),
-	switches.Code(5, func(s *Settings) *Precision { return &s.RNN }),
-	switches.Code(6, func(s *Settings) *Precision { return &s.MatMul }),
-	switches.Code(7, func(s *Settings) *Switch { return &s.DeterministicAlgorithms }),
-	switches.Code(9, func(s *Settings) *Switch { return &s.DeterministicWarnOnly }),
-	switches.Code(10, func(s *Settings) *Switch { return &s.FillUninitialized }),
-	switches.Code(11, func(s *Settings) *Reduction { return &s.FP16Reduction }),
-	switches.Code(12, func(s *Settings) *Reduction { return &s.BF16Reduction }),
-	switches.Code(13, func(s *Settings) *Switch { return &s.FP16Accumulation }),
-	switches.Code(14, func(s *Settings) *Switch { return &s.FlashAttention }),
-	switches.Code(15, func(s *Settings) *Switch { return &s.MemEfficientAttention }),
-	switches.Code(16, func(s *Settings) *Switch { return &s.MathAttention }),
-	switches.Code(17, func(s *Settings) *Switch { return &s.CUDNNAttention }),
-	switches.Code(18, func(s *Settings) *Switch { return &s.MathReduction }),
+	switches.Code(cgo.SettingCuDNNDeterministic, func(s *Settings) *Switch { return &s.Deterministic }),
+	switches.Code(cgo.SettingCudaConvPrecision, func(s *Settings) *Precision { return &s.Conv }),
+	switches.Code(cgo.SettingCudaRNNPrecision, func(s *Settings) *Precision { return &s.RNN }),
+	switches.Code(cgo.SettingCudaMatMulPrecision, func(s *Settings) *Precision { return &s.MatMul }),
+	switches.Code(cgo.SettingDeterministicAlgorithms, func(s *Settings) *Switch { return &s.DeterministicAlgorithms }),
+	switches.Code(cgo.SettingDeterministicWarnOnly, func(s *Settings) *Switch { return &s.DeterministicWarnOnly }),
+	switches.Code(cgo.SettingDeterministicFill, func(s *Settings) *Switch { return &s.FillUninitialized }),
+	switches.Code(cgo.SettingCuBLASFP16Reduction, func(s *Settings) *Reduction { return &s.FP16Reduction }),
+	switches.Code(cgo.SettingCuBLASBF16Reduction, func(s *Settings) *Reduction { return &s.BF16Reduction }),
+	switches.Code(cgo.SettingCuBLASFP16Accumulation, func(s *Settings) *Switch { return &s.FP16Accumulation }),
+	switches.Code(cgo.SettingFlashAttention, func(s *Settings) *Switch { return &s.FlashAttention }),
+	switches.Code(cgo.SettingMemEfficientAttention, func(s *Settings) *Switch { return &s.MemEfficientAttention }),
+	switches.Code(cgo.SettingMathAttention, func(s *Settings) *Switch { return &s.MathAttention }),
+	switches.Code(cgo.SettingCuDNNAttention, func(s *Settings) *Switch { return &s.CUDNNAttention }),
+	switches.Code(cgo.SettingMathAttentionReduction, func(s *Settings) *Switch { return &s.MathReduction }),
 }
 
 // Current returns all settings as they are.

@@ -1,6 +1,9 @@
 package mkldnn
 
-import "github.com/libtorch-go/libtorch/internal/switches"
+import (
+	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/switches"
+)
 
 // Switch is a setting that is on, off, or left as it is: the zero Switch changes nothing.
 type Switch = switches.Switch
@@ -36,11 +39,11 @@ type Settings struct {
 
 // table has all settings, by their numbers in cgo/shim/settings.cc.
 var table = switches.Table[Settings]{
-	switches.Code(8, func(s *Settings) *Switch { return &s.Enabled }),
-	switches.Code(19, func(s *Settings) *Switch { return &s.Deterministic }),
-	switches.Code(20, func(s *Settings) *Precision { return &s.Conv }),
-	switches.Code(21, func(s *Settings) *Precision { return &s.RNN }),
-	switches.Code(22, func(s *Settings) *Precision { return &s.MatMul }),
+	switches.Code(cgo.SettingMKLDNNEnabled, func(s *Settings) *Switch { return &s.Enabled }),
+	switches.Code(cgo.SettingMKLDNNDeterministic, func(s *Settings) *Switch { return &s.Deterministic }),
+	switches.Code(cgo.SettingMKLDNNConvPrecision, func(s *Settings) *Precision { return &s.Conv }),
+	switches.Code(cgo.SettingMKLDNNRNNPrecision, func(s *Settings) *Precision { return &s.RNN }),
+	switches.Code(cgo.SettingMKLDNNMatMulPrecision, func(s *Settings) *Precision { return &s.MatMul }),
 }
 
 // Current returns all settings as they are.
