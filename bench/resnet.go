@@ -113,5 +113,5 @@ func writeTraining(file string, n int) error {
 	weights := maps.Collect(nn.StateDict(newModel()))
 	weights["images"] = torch.RandN(n, 3, 32, 32)
 	weights["labels"] = torch.RandInt(0, classes, []int{n})
-	return safetensors.Save(file, maps.All(weights), nil)
+	return safetensors.Save(file, maps.All(weights))
 }

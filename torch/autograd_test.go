@@ -71,7 +71,7 @@ func TestGrad(t *testing.T) {
 	})
 	assert.Equal(t, []float64{72}, floats(g[0]))
 	assert.False(t, g[1].Defined())
-	assert.ErrorContains(t, torch.Try(func() { torch.Grad([]torch.Tensor{y}, []torch.Tensor{unused}) }), "not have been used")
+	assert.ErrorContains(t, torch.Try(func() { torch.Grad([]torch.Tensor{y}, []torch.Tensor{unused}) }), "was not used to compute the outputs")
 }
 
 func TestDoubleBackward(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/fft"
 	"github.com/libtorch-go/libtorch/torch/linalg"
 )
@@ -83,14 +84,16 @@ var badOptions = []badInput{
 	{"a Fourier transform along a dimension twice", func() { fft.FFTN(torch.Ones(4, 4), fft.FFTNOptions{Dim: []int{0, 0}}) }, broken,
 		"FFT dims must be unique"},
 	{"a spectrogram without frequencies",
-		func() { torch.Ones(16).STFT(0, torch.STFTOptions{Window: torch.Ones(4), ReturnComplex: new(true)}) }, broken, "n_fft"},
+		func() {
+			aten.STFT(torch.Ones(16), 0, aten.STFTOptions{Window: torch.Ones(4), ReturnComplex: new(true)})
+		}, broken, "n_fft"},
 	{"a spectrogram in hops of 0", func() {
-		torch.Ones(16).STFT(4, torch.STFTOptions{HopLength: new(0), Window: torch.Ones(4), ReturnComplex: new(true)})
+		aten.STFT(torch.Ones(16), 4, aten.STFTOptions{HopLength: new(0), Window: torch.Ones(4), ReturnComplex: new(true)})
 	}, broken, "hop_length > 0"},
 	{"a spectrogram with another window", func() {
-		torch.Ones(16).STFT(4, torch.STFTOptions{Window: torch.Ones(3), ReturnComplex: new(true)})
+		aten.STFT(torch.Ones(16), 4, aten.STFTOptions{Window: torch.Ones(3), ReturnComplex: new(true)})
 	}, broken, "but got window with size [3]"},
-	{"a spectrogram that does not say of what", func() { torch.Ones(16).STFT(4, torch.STFTOptions{Window: torch.Ones(4)}) }, broken,
+	{"a spectrogram that does not say of what", func() { aten.STFT(torch.Ones(16), 4, aten.STFTOptions{Window: torch.Ones(4)}) }, broken,
 		"return_complex"},
 	{"the signal of a real spectrogram", func() { torch.Ones(3, 4).ISTFT(4, torch.ISTFTOptions{Window: torch.Ones(4)}) }, broken,
 		"complex-valued"},

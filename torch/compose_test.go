@@ -105,16 +105,16 @@ var arithmetic = []composition{
 		return []torch.Tensor{c.Real(), c.Imag(), c.Conj(), c.Abs(), c.Angle()}
 	}},
 	{"torch.stft(s, 8, window=h, return_complex=True)", func(v in) []torch.Tensor {
-		return single(v["s"].STFTCenter(8, torch.STFTCenterOptions{Window: v["h"], ReturnComplex: new(true)}))
+		return single(v["s"].STFT(8, torch.STFTOptions{Window: v["h"], ReturnComplex: new(true)}))
 	}},
 	{"torch.stft(s, 8, hop_length=3, window=h, center=False, normalized=True, onesided=False, return_complex=True)",
 		func(v in) []torch.Tensor {
-			o := torch.STFTCenterOptions{HopLength: new(3), Window: v["h"], NoCenter: true, Normalized: true, Onesided: new(false),
+			o := torch.STFTOptions{HopLength: new(3), Window: v["h"], NoCenter: true, Normalized: true, Onesided: new(false),
 				ReturnComplex: new(true)}
-			return single(v["s"].STFTCenter(8, o))
+			return single(v["s"].STFT(8, o))
 		}},
 	{"torch.istft(torch.stft(s, 8, window=h, return_complex=True), 8, window=h, length=50)", func(v in) []torch.Tensor {
-		y := v["s"].STFTCenter(8, torch.STFTCenterOptions{Window: v["h"], ReturnComplex: new(true)})
+		y := v["s"].STFT(8, torch.STFTOptions{Window: v["h"], ReturnComplex: new(true)})
 		return single(y.ISTFT(8, torch.ISTFTOptions{Window: v["h"], Length: new(50)}))
 	}},
 }

@@ -213,10 +213,10 @@ func ExampleViewAsReal() {
 }
 
 // The short-time Fourier transform and the signal back.
-func ExampleTensor_STFTCenter() {
+func ExampleTensor_STFT() {
 	signal := torch.Arange(64).MulScalar(math.Pi / 4).Sin()
 	window := torch.HannWindow(16)
-	spectrum := signal.STFTCenter(16, torch.STFTCenterOptions{Window: window, ReturnComplex: new(true)})
+	spectrum := signal.STFT(16, torch.STFTOptions{Window: window, ReturnComplex: new(true)})
 	fmt.Println(spectrum.Shape(), spectrum.Abs().Mean(1).ArgMax()) // frequencies, frames; the loudest
 	back := spectrum.ISTFT(16, torch.ISTFTOptions{Window: window, Length: new(64)})
 	fmt.Println(back.AllClose(signal, torch.AllCloseOptions{ATol: new(1e-5)}))

@@ -31,7 +31,7 @@ func ExampleFromNested() {
 	// tensor([[1.5000, 2.0000],
 	//         [3.0000, 4.5000]])
 	// int64
-	// torch: from_nested: lists of one depth have 2 and 1 elements
+	// torch: from_nested: lists of one depth have 2 and 1 elements, expected the same number in each
 }
 
 func ExampleFromValue() {

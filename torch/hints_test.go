@@ -47,7 +47,7 @@ func advices() map[string]advice {
 		"view":         {func() { torch.Ones(2, 3).T().View(-1) }, ".reshape(...)", "Use Reshape instead."},
 		"expanded":     {func() { torch.Ones(1).Expand(3).AddScalarInPlace(1) }, "clone()", "Please Clone the tensor"},
 		"empty":        {func() { torch.Ones(0).Max() }, "'dim' argument", "give the dimension to reduce"},
-		"stft":         {func() { torch.Ones(10).STFTCenter(4) }, "return_complex=True", "needs ReturnComplex in its options"},
+		"stft":         {func() { torch.Ones(10).STFT(4) }, "return_complex=True", "needs ReturnComplex in its options"},
 		"istft":        {func() { torch.Ones(3, 4).ISTFT(4) }, "return_complex=True", "as STFT with ReturnComplex true returns it"},
 		"sign":         {func() { torch.FromSlice([]complex64{1i}).Sign() }, "torch.sgn", "Please use Sgn instead."},
 		"rounding":     {func() { torch.Ones(1).DivMode(torch.Ones(1), "up") }, "None, 'trunc'", `one of "", "trunc" and "floor"`},

@@ -58,6 +58,7 @@ func TestTensorsChangedByThemselves(t *testing.T) {
 		"mul":     func(x torch.Tensor) { x.MulInPlace(x) },
 		"addcmul": func(x torch.Tensor) { x.AddCMulInPlace(x, torch.Ones(3)) },
 		"lerp":    func(x torch.Tensor) { x.LerpInPlace(torch.Ones(3), x) },
+		"part":    func(x torch.Tensor) { x.Narrow(0, 0, 1).MulInPlace(x.Narrow(0, 2, 1)) },
 		"by name": func(x torch.Tensor) { torch.Call("mul_.Tensor", x, x) },
 	} {
 		once := func() {

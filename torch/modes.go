@@ -63,8 +63,12 @@ func WithAutocast(m AutocastMode, fn func()) {
 	})
 }
 
-// WithDevice runs fn with d as the current device of its type.
+// WithDevice runs fn with d as the current device of its type. Types that have no current device
+// are refused: where a tensor is made, [TensorOptions] say.
 func WithDevice(d Device, fn func()) {
+	if t := d.Type(); t != DeviceCPU && t != DeviceCUDA {
+		throw("with_device", KindValue, "there is no current %v device; TensorOptions{Device: …} makes tensors there", d)
+	}
 	need("with_device", d)
 	within(fn, func(c *cgo.Call) {
 		c.Begin(cgo.OpEnterDevice)

@@ -35,7 +35,7 @@ func TestFromNested(t *testing.T) {
 		}
 	})
 	require.EqualError(t, torch.Try(func() { torch.FromNested([][]int{{1, 2}, {3}}) }),
-		"torch: from_nested: lists of one depth have 2 and 1 elements")
+		"torch: from_nested: lists of one depth have 2 and 1 elements, expected the same number in each")
 	require.ErrorContains(t, torch.Try(func() { torch.FromNested([]string{"a"}) }), "got elements of type string")
 	require.ErrorContains(t, torch.Try(func() { torch.FromNested(nil) }), "got nil")
 	require.ErrorContains(t, torch.Try(func() { torch.Scope(func() { torch.Matrix[int](torch.Ones(2)) }) }), "expected a matrix")

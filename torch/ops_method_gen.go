@@ -2593,7 +2593,7 @@ func (x Tensor) IsReal() Tensor {
 	return result1(&c)
 }
 
-// ISTFT returns the inverse of STFT.
+// ISTFT returns the inverse of aten.STFT.
 //
 //	istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor
 func (x Tensor) ISTFT(nFFT int, opts ...ISTFTOptions) Tensor {
@@ -4818,35 +4818,12 @@ func (x Tensor) Std(dims ...int) Tensor {
 	return x.StdDim(dims)
 }
 
-// STFT returns the short-time Fourier transform of a signal as it is: Python's
-// torch.stft(center=False). Its default is STFTCenter.
-//
-//	stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor
-func (x Tensor) STFT(nFFT int, opts ...STFTOptions) Tensor {
-	var o STFTOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpSTFT)
-	putTensor(&c, x)
-	c.Int(nFFT)
-	c.OptInt(o.HopLength)
-	c.OptInt(o.WinLength)
-	putTensor(&c, o.Window)
-	c.Bool(o.Normalized)
-	c.OptBool(o.Onesided)
-	c.OptBool(o.ReturnComplex)
-	c.OptBool(o.AlignToWindow)
-	return result1(&c)
-}
-
-// STFTCenter returns the short-time Fourier transform of a signal, padded so that frame t is
-// centred at sample t*HopLength: Python's torch.stft.
+// STFT returns the short-time Fourier transform of a signal, padded so that frame t is centred at
+// sample t*HopLength: Python's torch.stft.
 //
 //	stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode="reflect", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor
-func (x Tensor) STFTCenter(nFFT int, opts ...STFTCenterOptions) Tensor {
-	var o STFTCenterOptions
+func (x Tensor) STFT(nFFT int, opts ...STFTOptions) Tensor {
+	var o STFTOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}

@@ -606,17 +606,6 @@ type STFTOptions struct {
 	HopLength     *int   // distance of the frames; default: a quarter of nFFT
 	WinLength     *int   // length of the window; default: nFFT
 	Window        Tensor // default: ones
-	Normalized    bool   // divide by sqrt(nFFT)
-	Onesided      *bool  // leave out the redundant half; default: true for real x
-	ReturnComplex *bool  // true for complex results, false (deprecated) for pairs; real x needs one of them
-	AlignToWindow *bool  // only without centring: the first frame begins at the window
-}
-
-// STFTCenterOptions are the optional arguments of [Tensor.STFTCenter].
-type STFTCenterOptions struct {
-	HopLength     *int   // distance of the frames; default: a quarter of nFFT
-	WinLength     *int   // length of the window; default: nFFT
-	Window        Tensor // default: ones
 	NoCenter      bool   // do not pad, frame t begins at sample t*HopLength; Python's center=False
 	PadMode       string // how the padding is filled; default "reflect"
 	Normalized    bool   // divide by sqrt(nFFT)

@@ -110,6 +110,11 @@ void clear_gradients(Args& a, Results&) {
 	}
 }
 
+// A view may keep what it was made of, and that would keep its gradient.
+bool keeps(const at::Tensor& view, const at::Tensor& t) {
+	return view.is_view() && view.has_storage() && t.has_storage() && view.is_alias_of(t);
+}
+
 // set_gradient(t, g): t.grad = g, with Python's checks and words
 void set_gradient(Args& a, Results&) {
 	const auto& t = a.tensor();
@@ -117,7 +122,7 @@ void set_gradient(Args& a, Results&) {
 	TORCH_CHECK_VALUE(t.defined(), "the tensor is undefined");
 	if (g.defined()) {
 		TORCH_CHECK(!t.is_same(g), "can't assign Variable as its own grad");
-		TORCH_CHECK(!g.is_view() || !g.has_storage() || !t.has_storage() || !g.is_alias_of(t), "can't assign a view of a tensor's memory as its gradient, because each may keep the other; Clone it");
+		TORCH_CHECK(!keeps(g, t) || !g.requires_grad(), "can't assign a view of a tensor as its gradient, because each would keep the other; Clone it");
 		auto dtype = t.grad_dtype();
 		TORCH_CHECK(!dtype || *dtype == g.scalar_type(), "attempting to assign a gradient with dtype '", g.dtype(),
 		            "' to a tensor with grad_dtype '", *dtype, "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)");
@@ -128,7 +133,7 @@ void set_gradient(Args& a, Results&) {
 		TORCH_CHECK(g.sizes() == t.sizes(), "attempting to assign a gradient of size '", g.sizes(), "' to a tensor of size '", t.sizes(),
 		            "'. Please ensure that the gradient and the tensor are the same size");
 	}
-	t.mutable_grad() = g;
+	t.mutable_grad() = g.defined() && keeps(g, t) ? g.variable_data() : g;
 }
 
 void set_requires_grad(Args& a, Results&) {

@@ -188,28 +188,15 @@ torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 	return stack;
 }
 
-bool written(const c10::Argument& a) {
-	return a.alias_info() != nullptr && a.alias_info()->isWrite();
-}
-
-// Who writes in place and records that gets a copy of what is also read, as in typed calls. Who
-// writes to an "out" gets one always: libtorch may resize it and then read it.
+// As typed calls in place do it.
 void set_apart(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
 	const auto& declared = schema.arguments();
-	for (size_t w = 0; w < stack.size(); w++) {
-		if (!stack[w].isTensor() || !written(declared[w])) {
-			continue;
-		}
-		for (size_t i = 0; i < stack.size(); i++) {
-			if (i == w || !stack[i].isTensor() || declared[i].alias_info() != nullptr) {
-				continue;
-			}
-			at::Tensor copy;
-			if (!declared[w].is_out()) {
-				stack[i] = apart(stack[w].toTensor(), stack[i].toTensor(), copy);
-			} else if (stack[i].toTensor().is_same(stack[w].toTensor())) {
-				stack[i] = stack[i].toTensor().clone();
-			}
+	auto written = [&](size_t i) { return declared[i].alias_info() != nullptr && declared[i].alias_info()->isWrite(); };
+	bool in_place = !stack.empty() && stack[0].isTensor() && written(0);
+	for (size_t i = 1; in_place && i < stack.size(); i++) {
+		at::Tensor copy;
+		if (stack[i].isTensor() && declared[i].alias_info() == nullptr) {
+			stack[i] = apart(stack[0].toTensor(), stack[i].toTensor(), copy);
 		}
 	}
 }

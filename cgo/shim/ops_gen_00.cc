@@ -1968,10 +1968,4 @@ void bitwise_and_Scalar(Args& a, Results& r) {
 	r.tensor(at::_ops::bitwise_and_Scalar::call(self, other));
 }
 
-void bitwise_and_Scalar_Tensor(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_and_Scalar_Tensor::call(self, other));
-}
-
 }  // namespace tg::op

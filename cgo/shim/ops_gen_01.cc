@@ -182,6 +182,12 @@
 
 namespace tg::op {
 
+void bitwise_and_Scalar_Tensor(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_and_Scalar_Tensor::call(self, other));
+}
+
 void bitwise_and_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
@@ -1491,23 +1497,10 @@ void fill_Scalar(Args& a, Results& r) {
 	r.tensor(at::_ops::fill_Scalar::call(self, value));
 }
 
-void fill_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& value = a.tensor();
-	r.tensor(at::_ops::fill_Tensor::call(self, value));
-}
-
 void fill__Scalar(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	auto value = a.scalar();
 	at::_ops::fill__Scalar::call(self, value);
-}
-
-void fill__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_value;
-	const auto& value = apart(self, a.tensor(), own_value);
-	at::_ops::fill__Tensor::call(self, value);
 }
 
 void fill_diagonal_(Args& a, Results& r) {
@@ -2126,6 +2119,17 @@ void histogramdd_TensorList_bins(Args& a, Results& r) {
 	auto weight = a.opt_tensor();
 	auto density = a.boolean();
 	auto out = at::_ops::histogramdd_TensorList_bins::call(self, bins, range, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensors(std::move(std::get<1>(out)));
+}
+
+void histogramdd_int_bins(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.integer();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogramdd_int_bins::call(self, bins, range, weight, density);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensors(std::move(std::get<1>(out)));
 }

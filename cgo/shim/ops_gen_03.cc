@@ -3,7 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/q_per_channel_zero_points_ops.h>
 #include <ATen/ops/q_scale_ops.h>
 #include <ATen/ops/q_zero_point_ops.h>
 #if __has_include(<ATen/ops/qr_ops.h>)
@@ -201,11 +200,6 @@
 #include <ATen/ops/xlogy_ops.h>
 
 namespace tg::op {
-
-void q_per_channel_zero_points(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
-}
 
 void q_scale(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -1335,7 +1329,7 @@ void std_mean_dim(Args& a, Results& r) {
 }
 
 void stft(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto n_fft = a.integer();
 	auto hop_length = a.opt_integer();
 	auto win_length = a.opt_integer();

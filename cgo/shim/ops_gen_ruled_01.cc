@@ -183,6 +183,7 @@
 #include <ATen/ops/conv2d_ops.h>
 #include <ATen/ops/conv3d_ops.h>
 #include <ATen/ops/conv_depthwise3d_ops.h>
+#include <ATen/ops/conv_tbc_backward_ops.h>
 
 namespace tg::op {
 
@@ -1515,6 +1516,7 @@ void _upsample_nearest_exact1d(Args& a, Results& r) {
 	auto scales = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
+	rule::factors(rule::of(output_size), {}, {}, rule::of(scales));
 	r.tensor(at::_ops::_upsample_nearest_exact1d::call(self, output_size, scales));
 }
 
@@ -1544,6 +1546,7 @@ void _upsample_nearest_exact2d(Args& a, Results& r) {
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
+	rule::factors(rule::of(output_size), {}, rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_nearest_exact2d::call(self, output_size, scales_h, scales_w));
 }
 
@@ -1575,6 +1578,7 @@ void _upsample_nearest_exact3d(Args& a, Results& r) {
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
+	rule::factors(rule::of(output_size), rule::of(scales_d), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_nearest_exact3d::call(self, output_size, scales_d, scales_h, scales_w));
 }
 
@@ -2313,6 +2317,19 @@ void conv_depthwise3d(Args& a, Results& r) {
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
+}
+
+void conv_tbc_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("conv_tbc_backward");
+	const auto& self = a.needed("self");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& bias = a.needed("bias");
+	auto pad = a.integer();
+	auto out = at::_ops::conv_tbc_backward::call(self, input, weight, bias, pad);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
 }
 
 }  // namespace tg::op

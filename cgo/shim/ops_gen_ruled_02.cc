@@ -4,7 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/conv_tbc_backward_ops.h>
 #include <ATen/ops/conv_transpose1d_ops.h>
 #include <ATen/ops/conv_transpose2d_ops.h>
 #include <ATen/ops/conv_transpose3d_ops.h>
@@ -55,6 +54,7 @@
 #include <ATen/ops/fbgemm_pack_quantized_matrix_ops.h>
 #include <ATen/ops/feature_alpha_dropout_ops.h>
 #include <ATen/ops/feature_dropout_ops.h>
+#include <ATen/ops/fill_ops.h>
 #include <ATen/ops/fractional_max_pool2d_ops.h>
 #include <ATen/ops/fractional_max_pool2d_backward_ops.h>
 #include <ATen/ops/fractional_max_pool3d_ops.h>
@@ -165,22 +165,8 @@
 #include <ATen/ops/new_full_ops.h>
 #include <ATen/ops/new_ones_ops.h>
 #include <ATen/ops/new_zeros_ops.h>
-#include <ATen/ops/nll_loss_ops.h>
 
 namespace tg::op {
-
-void conv_tbc_backward(Args& a, Results& r) {
-	rule::refuse_unsafe("conv_tbc_backward");
-	const auto& self = a.needed("self");
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	const auto& bias = a.needed("bias");
-	auto pad = a.integer();
-	auto out = at::_ops::conv_tbc_backward::call(self, input, weight, bias, pad);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
 
 void conv_transpose1d(Args& a, Results& r) {
 	const auto& input = a.needed("input");
@@ -877,6 +863,21 @@ void feature_dropout_(Args& a, Results& r) {
 	at::_ops::feature_dropout_::call(self, p, train);
 }
 
+void fill_Tensor(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& value = a.needed("value");
+	rule::one_device(rule::of(self), rule::of(value));
+	r.tensor(at::_ops::fill_Tensor::call(self, value));
+}
+
+void fill__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	at::Tensor own_value;
+	const auto& value = apart(self, a.needed("value"), own_value);
+	rule::one_device(rule::of(self), rule::of(value));
+	at::_ops::fill__Tensor::call(self, value);
+}
+
 void fractional_max_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
@@ -1402,6 +1403,7 @@ void linalg_matrix_rank_atol_rtol_tensor(Args& a, Results& r) {
 	auto atol = a.opt_tensor();
 	auto rtol = a.opt_tensor();
 	auto hermitian = a.boolean();
+	rule::distinct(rule::of(atol), rule::of(rtol), {});
 	rule::hermitian(rule::of(input), rule::of(hermitian));
 	r.tensor(at::_ops::linalg_matrix_rank_atol_rtol_tensor::call(input, atol, rtol, hermitian));
 }
@@ -1410,6 +1412,7 @@ void linalg_matrix_rank_tol_tensor(Args& a, Results& r) {
 	const auto& input = a.needed("input");
 	const auto& tol = a.needed("tol");
 	auto hermitian = a.boolean();
+	rule::distinct(rule::of(tol), {});
 	rule::hermitian(rule::of(input), rule::of(hermitian));
 	r.tensor(at::_ops::linalg_matrix_rank_tol_tensor::call(input, tol, hermitian));
 }
@@ -2400,16 +2403,6 @@ void new_zeros(Args& a, Results& r) {
 	auto pin_memory = a.opt_boolean();
 	rule::no_mkldnn(rule::of(layout));
 	r.tensor(at::_ops::new_zeros::call(self, size, dtype, layout, device, pin_memory));
-}
-
-void nll_loss(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	rule::reduction(rule::of(reduction));
-	r.tensor(at::_ops::nll_loss::call(self, target, weight, reduction, ignore_index));
 }
 
 }  // namespace tg::op

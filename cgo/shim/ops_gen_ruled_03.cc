@@ -4,6 +4,7 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
+#include <ATen/ops/nll_loss_ops.h>
 #include <ATen/ops/nll_loss2d_ops.h>
 #include <ATen/ops/nll_loss2d_backward_ops.h>
 #include <ATen/ops/nll_loss2d_forward_ops.h>
@@ -134,6 +135,16 @@
 #include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
+
+void nll_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::nll_loss::call(self, target, weight, reduction, ignore_index));
+}
 
 void nll_loss2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -683,6 +694,7 @@ void reflection_pad1d(Args& a, Results& r) {
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
 	rule::padded(rule::of(self), rule::of(padding));
+	rule::borders1(rule::of(padding));
 	r.tensor(at::_ops::reflection_pad1d::call(self, padding));
 }
 
@@ -700,6 +712,7 @@ void reflection_pad2d(Args& a, Results& r) {
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
 	rule::padded(rule::of(self), rule::of(padding));
+	rule::borders2(rule::of(padding));
 	r.tensor(at::_ops::reflection_pad2d::call(self, padding));
 }
 
@@ -717,6 +730,7 @@ void reflection_pad3d(Args& a, Results& r) {
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
 	rule::padded(rule::of(self), rule::of(padding));
+	rule::borders3(rule::of(padding));
 	r.tensor(at::_ops::reflection_pad3d::call(self, padding));
 }
 
@@ -734,6 +748,7 @@ void replication_pad1d(Args& a, Results& r) {
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
 	rule::padded(rule::of(self), rule::of(padding));
+	rule::borders1(rule::of(padding));
 	r.tensor(at::_ops::replication_pad1d::call(self, padding));
 }
 
@@ -751,6 +766,7 @@ void replication_pad2d(Args& a, Results& r) {
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
 	rule::padded(rule::of(self), rule::of(padding));
+	rule::borders2(rule::of(padding));
 	r.tensor(at::_ops::replication_pad2d::call(self, padding));
 }
 
@@ -768,6 +784,7 @@ void replication_pad3d(Args& a, Results& r) {
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
 	rule::padded(rule::of(self), rule::of(padding));
+	rule::borders3(rule::of(padding));
 	r.tensor(at::_ops::replication_pad3d::call(self, padding));
 }
 
@@ -1821,6 +1838,7 @@ void upsample_bicubic2d(Args& a, Results& r) {
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
+	rule::factors(rule::of(output_size), {}, rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_bicubic2d::call(self, output_size, align_corners, scales_h, scales_w));
 }
 
@@ -1853,6 +1871,7 @@ void upsample_bilinear2d(Args& a, Results& r) {
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
+	rule::factors(rule::of(output_size), {}, rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_bilinear2d::call(self, output_size, align_corners, scales_h, scales_w));
 }
 
@@ -1884,6 +1903,7 @@ void upsample_linear1d(Args& a, Results& r) {
 	auto scales = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
+	rule::factors(rule::of(output_size), {}, {}, rule::of(scales));
 	r.tensor(at::_ops::upsample_linear1d::call(self, output_size, align_corners, scales));
 }
 
@@ -1913,6 +1933,7 @@ void upsample_nearest1d(Args& a, Results& r) {
 	auto scales = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
+	rule::factors(rule::of(output_size), {}, {}, rule::of(scales));
 	r.tensor(at::_ops::upsample_nearest1d::call(self, output_size, scales));
 }
 
@@ -1941,6 +1962,7 @@ void upsample_nearest2d(Args& a, Results& r) {
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
+	rule::factors(rule::of(output_size), {}, rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_nearest2d::call(self, output_size, scales_h, scales_w));
 }
 
@@ -1971,6 +1993,7 @@ void upsample_nearest3d(Args& a, Results& r) {
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
+	rule::factors(rule::of(output_size), rule::of(scales_d), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_nearest3d::call(self, output_size, scales_d, scales_h, scales_w));
 }
 
@@ -2003,6 +2026,7 @@ void upsample_trilinear3d(Args& a, Results& r) {
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
+	rule::factors(rule::of(output_size), rule::of(scales_d), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_trilinear3d::call(self, output_size, align_corners, scales_d, scales_h, scales_w));
 }
 

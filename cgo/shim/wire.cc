@@ -1,6 +1,7 @@
 // What the wire format does out of line. Both shims have it.
 #include "wire.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -22,8 +23,14 @@ at::Tensor materialised(at::Tensor&& t) {
 	return t.clone();
 }
 
-const at::Tensor& apart_from(const at::Tensor& t, at::Tensor& copy) {
-	if (!t.defined() || !t.requires_grad() || !c10::GradMode::is_enabled()) {
+const at::Tensor& apart_recorded(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy) {
+	if (!c10::GradMode::is_enabled() || !written.defined()) {
+		return t;
+	}
+	// Memory that overlaps in part is left to libtorch, which has words for it.
+	bool shared = t.is_same(written) || (t.has_storage() && written.has_storage() && t.is_alias_of(written) &&
+	                                     at::get_overlap_status(written, t) != at::MemOverlapStatus::Partial);
+	if (!shared) {
 		return t;
 	}
 	copy = t.clone();

@@ -65,12 +65,13 @@ inline uint64_t release(at::Tensor&& t) {
 	return t.defined() ? reinterpret_cast<uint64_t>(t.unsafeReleaseTensorImpl()) : 0;
 }
 
-// apart is t, or its copy where t is also written to and autograd records that: the graph may keep
-// t for the gradient, t keeps the graph, and neither would ever be freed. It is kept in copy.
-const at::Tensor& apart_from(const at::Tensor& t, at::Tensor& copy);
+// apart is t, or its copy where t lies in memory that is written to and autograd records that: the
+// graph may keep t for the gradient, what is written keeps the graph, and neither would ever be
+// freed. The copy is kept in copy.
+const at::Tensor& apart_recorded(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy);
 
 inline const at::Tensor& apart(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy) {
-	return C10_UNLIKELY(t.is_same(written)) ? apart_from(t, copy) : t;
+	return C10_UNLIKELY(t.defined() && t.requires_grad()) ? apart_recorded(written, t, copy) : t;
 }
 
 at::TensorList apart(at::TensorList written, at::TensorList list, std::vector<at::Tensor>& copies);

@@ -54,7 +54,7 @@ func (t *trainer) store() (err error) {
 			optimizer["param_groups"].([]map[string]any), t.sched.StateDict(), t.scaler.StateDict(), len(tensors),
 		})
 		if err == nil {
-			err = safetensors.Save(t.save, sorted(tensors), map[string]string{metadataKey: string(text)})
+			err = safetensors.Save(t.save, sorted(tensors), safetensors.SaveOptions{Metadata: map[string]string{metadataKey: string(text)}})
 		}
 	})
 	return err

@@ -87,7 +87,7 @@ func TestCheckpointFilesThatCannotBeRead(t *testing.T) {
 	}
 	foreign := filepath.Join(dir, "foreign")
 	torch.Scope(func() {
-		require.NoError(t, safetensors.Save(foreign, maps.All(map[string]torch.Tensor{"fc.bias": torch.Zeros(10)}), nil))
+		require.NoError(t, safetensors.Save(foreign, maps.All(map[string]torch.Tensor{"fc.bias": torch.Zeros(10)})))
 	})
 	whole, err := os.ReadFile(foreign)
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ var edges = []any{
 	entry{"safetensors.Read", readFile},
 	entry{"safetensors.Header", func(header string, size int) ([]tensor, error) { return readBytes(fileOf(header, size), 0) }},
 	entry{"safetensors.Write", func(list []tensor) error {
-		return safetensors.Write(&bytes.Buffer{}, numbered(list), nil)
+		return safetensors.Write(&bytes.Buffer{}, numbered(list))
 	}},
 	entry{"nn.LoadStateDict", loadModule},
 	entry{"optim.LoadStateDict", loadOptimizer},
@@ -53,7 +53,7 @@ func numbered(list []tensor) iter.Seq2[string, tensor] {
 // readFile writes the tensors to a file, changes bytes of it, cuts it, and reads it.
 func readFile(list []tensor, changes []int, cut int) ([]tensor, error) {
 	var b bytes.Buffer
-	if err := safetensors.Write(&b, numbered(list), nil); err != nil {
+	if err := safetensors.Write(&b, numbered(list)); err != nil {
 		return nil, err
 	}
 	file := b.Bytes()

@@ -83,13 +83,18 @@ func forwarded(m *maker, made, forward function, args []Arg) []any {
 	return forward.call(m, args)
 }
 
-// patient bounds what takes its time because it was asked for, one layer after the other.
+// patient bounds what takes its time because it was asked for: one layer after the other, and
+// widths for which there would be memory.
 func patient(args []Arg) []Arg {
-	const most = 64
 	args = slices.Clone(args)
 	for i, a := range args {
-		if n, ok := a.Value.(int64); ok && n > most && strings.HasSuffix(a.Name, "Layers") {
-			args[i].Value = int64(most)
+		n, ok := a.Value.(int64)
+		most := int64(1 << 11)
+		if strings.HasSuffix(a.Name, "Layers") {
+			most = 64
+		}
+		if ok && n > most && n < 1<<30 {
+			args[i].Value = most
 		}
 	}
 	return args

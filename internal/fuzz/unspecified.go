@@ -11,6 +11,7 @@ var unspecifiedResults = map[string]string{
 	"resize*":                     "elements that were not there before are not set",
 	"_resize*":                    "elements that were not there before are not set",
 	"_make_dep_token":             "the element is not set",
+	"set.source*":                 "may grow a storage, whose new elements are not set",
 	"set_*":                       "may grow a storage, whose new elements are not set",
 	"_ctc_loss*":                  "log_alpha is set as far as the targets go",
 	"linalg_lstsq*":               "libtorch hands LAPACK pivots that are not set",

@@ -29,7 +29,7 @@ func Run(t testing.TB, script string, inputs Tensors, args ...string) Tensors {
 	if err := os.WriteFile(run, harness, 0o600); err != nil {
 		t.Fatal("peer: ", err)
 	}
-	if err := safetensors.Save(in, maps.All(inputs), nil); err != nil {
+	if err := safetensors.Save(in, maps.All(inputs)); err != nil {
 		t.Fatal("peer: ", err)
 	}
 	cmd := Command(t, append([]string{run, script, in, out}, args...)...)

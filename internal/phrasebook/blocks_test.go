@@ -380,7 +380,7 @@ other = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 5))`,
 	phrases: []phrase{
 		{`torch.save(model.state_dict(), path)
 model.load_state_dict(torch.load(path))` + hidden + "list(model.parameters())", func() any {
-			if err := safetensors.Save(path, nn.StateDict(model), nil); err != nil {
+			if err := safetensors.Save(path, nn.StateDict(model)); err != nil {
 				return err
 			}
 			file, err := safetensors.Load(path)

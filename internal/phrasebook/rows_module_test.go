@@ -131,7 +131,7 @@ other.load_state_dict(net.state_dict())` + hidden + "other.state_dict()", func()
 			return detached(maps.Collect(nn.StateDict(other)))
 		}},
 		{"torch.save(net.state_dict(), path)" + hidden + "net.state_dict()", func() any {
-			err := safetensors.Save(path, nn.StateDict(net), nil)
+			err := safetensors.Save(path, nn.StateDict(net))
 			if err != nil {
 				return err
 			}

@@ -160,7 +160,7 @@ var machine = chapter{
 		{"del x" + hidden + "True", func() any { x.Close(); return x.Closed() }},
 		{`torch.save({'x': x}, path)
 y = torch.load(path)['x']`, func() any {
-			err := safetensors.Save(path, maps.All(map[string]torch.Tensor{"x": x}), nil)
+			err := safetensors.Save(path, maps.All(map[string]torch.Tensor{"x": x}))
 			if err != nil {
 				return err
 			}

@@ -8710,6 +8710,29 @@ func StdMeanDimBiased(x torch.Tensor, dim []int, opts ...StdMeanDimBiasedOptions
 	return form.Result2(&c)
 }
 
+// STFT returns the short-time Fourier transform of a signal as it is: Python's
+// torch.stft(center=False). Its default is torch.Tensor.STFT.
+//
+//	stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor
+func STFT(x torch.Tensor, nFFT int, opts ...STFTOptions) torch.Tensor {
+	var o STFTOptions
+	if form.Given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpSTFT)
+	form.PutTensor(&c, x)
+	c.Int(nFFT)
+	c.OptInt(o.HopLength)
+	c.OptInt(o.WinLength)
+	form.PutTensor(&c, o.Window)
+	c.Bool(o.Normalized)
+	c.OptBool(o.Onesided)
+	c.OptBool(o.ReturnComplex)
+	c.OptBool(o.AlignToWindow)
+	return form.Result1(&c)
+}
+
 // TCopy calls aten::t_copy.
 //
 //	t_copy(Tensor self) -> Tensor

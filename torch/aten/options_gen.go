@@ -1458,6 +1458,17 @@ type StdMeanDimBiasedOptions struct {
 	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
+// STFTOptions are the optional arguments of [STFT].
+type STFTOptions struct {
+	HopLength     *int         // distance of the frames; default: a quarter of nFFT
+	WinLength     *int         // length of the window; default: nFFT
+	Window        torch.Tensor // default: ones
+	Normalized    bool         // divide by sqrt(nFFT)
+	Onesided      *bool        // leave out the redundant half; default: true for real x
+	ReturnComplex *bool        // true for complex results, false (deprecated) for pairs; real x needs one of them
+	AlignToWindow *bool        // only without centring: the first frame begins at the window
+}
+
 // THNNConv2dOptions are the optional arguments of [THNNConv2d].
 type THNNConv2dOptions struct {
 	Bias    torch.Tensor // one number per channel; default: none

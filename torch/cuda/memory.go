@@ -31,8 +31,13 @@ func ResetPeakMemory(device int) { on(cgo.OpResetPeakMemory, device) }
 // ResetAccumulatedMemory sets the sums Allocated and Freed of [MemoryStats] to zero.
 func ResetAccumulatedMemory(device int) { on(cgo.OpResetAccumulatedMemory, device) }
 
-// EmptyCache gives blocks that no tensor uses back to the driver, for other processes.
-func EmptyCache() { on(cgo.OpEmptyCache, -1) }
+// EmptyCache gives blocks that no tensor uses back to the driver, for other processes. Without a
+// card there are none.
+func EmptyCache() {
+	if IsAvailable() {
+		on(cgo.OpEmptyCache, -1)
+	}
+}
 
 // MemoryInfo is the free and the total memory of a card, in bytes, as the driver sees it.
 func MemoryInfo(device int) (free, total int64) {

@@ -3,7 +3,7 @@
 // a file from a stranger can be read: every number in it is checked before anything is
 // allocated, and an inconsistent file gives an error that says where.
 //
-//	err := safetensors.Save("model.safetensors", nn.StateDict(model), nil)
+//	err := safetensors.Save("model.safetensors", nn.StateDict(model))
 //	file, err := safetensors.Load("model.safetensors")
 //	err = nn.LoadStateDict(model, file.Tensors)
 //

@@ -25,7 +25,7 @@ func ExampleSave() {
 	path := filepath.Join(dir, "model.safetensors")
 
 	model, other := nn.NewLinear(3, 2), nn.NewLinear(3, 2)
-	if err := safetensors.Save(path, nn.StateDict(model), map[string]string{"epoch": "7"}); err != nil {
+	if err := safetensors.Save(path, nn.StateDict(model), safetensors.SaveOptions{Metadata: map[string]string{"epoch": "7"}}); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -46,7 +46,7 @@ func ExampleSave() {
 func ExampleWrite() {
 	var b bytes.Buffer
 	tensors := map[string]torch.Tensor{"steps": torch.FromValue(12)}
-	if err := safetensors.Write(&b, maps.All(tensors), nil); err != nil {
+	if err := safetensors.Write(&b, maps.All(tensors)); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -29,7 +29,7 @@ func TestRoundTrip(t *testing.T) {
 		for _, d := range dtypes {
 			tensors[d.String()] = torch.RandN(4, 3).MulScalar(3).To(torch.Float32).To(d)
 		}
-		require.NoError(t, safetensors.Save(path, maps.All(tensors), map[string]string{"epoch": "3", "quote": `"ü`}))
+		require.NoError(t, safetensors.Save(path, maps.All(tensors), safetensors.SaveOptions{Metadata: map[string]string{"epoch": "3", "quote": `"ü`}}))
 
 		file, err := safetensors.Load(path)
 		require.NoError(t, err)
@@ -103,13 +103,13 @@ func TestOutsideWorld(t *testing.T) {
 
 	torch.Scope(func() {
 		x := map[string]torch.Tensor{"x": torch.Ones(2)}
-		require.ErrorContains(t, safetensors.Save(filepath.Join(dir, "no", "x"), maps.All(x), nil), "cannot write")
+		require.ErrorContains(t, safetensors.Save(filepath.Join(dir, "no", "x"), maps.All(x)), "cannot write")
 		closed := torch.Ones(2)
 		closed.Close()
-		err := safetensors.Save(filepath.Join(dir, "half"), maps.All(map[string]torch.Tensor{"x": closed}), nil)
+		err := safetensors.Save(filepath.Join(dir, "half"), maps.All(map[string]torch.Tensor{"x": closed}))
 		require.ErrorIs(t, err, torch.ErrClosed)
 		x["q"] = torch.Ones(2).To(torch.Complex128)
-		require.ErrorContains(t, safetensors.Save(filepath.Join(dir, "half"), maps.All(x), nil), "complex128")
+		require.ErrorContains(t, safetensors.Save(filepath.Join(dir, "half"), maps.All(x)), "complex128")
 	})
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -131,7 +131,7 @@ func Example() {
 	path := filepath.Join(os.TempDir(), "example.safetensors")
 	defer os.Remove(path)
 	x := torch.FromSlice([]float32{1, 2, 3, 4}, 2, 2)
-	if err := safetensors.Save(path, maps.All(map[string]torch.Tensor{"weight": x}), nil); err != nil {
+	if err := safetensors.Save(path, maps.All(map[string]torch.Tensor{"weight": x})); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/libtorch-go/libtorch/internal/atomicfile"
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -32,24 +33,30 @@ func nameOf(d torch.DType) (string, bool) {
 	return "", false
 }
 
-// Save writes tensors and metadata to a file, whole or not at all. The tensors may be on
-// any device; they are written in row-major order.
-func Save(path string, tensors iter.Seq2[string, torch.Tensor], metadata map[string]string) error {
-	if err := atomicfile.Write(path, func(w io.Writer) error { return Write(w, tensors, metadata) }); err != nil {
+// SaveOptions are the optional arguments of [Save] and [Write].
+type SaveOptions struct {
+	Metadata map[string]string // what else the file says of itself; default: nothing
+}
+
+// Save writes tensors to a file, whole or not at all. The tensors may be on any device; they are
+// written in row-major order.
+func Save(path string, tensors iter.Seq2[string, torch.Tensor], opts ...SaveOptions) error {
+	if err := atomicfile.Write(path, func(w io.Writer) error { return Write(w, tensors, opts...) }); err != nil {
 		return fmt.Errorf("safetensors: cannot write %s: %w", path, err)
 	}
 	return nil
 }
 
-// Write writes tensors and metadata. It checks all tensors first: if one is closed, has a
+// Write writes tensors. It checks all tensors first: if one is closed, has a
 // dtype or a layout that the format lacks, or has no values, it writes nothing and returns an
 // error with the tensor's name.
-func Write(w io.Writer, tensors iter.Seq2[string, torch.Tensor], metadata map[string]string) error {
+func Write(w io.Writer, tensors iter.Seq2[string, torch.Tensor], opts ...SaveOptions) error {
+	o := option.One(opts)
 	var list []named // of one pass: a map's order changes from pass to pass
 	for name, t := range tensors {
 		list = append(list, named{name, t})
 	}
-	header, err := makeHeader(list, metadata)
+	header, err := makeHeader(list, o.Metadata)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func TestWriteViews(t *testing.T) {
 		}
 		require.True(t, views["conj"].IsConj() && views["neg"].IsNeg())
 		var b bytes.Buffer
-		require.NoError(t, safetensors.Write(&b, maps.All(views), nil))
+		require.NoError(t, safetensors.Write(&b, maps.All(views)))
 		file, err := safetensors.Read(&b, int64(b.Len()))
 		require.NoError(t, err)
 		defer file.Close()
@@ -87,7 +87,7 @@ func TestWriteRefuses(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				path := filepath.Join(dir, "x")
 				all := map[string]torch.Tensor{"good": x, "bad": c.tensor}
-				err := safetensors.Save(path, maps.All(all), nil)
+				err := safetensors.Save(path, maps.All(all))
 				require.ErrorContains(t, err, c.want)
 				require.ErrorContains(t, err, `tensor "bad"`)
 				left, err := os.ReadDir(dir)
@@ -95,7 +95,7 @@ func TestWriteRefuses(t *testing.T) {
 				require.Empty(t, left)
 				if name != "no memory" { // which shows when the bytes are wanted
 					var b bytes.Buffer
-					require.Error(t, safetensors.Write(&b, maps.All(all), nil))
+					require.Error(t, safetensors.Write(&b, maps.All(all)))
 					require.Zero(t, b.Len())
 				}
 			})
@@ -108,11 +108,11 @@ func TestWriteRefusesNames(t *testing.T) {
 	torch.Scope(func() {
 		x := torch.Ones(1)
 		twice := func(yield func(string, torch.Tensor) bool) { _ = yield("a", x) && yield("a", x) }
-		require.ErrorContains(t, safetensors.Write(io.Discard, twice, nil), `tensor "a" cannot be written: its name must be its own`)
+		require.ErrorContains(t, safetensors.Write(io.Discard, twice), `tensor "a" cannot be written: its name must be its own`)
 		for name, want := range map[string]string{"__metadata__": "its name must be its own", "\xff": "UTF-8"} {
-			require.ErrorContains(t, safetensors.Write(io.Discard, maps.All(map[string]torch.Tensor{name: x}), nil), want)
+			require.ErrorContains(t, safetensors.Write(io.Discard, maps.All(map[string]torch.Tensor{name: x})), want)
 		}
-		require.ErrorContains(t, safetensors.Write(io.Discard, maps.All(map[string]torch.Tensor{}), map[string]string{"a": "\xff"}), "not UTF-8")
+		require.ErrorContains(t, safetensors.Write(io.Discard, maps.All(map[string]torch.Tensor{}), safetensors.SaveOptions{Metadata: map[string]string{"a": "\xff"}}), "not UTF-8")
 	})
 }
 
@@ -122,7 +122,7 @@ func TestLargeTensor(t *testing.T) {
 	torch.Scope(func() {
 		x := torch.RandN(3, 1<<19).To(torch.Float16)
 		var b bytes.Buffer
-		require.NoError(t, safetensors.Write(&b, maps.All(map[string]torch.Tensor{"x": x, "y": x.T()}), nil))
+		require.NoError(t, safetensors.Write(&b, maps.All(map[string]torch.Tensor{"x": x, "y": x.T()})))
 		content := b.Bytes()
 		file, err := safetensors.Read(bytes.NewReader(content), int64(len(content)))
 		require.NoError(t, err)

@@ -103,8 +103,12 @@ void pooled2(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRe
 void pooled3(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void resized(const Tensor& x, OptionalIntArrayRef output, std::optional<at::ArrayRef<double>> factors = std::nullopt);
 void padded(const Tensor& x, IntArrayRef padding);
+void borders1(IntArrayRef padding);
+void borders2(IntArrayRef padding);
+void borders3(IntArrayRef padding);
 void unfolded(const Tensor& x, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride);
 void folded(const Tensor& x, IntArrayRef output);
+void factors(IntArrayRef output, std::optional<double> depth, std::optional<double> height, std::optional<double> width);
 void antialiased(const Tensor& x, IntArrayRef output, std::optional<double> height, std::optional<double> width);
 void antialiased(IntArrayRef input, IntArrayRef output, std::optional<double> height, std::optional<double> width);
 
@@ -131,6 +135,8 @@ void not_sparse(const Tensor& x);
 void plain_pair(const Tensor& x, const Tensor& source);
 void not_nested(const Tensor& x);
 void same_size(const Tensor& gradient, const Tensor& x);
+void distinct(const Tensor& a, const Tensor& out);
+void distinct(const Tensor& a, const Tensor& b, const Tensor& out);
 void one_device(const Tensor& a, const Tensor& b);
 
 // enums.cc

@@ -121,6 +121,19 @@ void padded(const Tensor& x, IntArrayRef padding) {
 	out.check();
 }
 
+namespace {
+
+// Called by name, an operator takes a list of any length and reads as many numbers as it needs.
+void borders(IntArrayRef padding, size_t dims) {
+	TORCH_CHECK(padding.size() == 2 * dims, "expected padding of ", 2 * dims, " numbers, but got ", padding);
+}
+
+}  // namespace
+
+void borders1(IntArrayRef padding) { borders(padding, 1); }
+void borders2(IntArrayRef padding) { borders(padding, 2); }
+void borders3(IntArrayRef padding) { borders(padding, 3); }
+
 void unfolded(const Tensor& x, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) {
 	if (!has(x) || x.dim() < 3) {
 		return;
@@ -135,6 +148,15 @@ void unfolded(const Tensor& x, IntArrayRef kernel, IntArrayRef dilation, IntArra
 		out.times((x.size(x.dim() - 2 + d) + 2 * Wide(element(padding, d, 0)) - Wide(element(dilation, d, 1)) * (k - 1) - 1) / s + 2);
 	}
 	out.check();
+}
+
+// Kernels divide by a factor that was given, and take the quotient for an index.
+void factors(IntArrayRef output, std::optional<double> depth, std::optional<double> height, std::optional<double> width) {
+	for (auto factor : {depth, height, width}) {
+		for (auto n : output) {
+			TORCH_CHECK_VALUE(!factor || *factor <= 0 || static_cast<double>(n) / *factor <= static_cast<double>(most), "a scale of ", *factor, " makes no ", n, " of any size");
+		}
+	}
 }
 
 // A factor that was given is not held against the sizes: the window of the last output has to

@@ -168,7 +168,7 @@ func exported(t *testing.T) (list []entry) {
 			require.NoError(t, err)
 		}
 		exports[p.ImportPath] = p.Export
-		if !p.DepOnly && p.Name != "main" && p.Name != "torchtest" {
+		if !p.DepOnly && p.Name != "main" && p.Name != "torchtest" && !strings.Contains(p.ImportPath, "/internal/") {
 			own = append(own, p.ImportPath)
 		}
 	}

@@ -149,7 +149,7 @@ var operatorCases = cases{
 		aten.UnflattenDenseTensors(random(5), random(2), random(3))
 		aten.UpsampleNearest3dVec(image(3), []int{4, 4, 4}, nil)
 		random(3, 2).Orgqr(random(2))
-		random(16).STFTCenter(4, torch.STFTCenterOptions{Window: torch.Ones(4), ReturnComplex: new(true)})
+		random(16).STFT(4, torch.STFTOptions{Window: torch.Ones(4), ReturnComplex: new(true)})
 		nested := torch.Call("_nested_tensor_from_tensor_list", []torch.Tensor{random(2), random(3)})[0].(torch.Tensor)
 		torch.NestedToPaddedTensor(nested, 0)
 		nested.ToPaddedTensor(0)

@@ -117,10 +117,10 @@ var fileCases = cases{
 	"safetensors": func() {
 		tensors := map[string]torch.Tensor{"x": torch.RandN(3)}
 		var b bytes.Buffer
-		check(safetensors.Write(&b, maps.All(tensors), nil))
+		check(safetensors.Write(&b, maps.All(tensors)))
 		must(safetensors.Read(&b, int64(b.Len()))).Close()
 		path := filepath.Join(os.TempDir(), "leaks.safetensors")
-		check(safetensors.Save(path, maps.All(tensors), nil))
+		check(safetensors.Save(path, maps.All(tensors)))
 		must(safetensors.Load(path)).Close()
 		check(os.Remove(path))
 	},

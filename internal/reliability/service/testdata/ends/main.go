@@ -50,7 +50,7 @@ func main() {
 		working.Wait()
 	case "checkpoint":
 		working.Wait()
-		if err := safetensors.Save(os.Args[2], nn.StateDict(model), nil); err != nil {
+		if err := safetensors.Save(os.Args[2], nn.StateDict(model)); err != nil {
 			log.Fatal(err)
 		}
 	}
