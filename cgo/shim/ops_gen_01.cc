@@ -2123,15 +2123,4 @@ void histogramdd_TensorList_bins(Args& a, Results& r) {
 	r.tensors(std::move(std::get<1>(out)));
 }
 
-void histogramdd_int_bins(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto bins = a.integer();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogramdd_int_bins::call(self, bins, range, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensors(std::move(std::get<1>(out)));
-}
-
 }  // namespace tg::op

@@ -3,6 +3,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
+#include <ATen/ops/histogramdd_ops.h>
 #include <ATen/ops/hsplit_ops.h>
 #include <ATen/ops/hstack_ops.h>
 #include <ATen/ops/hypot_ops.h>
@@ -190,10 +191,19 @@
 #include <ATen/ops/promote_types_ops.h>
 #include <ATen/ops/put_ops.h>
 #include <ATen/ops/q_per_channel_axis_ops.h>
-#include <ATen/ops/q_per_channel_scales_ops.h>
-#include <ATen/ops/q_per_channel_zero_points_ops.h>
 
 namespace tg::op {
+
+void histogramdd_int_bins(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.integer();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogramdd_int_bins::call(self, bins, range, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensors(std::move(std::get<1>(out)));
+}
 
 void hsplit_array(Args& a, Results& r) {
 	const auto& self = a.tensor();
@@ -2145,16 +2155,6 @@ void put_(Args& a, Results& r) {
 void q_per_channel_axis(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	r.integer(at::_ops::q_per_channel_axis::call(self));
-}
-
-void q_per_channel_scales(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::q_per_channel_scales::call(self));
-}
-
-void q_per_channel_zero_points(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
 }
 
 }  // namespace tg::op

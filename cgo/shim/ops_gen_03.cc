@@ -3,6 +3,8 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
+#include <ATen/ops/q_per_channel_scales_ops.h>
+#include <ATen/ops/q_per_channel_zero_points_ops.h>
 #include <ATen/ops/q_scale_ops.h>
 #include <ATen/ops/q_zero_point_ops.h>
 #if __has_include(<ATen/ops/qr_ops.h>)
@@ -45,8 +47,6 @@
 #include <ATen/ops/rsub_ops.h>
 #include <ATen/ops/scalar_tensor_ops.h>
 #include <ATen/ops/searchsorted_ops.h>
-#include <ATen/ops/select_ops.h>
-#include <ATen/ops/select_copy_ops.h>
 #include <ATen/ops/select_scatter_ops.h>
 #include <ATen/ops/selu_ops.h>
 #include <ATen/ops/set_ops.h>
@@ -200,6 +200,16 @@
 #include <ATen/ops/xlogy_ops.h>
 
 namespace tg::op {
+
+void q_per_channel_scales(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::q_per_channel_scales::call(self));
+}
+
+void q_per_channel_zero_points(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
+}
 
 void q_scale(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -628,20 +638,6 @@ void searchsorted_Tensor(Args& a, Results& r) {
 	auto side = a.opt_string();
 	auto sorter = a.opt_tensor();
 	r.tensor(at::_ops::searchsorted_Tensor::call(sorted_sequence, self, out_int32, right, side, sorter));
-}
-
-void select_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto index = a.integer();
-	r.tensor(at::_ops::select_int::call(self, dim, index));
-}
-
-void select_copy_int(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim = a.integer();
-	auto index = a.integer();
-	r.tensor(at::_ops::select_copy_int::call(self, dim, index));
 }
 
 void select_scatter(Args& a, Results& r) {

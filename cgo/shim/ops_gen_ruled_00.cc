@@ -176,6 +176,7 @@
 #include <ATen/ops/_nnpack_available_ops.h>
 #include <ATen/ops/_nnpack_spatial_convolution_ops.h>
 #include <ATen/ops/_pack_padded_sequence_backward_ops.h>
+#include <ATen/ops/_pad_circular_ops.h>
 
 namespace tg::op {
 
@@ -2322,6 +2323,13 @@ void _pack_padded_sequence_backward(Args& a, Results& r) {
 	const auto& batch_sizes = a.needed("batch_sizes");
 	auto batch_first = a.boolean();
 	r.tensor(at::_ops::_pack_padded_sequence_backward::call(grad, input_size, batch_sizes, batch_first));
+}
+
+void _pad_circular(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto pad = a.symints();
+	rule::lengths("pad", rule::of(pad));
+	r.tensor(at::_ops::_pad_circular::call(self, pad));
 }
 
 }  // namespace tg::op

@@ -4,7 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/_pad_circular_ops.h>
 #include <ATen/ops/_pad_enum_ops.h>
 #include <ATen/ops/_pad_packed_sequence_ops.h>
 #include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
@@ -184,15 +183,9 @@
 #include <ATen/ops/conv3d_ops.h>
 #include <ATen/ops/conv_depthwise3d_ops.h>
 #include <ATen/ops/conv_tbc_backward_ops.h>
+#include <ATen/ops/conv_transpose1d_ops.h>
 
 namespace tg::op {
-
-void _pad_circular(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto pad = a.symints();
-	rule::lengths("pad", rule::of(pad));
-	r.tensor(at::_ops::_pad_circular::call(self, pad));
-}
 
 void _pad_enum(Args& a, Results& r) {
 	rule::refuse_unsafe("_pad_enum");
@@ -1141,6 +1134,7 @@ void _spsolve(Args& a, Results& r) {
 }
 
 void _stack(Args& a, Results& r) {
+	rule::refuse_unsafe("_stack");
 	auto tensors = a.tensors();
 	auto dim = a.integer();
 	rule::some(rule::of(tensors));
@@ -2330,6 +2324,22 @@ void conv_tbc_backward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
+}
+
+void conv_transpose1d(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	auto dilation = a.symints();
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("output_padding", rule::of(output_padding));
+	rule::lengths("dilation", rule::of(dilation));
+	r.tensor(at::_ops::conv_transpose1d::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
 }
 
 }  // namespace tg::op

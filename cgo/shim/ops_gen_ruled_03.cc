@@ -4,8 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/nll_loss_ops.h>
-#include <ATen/ops/nll_loss2d_ops.h>
 #include <ATen/ops/nll_loss2d_backward_ops.h>
 #include <ATen/ops/nll_loss2d_forward_ops.h>
 #include <ATen/ops/nll_loss_backward_ops.h>
@@ -59,7 +57,9 @@
 #include <ATen/ops/scatter_add_ops.h>
 #include <ATen/ops/scatter_reduce_ops.h>
 #include <ATen/ops/segment_reduce_ops.h>
+#include <ATen/ops/select_ops.h>
 #include <ATen/ops/select_backward_ops.h>
+#include <ATen/ops/select_copy_ops.h>
 #include <ATen/ops/set_ops.h>
 #include <ATen/ops/slice_backward_ops.h>
 #include <ATen/ops/slice_inverse_ops.h>
@@ -135,26 +135,6 @@
 #include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
-
-void nll_loss(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	rule::reduction(rule::of(reduction));
-	r.tensor(at::_ops::nll_loss::call(self, target, weight, reduction, ignore_index));
-}
-
-void nll_loss2d(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	rule::reduction(rule::of(reduction));
-	r.tensor(at::_ops::nll_loss2d::call(self, target, weight, reduction, ignore_index));
-}
 
 void nll_loss2d_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("nll_loss2d_backward");
@@ -1078,6 +1058,14 @@ void segment_reduce(Args& a, Results& r) {
 	r.tensor(at::_ops::segment_reduce::call(data, reduce, lengths, indices, offsets, axis, unsafe, initial));
 }
 
+void select_int(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	auto index = a.integer();
+	rule::nested_dim(rule::of(self), rule::of(dim));
+	r.tensor(at::_ops::select_int::call(self, dim, index));
+}
+
 void select_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("select_backward");
 	const auto& grad_output = a.needed("grad_output");
@@ -1085,6 +1073,14 @@ void select_backward(Args& a, Results& r) {
 	auto dim = a.integer();
 	auto index = a.integer();
 	r.tensor(at::_ops::select_backward::call(grad_output, input_sizes, dim, index));
+}
+
+void select_copy_int(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	auto index = a.integer();
+	rule::nested_dim(rule::of(self), rule::of(dim));
+	r.tensor(at::_ops::select_copy_int::call(self, dim, index));
 }
 
 void set__source_Tensor_storage_offset(Args& a, Results& r) {

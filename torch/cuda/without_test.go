@@ -109,7 +109,8 @@ func raise(err error) {
 	}
 }
 
-// Without a card every entry answers with a typed error, and nothing aborts.
+// Without a card every entry answers with a typed error, but for those that have nothing to do then,
+// and nothing aborts.
 func TestWithoutCUDA(t *testing.T) {
 	torchtest.NoLeaks(t)
 	if cuda.IsAvailable() {
@@ -127,8 +128,8 @@ func TestWithoutCUDA(t *testing.T) {
 	cuda.ManualSeedAll(1)
 	for name, call := range withoutCard {
 		err := torch.Try(call)
-		if inChild && strings.HasPrefix(name, "nvtx.") {
-			require.NoError(t, err, "names are for whoever looks")
+		if name == "EmptyCache" || strings.HasPrefix(name, "nvtx.") {
+			require.NoError(t, err, "nothing is kept, and names are for whoever looks")
 			continue
 		}
 		require.Error(t, err, name)

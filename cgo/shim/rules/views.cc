@@ -142,6 +142,11 @@ void same_size(const Tensor& gradient, const Tensor& x) {
 	TORCH_CHECK(!has(gradient) || !has(x) || gradient.sizes() == x.sizes(), "expected a gradient of size ", x.sizes(), ", but got ", gradient.sizes());
 }
 
+// A dimension that is counted from the end is not counted at all.
+void nested_dim(const Tensor& x, int64_t dim) {
+	TORCH_CHECK_INDEX(!x.defined() || !x.is_nested() || dim >= 0, "a nested tensor takes the dimension counted from the first, but got ", dim);
+}
+
 // The tensor that is on the meta device decides that nothing is computed.
 void one_device(const Tensor& a, const Tensor& b) {
 	TORCH_CHECK(!a.defined() || !b.defined() || a.is_meta() == b.is_meta(), "Tensor on device ", b.device(), " is not on the expected device ", a.device(), "!");
