@@ -105,6 +105,10 @@ var badRules = []badInput{
 	}, lacking, "torch.Unsafe permits it"},
 	{"an undefined tensor by name", func() { torch.Call("aten::add.Tensor", torch.Ones(1), none) }, mixedUp, "argument other must be a tensor, but got one that is undefined"},
 	{"an undefined tensor to an inner operator", func() { aten.TanhBackward(torch.Ones(1), none) }, mixedUp, "argument output must be a tensor"},
+	{"an argument to write to", func() {
+		x := torch.Ones(3, 3, 3, 3)
+		torch.Call("reflection_pad3d.out", x, []int{1, 1, 1, 1, 1, 1}, torch.Arg("out", x))
+	}, broken, "refer to a single memory location"},
 	{"an inner operator", func() { aten.FFTC2C(torch.Ones(3), []int{0}, 0, true) }, lacking, "torch.Unsafe permits it"},
 	{"an inner operator by name", func() { torch.Call("_fft_c2c", torch.Ones(3), []int{0}, 0, true) }, lacking, "torch.Unsafe permits it"},
 	{"an inner operator by name, to a tensor", func() {

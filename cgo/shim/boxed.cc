@@ -201,12 +201,30 @@ void set_apart(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
 	}
 }
 
+// Who writes to an "out" may resize it first and read it afterwards, where it is an argument, too.
+// Operators that go from element to element do not.
+void refuse_aliased_out(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+	const auto& declared = op.schema().arguments();
+	if (declared.empty() || !declared.back().is_out() || op.hasTag(at::Tag::pointwise)) {
+		return;
+	}
+	for (size_t w = 0; w < stack.size(); w++) {
+		for (size_t i = 0; i < stack.size(); i++) {
+			bool same = declared[w].is_out() && !declared[i].is_out() && stack[w].isTensor() && stack[i].isTensor() &&
+			            stack[w].toTensor().is_same(stack[i].toTensor());
+			TORCH_CHECK(!same, "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+			                   "Please clone() the tensor before performing the operation.");
+		}
+	}
+}
+
 // What a call by name passes before libtorch sees the arguments: the rules of typed calls.
 void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
 	const auto* guard = find_guard(op.schema());
 	if (guard != nullptr) {
 		guard->check(stack.data());
 	}
+	refuse_aliased_out(op, stack);
 	set_apart(op.schema(), stack);
 	op.callBoxed(stack);
 }

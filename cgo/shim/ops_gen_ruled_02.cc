@@ -1388,7 +1388,6 @@ void linalg_matrix_rank_atol_rtol_tensor(Args& a, Results& r) {
 	auto atol = a.opt_tensor();
 	auto rtol = a.opt_tensor();
 	auto hermitian = a.boolean();
-	rule::distinct(rule::of(atol), rule::of(rtol), {});
 	rule::hermitian(rule::of(input), rule::of(hermitian));
 	r.tensor(at::_ops::linalg_matrix_rank_atol_rtol_tensor::call(input, atol, rtol, hermitian));
 }
@@ -1397,7 +1396,6 @@ void linalg_matrix_rank_tol_tensor(Args& a, Results& r) {
 	const auto& input = a.needed("input");
 	const auto& tol = a.needed("tol");
 	auto hermitian = a.boolean();
-	rule::distinct(rule::of(tol), {});
 	rule::hermitian(rule::of(input), rule::of(hermitian));
 	r.tensor(at::_ops::linalg_matrix_rank_tol_tensor::call(input, tol, hermitian));
 }

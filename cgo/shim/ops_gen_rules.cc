@@ -1395,167 +1395,159 @@ void f417(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
 void f418(const c10::IValue* s) {
-	rule::distinct(boxed::tensor(s[1]), boxed::tensor(s[2]), {});
-	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
-}
-void f419(const c10::IValue* s) {
-	rule::distinct(boxed::tensor(s[1]), {});
-	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
-}
-void f420(const c10::IValue* s) {
 	rule::refuse_unsafe("linear_backward");
 }
-void f421(const c10::IValue* s) {
+void f419(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward");
 }
-void f422(const c10::IValue* s) {
+void f420(const c10::IValue* s) {
 	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f423(const c10::IValue* s) {
+void f421(const c10::IValue* s) {
 	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f424(const c10::IValue* s) {
+void f422(const c10::IValue* s) {
 	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
 }
-void f425(const c10::IValue* s) {
+void f423(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_scatter_backward");
 }
-void f426(const c10::IValue* s) {
+void f424(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_select_backward");
 }
-void f427(const c10::IValue* s) {
+void f425(const c10::IValue* s) {
 	rule::refuse_unsafe("matmul_backward");
 }
-void f428(const c10::IValue* s) {
+void f426(const c10::IValue* s) {
 	rule::refuse_unsafe("matrix_exp_backward");
 }
-void f429(const c10::IValue* s) {
+void f427(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f430(const c10::IValue* s) {
+void f428(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f431(const c10::IValue* s) {
+void f429(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f432(const c10::IValue* s) {
+void f430(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f433(const c10::IValue* s) {
+void f431(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f434(const c10::IValue* s) {
+void f432(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f435(const c10::IValue* s) {
+void f433(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f436(const c10::IValue* s) {
+void f434(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f437(const c10::IValue* s) {
+void f435(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f438(const c10::IValue* s) {
+void f436(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f439(const c10::IValue* s) {
+void f437(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f440(const c10::IValue* s) {
+void f438(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f441(const c10::IValue* s) {
+void f439(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f442(const c10::IValue* s) {
+void f440(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f443(const c10::IValue* s) {
+void f441(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f444(const c10::IValue* s) {
+void f442(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f445(const c10::IValue* s) {
+void f443(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f446(const c10::IValue* s) {
+void f444(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f447(const c10::IValue* s) {
+void f445(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f448(const c10::IValue* s) {
+void f446(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f449(const c10::IValue* s) {
+void f447(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f450(const c10::IValue* s) {
+void f448(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f451(const c10::IValue* s) {
+void f449(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f452(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f453(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f454(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f455(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1563,14 +1555,14 @@ void f455(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f456(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f457(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1578,119 +1570,119 @@ void f457(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f458(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f459(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f460(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f461(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f462(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f463(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f464(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f465(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f466(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f467(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f468(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f469(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f470(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f471(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f472(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f473(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f474(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f475(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f476(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f477(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f478(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f479(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f480(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f481(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f482(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f483(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f484(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f485(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f486(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f487(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1698,7 +1690,7 @@ void f487(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f488(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1706,7 +1698,7 @@ void f488(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f489(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1714,129 +1706,129 @@ void f489(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f490(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f491(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f492(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f493(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::borders1(boxed::ints(s[1]));
 }
-void f494(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
+	rule::lengths("padding", boxed::ints(s[2]));
+}
+void f493(const c10::IValue* s) {
+	rule::lengths("padding", boxed::ints(s[1]));
+	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::borders2(boxed::ints(s[1]));
+}
+void f494(const c10::IValue* s) {
+	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
 void f495(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
-	rule::borders2(boxed::ints(s[1]));
-}
-void f496(const c10::IValue* s) {
-	rule::refuse_unsafe("reflection_pad2d_backward");
-	rule::lengths("padding", boxed::ints(s[2]));
-}
-void f497(const c10::IValue* s) {
-	rule::lengths("padding", boxed::ints(s[1]));
-	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::borders3(boxed::ints(s[1]));
 }
-void f498(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f499(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f500(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f501(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f502(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f503(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f504(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f505(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f506(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f507(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f508(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f509(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f510(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f511(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::attention(boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f512(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f513(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f514(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::refuse_unsafe("select_backward");
 }
-void f515(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
 }
-void f516(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_backward");
 }
-void f517(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_inverse");
 }
-void f518(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f519(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f520(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f521(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f522(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1844,7 +1836,7 @@ void f522(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f523(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1852,409 +1844,409 @@ void f523(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f524(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f525(const c10::IValue* s) {
+void f523(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f526(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f527(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f528(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f529(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f530(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f531(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f532(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f533(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f534(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f535(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f536(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f537(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f538(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f539(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f540(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f541(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f542(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f543(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f544(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f545(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::some_elements(boxed::tensor(s[0]));
 }
-void f546(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f547(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f548(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f549(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f550(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f551(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f552(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f553(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f554(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f555(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f556(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f557(const c10::IValue* s) {
+void f555(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f558(const c10::IValue* s) {
+void f556(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f559(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f560(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f561(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f562(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f563(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f564(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f565(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::float_mkldnn(boxed::tensor(s[0]));
 }
-void f566(const c10::IValue* s) {
+void f564(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f567(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f568(const c10::IValue* s) {
+void f566(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 }
-void f569(const c10::IValue* s) {
+void f567(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f570(const c10::IValue* s) {
+void f568(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f571(const c10::IValue* s) {
+void f569(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f572(const c10::IValue* s) {
+void f570(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f573(const c10::IValue* s) {
+void f571(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f574(const c10::IValue* s) {
+void f572(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f575(const c10::IValue* s) {
+void f573(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f576(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f577(const c10::IValue* s) {
+void f575(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f578(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f579(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f580(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f581(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f582(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f583(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f584(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f585(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f586(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f587(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f588(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f589(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f590(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f591(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f592(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f593(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f594(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f595(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f596(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f597(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f598(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f599(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f600(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f601(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f602(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f603(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f604(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f605(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f606(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f607(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f608(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f609(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f610(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f611(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f612(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f613(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f614(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f615(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f616(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f617(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f618(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f619(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f620(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f621(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f622(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f623(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f624(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f625(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f626(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f627(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f628(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f629(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f630(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f631(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f632(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f633(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f634(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2262,7 +2254,7 @@ void f634(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f635(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2270,66 +2262,58 @@ void f635(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f636(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f637(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f638(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f639(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f640(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f641(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f642(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f643(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f644(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::finite(boxed::tensor(s[0]));
 }
-void f645(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f646(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
-}
-void f647(const c10::IValue* s) {
-	rule::distinct(boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[4]));
-	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
-}
-void f648(const c10::IValue* s) {
-	rule::distinct(boxed::tensor(s[1]), boxed::tensor(s[3]));
-	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
 
 }  // namespace
@@ -2838,147 +2822,147 @@ const GuardRow guard_rows[] = {
 	{"aten::linalg_matrix_power", "", f415},
 	{"aten::linalg_matrix_rank", "", f416},
 	{"aten::linalg_matrix_rank", "atol_rtol_float", f417},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f418},
-	{"aten::linalg_matrix_rank", "tol_tensor", f419},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f417},
+	{"aten::linalg_matrix_rank", "tol_tensor", f416},
 	{"aten::linalg_pinv", "", f416},
 	{"aten::linalg_pinv", "atol_rtol_float", f417},
 	{"aten::linalg_pinv", "atol_rtol_tensor", f417},
 	{"aten::linalg_pinv", "rcond_tensor", f416},
-	{"aten::linear_backward", "", f420},
-	{"aten::log_sigmoid_backward", "", f421},
-	{"aten::lstm", "data", f422},
-	{"aten::lstm", "input", f423},
-	{"aten::lu_unpack", "", f424},
+	{"aten::linear_backward", "", f418},
+	{"aten::log_sigmoid_backward", "", f419},
+	{"aten::lstm", "data", f420},
+	{"aten::lstm", "input", f421},
+	{"aten::lu_unpack", "", f422},
 	{"aten::margin_ranking_loss", "", f329},
-	{"aten::masked_scatter_backward", "", f425},
-	{"aten::masked_select_backward", "", f426},
-	{"aten::matmul_backward", "", f427},
-	{"aten::matrix_exp_backward", "", f428},
+	{"aten::masked_scatter_backward", "", f423},
+	{"aten::masked_select_backward", "", f424},
+	{"aten::matmul_backward", "", f425},
+	{"aten::matrix_exp_backward", "", f426},
 	{"aten::matrix_power", "", f415},
-	{"aten::max_pool1d", "", f429},
-	{"aten::max_pool1d_with_indices", "", f429},
-	{"aten::max_pool2d", "", f430},
-	{"aten::max_pool2d_backward", "", f431},
-	{"aten::max_pool2d_with_indices", "", f430},
-	{"aten::max_pool2d_with_indices_backward", "", f432},
-	{"aten::max_pool3d", "", f433},
-	{"aten::max_pool3d_with_indices", "", f433},
-	{"aten::max_pool3d_with_indices_backward", "", f434},
-	{"aten::max_unpool2d", "", f435},
-	{"aten::max_unpool3d", "", f436},
-	{"aten::miopen_batch_norm", "", f437},
-	{"aten::miopen_batch_norm_backward", "", f438},
-	{"aten::miopen_convolution", "", f439},
-	{"aten::miopen_convolution_add_relu", "", f440},
-	{"aten::miopen_convolution_relu", "", f441},
-	{"aten::miopen_convolution_transpose", "", f442},
-	{"aten::miopen_ctc_loss", "", f443},
-	{"aten::miopen_ctc_loss", "Tensor", f444},
-	{"aten::miopen_depthwise_convolution", "", f445},
-	{"aten::miopen_rnn", "", f446},
-	{"aten::miopen_rnn_backward", "", f447},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f448},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f449},
-	{"aten::mkldnn_convolution", "", f450},
-	{"aten::mkldnn_linear", "", f451},
-	{"aten::mkldnn_linear_backward", "", f452},
-	{"aten::mkldnn_linear_backward_input", "", f453},
-	{"aten::mkldnn_linear_backward_weights", "", f454},
-	{"aten::mkldnn_max_pool2d", "", f455},
-	{"aten::mkldnn_max_pool2d_backward", "", f456},
-	{"aten::mkldnn_max_pool3d", "", f457},
-	{"aten::mkldnn_max_pool3d_backward", "", f458},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f459},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f460},
-	{"aten::mkldnn_rnn_layer", "", f461},
-	{"aten::mkldnn_rnn_layer_backward", "", f462},
-	{"aten::mps_convolution_backward", "", f463},
-	{"aten::mps_convolution_transpose_backward", "", f464},
+	{"aten::max_pool1d", "", f427},
+	{"aten::max_pool1d_with_indices", "", f427},
+	{"aten::max_pool2d", "", f428},
+	{"aten::max_pool2d_backward", "", f429},
+	{"aten::max_pool2d_with_indices", "", f428},
+	{"aten::max_pool2d_with_indices_backward", "", f430},
+	{"aten::max_pool3d", "", f431},
+	{"aten::max_pool3d_with_indices", "", f431},
+	{"aten::max_pool3d_with_indices_backward", "", f432},
+	{"aten::max_unpool2d", "", f433},
+	{"aten::max_unpool3d", "", f434},
+	{"aten::miopen_batch_norm", "", f435},
+	{"aten::miopen_batch_norm_backward", "", f436},
+	{"aten::miopen_convolution", "", f437},
+	{"aten::miopen_convolution_add_relu", "", f438},
+	{"aten::miopen_convolution_relu", "", f439},
+	{"aten::miopen_convolution_transpose", "", f440},
+	{"aten::miopen_ctc_loss", "", f441},
+	{"aten::miopen_ctc_loss", "Tensor", f442},
+	{"aten::miopen_depthwise_convolution", "", f443},
+	{"aten::miopen_rnn", "", f444},
+	{"aten::miopen_rnn_backward", "", f445},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f446},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f447},
+	{"aten::mkldnn_convolution", "", f448},
+	{"aten::mkldnn_linear", "", f449},
+	{"aten::mkldnn_linear_backward", "", f450},
+	{"aten::mkldnn_linear_backward_input", "", f451},
+	{"aten::mkldnn_linear_backward_weights", "", f452},
+	{"aten::mkldnn_max_pool2d", "", f453},
+	{"aten::mkldnn_max_pool2d_backward", "", f454},
+	{"aten::mkldnn_max_pool3d", "", f455},
+	{"aten::mkldnn_max_pool3d_backward", "", f456},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f457},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f458},
+	{"aten::mkldnn_rnn_layer", "", f459},
+	{"aten::mkldnn_rnn_layer_backward", "", f460},
+	{"aten::mps_convolution_backward", "", f461},
+	{"aten::mps_convolution_transpose_backward", "", f462},
 	{"aten::mse_loss", "", f402},
 	{"aten::mse_loss_backward", "", f327},
-	{"aten::multi_margin_loss", "", f465},
-	{"aten::multi_margin_loss_backward", "", f466},
+	{"aten::multi_margin_loss", "", f463},
+	{"aten::multi_margin_loss_backward", "", f464},
 	{"aten::multilabel_margin_loss", "", f402},
-	{"aten::multilabel_margin_loss_backward", "", f467},
-	{"aten::multilabel_margin_loss_forward", "", f468},
+	{"aten::multilabel_margin_loss_backward", "", f465},
+	{"aten::multilabel_margin_loss_forward", "", f466},
 	{"aten::mv", "", f385},
-	{"aten::native_batch_norm", "", f469},
-	{"aten::native_batch_norm_backward", "", f470},
-	{"aten::native_channel_shuffle", "", f471},
-	{"aten::native_dropout_backward", "", f472},
-	{"aten::native_group_norm_backward", "", f473},
-	{"aten::native_layer_norm_backward", "", f474},
-	{"aten::new_empty_strided", "", f475},
-	{"aten::new_full", "", f476},
+	{"aten::native_batch_norm", "", f467},
+	{"aten::native_batch_norm_backward", "", f468},
+	{"aten::native_channel_shuffle", "", f469},
+	{"aten::native_dropout_backward", "", f470},
+	{"aten::native_group_norm_backward", "", f471},
+	{"aten::native_layer_norm_backward", "", f472},
+	{"aten::new_empty_strided", "", f473},
+	{"aten::new_full", "", f474},
 	{"aten::new_ones", "", f390},
-	{"aten::new_zeros", "", f477},
+	{"aten::new_zeros", "", f475},
 	{"aten::nll_loss", "", f327},
 	{"aten::nll_loss2d", "", f327},
-	{"aten::nll_loss2d_backward", "", f478},
-	{"aten::nll_loss2d_forward", "", f479},
-	{"aten::nll_loss_backward", "", f480},
-	{"aten::nll_loss_forward", "", f481},
+	{"aten::nll_loss2d_backward", "", f476},
+	{"aten::nll_loss2d_forward", "", f477},
+	{"aten::nll_loss_backward", "", f478},
+	{"aten::nll_loss_forward", "", f479},
 	{"aten::nll_loss_nd", "", f327},
-	{"aten::normal", "float_float", f482},
-	{"aten::ones", "", f483},
-	{"aten::ones_like", "", f483},
+	{"aten::normal", "float_float", f480},
+	{"aten::ones", "", f481},
+	{"aten::ones_like", "", f481},
 	{"aten::pad", "", f336},
-	{"aten::poisson_nll_loss", "", f465},
+	{"aten::poisson_nll_loss", "", f463},
 	{"aten::quantize_per_tensor", "tensor_qparams", f375},
-	{"aten::quantized_batch_norm", "", f484},
-	{"aten::quantized_gru_cell", "", f485},
-	{"aten::quantized_lstm_cell", "", f486},
-	{"aten::quantized_max_pool1d", "", f487},
-	{"aten::quantized_max_pool2d", "", f488},
-	{"aten::quantized_max_pool3d", "", f489},
-	{"aten::quantized_rnn_relu_cell", "", f490},
-	{"aten::quantized_rnn_tanh_cell", "", f491},
-	{"aten::rand", "", f483},
+	{"aten::quantized_batch_norm", "", f482},
+	{"aten::quantized_gru_cell", "", f483},
+	{"aten::quantized_lstm_cell", "", f484},
+	{"aten::quantized_max_pool1d", "", f485},
+	{"aten::quantized_max_pool2d", "", f486},
+	{"aten::quantized_max_pool3d", "", f487},
+	{"aten::quantized_rnn_relu_cell", "", f488},
+	{"aten::quantized_rnn_tanh_cell", "", f489},
+	{"aten::rand", "", f481},
 	{"aten::rand", "generator", f390},
-	{"aten::rand_like", "", f483},
+	{"aten::rand_like", "", f481},
 	{"aten::rand_like", "generator", f390},
 	{"aten::randint", "", f390},
-	{"aten::randint", "generator", f476},
-	{"aten::randint", "low", f476},
-	{"aten::randint", "low_generator", f482},
+	{"aten::randint", "generator", f474},
+	{"aten::randint", "low", f474},
+	{"aten::randint", "low_generator", f480},
 	{"aten::randint_like", "", f390},
 	{"aten::randint_like", "Tensor", f390},
-	{"aten::randint_like", "Tensor_generator", f476},
-	{"aten::randint_like", "generator", f476},
-	{"aten::randint_like", "low_dtype", f476},
-	{"aten::randint_like", "low_generator_dtype", f482},
-	{"aten::randn", "", f483},
+	{"aten::randint_like", "Tensor_generator", f474},
+	{"aten::randint_like", "generator", f474},
+	{"aten::randint_like", "low_dtype", f474},
+	{"aten::randint_like", "low_generator_dtype", f480},
+	{"aten::randn", "", f481},
 	{"aten::randn", "generator", f390},
-	{"aten::randn_like", "", f483},
+	{"aten::randn_like", "", f481},
 	{"aten::randn_like", "generator", f390},
-	{"aten::random_", "from", f492},
-	{"aten::randperm", "", f483},
+	{"aten::random_", "from", f490},
+	{"aten::randperm", "", f481},
 	{"aten::randperm", "generator", f390},
 	{"aten::range", "step", f310},
-	{"aten::reflection_pad1d", "", f493},
-	{"aten::reflection_pad1d_backward", "", f494},
-	{"aten::reflection_pad2d", "", f495},
-	{"aten::reflection_pad2d_backward", "", f496},
-	{"aten::reflection_pad3d", "", f497},
-	{"aten::reflection_pad3d_backward", "", f498},
-	{"aten::replication_pad1d", "", f493},
-	{"aten::replication_pad1d_backward", "", f499},
-	{"aten::replication_pad2d", "", f495},
-	{"aten::replication_pad2d_backward", "", f500},
-	{"aten::replication_pad3d", "", f497},
-	{"aten::replication_pad3d_backward", "", f501},
-	{"aten::resize_", "", f502},
-	{"aten::resize_as_", "", f503},
-	{"aten::resize_as_sparse_", "", f504},
-	{"aten::rnn_relu", "data", f505},
-	{"aten::rnn_relu", "input", f506},
-	{"aten::rnn_tanh", "data", f505},
-	{"aten::rnn_tanh", "input", f506},
-	{"aten::row_indices_copy", "", f507},
-	{"aten::rrelu_with_noise", "", f508},
-	{"aten::rrelu_with_noise_", "", f509},
-	{"aten::rrelu_with_noise_backward", "", f510},
-	{"aten::scaled_dot_product_attention", "", f511},
+	{"aten::reflection_pad1d", "", f491},
+	{"aten::reflection_pad1d_backward", "", f492},
+	{"aten::reflection_pad2d", "", f493},
+	{"aten::reflection_pad2d_backward", "", f494},
+	{"aten::reflection_pad3d", "", f495},
+	{"aten::reflection_pad3d_backward", "", f496},
+	{"aten::replication_pad1d", "", f491},
+	{"aten::replication_pad1d_backward", "", f497},
+	{"aten::replication_pad2d", "", f493},
+	{"aten::replication_pad2d_backward", "", f498},
+	{"aten::replication_pad3d", "", f495},
+	{"aten::replication_pad3d_backward", "", f499},
+	{"aten::resize_", "", f500},
+	{"aten::resize_as_", "", f501},
+	{"aten::resize_as_sparse_", "", f502},
+	{"aten::rnn_relu", "data", f503},
+	{"aten::rnn_relu", "input", f504},
+	{"aten::rnn_tanh", "data", f503},
+	{"aten::rnn_tanh", "input", f504},
+	{"aten::row_indices_copy", "", f505},
+	{"aten::rrelu_with_noise", "", f506},
+	{"aten::rrelu_with_noise_", "", f507},
+	{"aten::rrelu_with_noise_backward", "", f508},
+	{"aten::scaled_dot_product_attention", "", f509},
 	{"aten::scatter", "reduce", f404},
 	{"aten::scatter", "src", f404},
 	{"aten::scatter", "value", f405},
@@ -2991,167 +2975,167 @@ const GuardRow guard_rows[] = {
 	{"aten::scatter_add_", "", f404},
 	{"aten::scatter_reduce", "two", f404},
 	{"aten::scatter_reduce_", "two", f404},
-	{"aten::segment_reduce", "", f512},
-	{"aten::select", "int", f513},
-	{"aten::select_backward", "", f514},
-	{"aten::select_copy", "int", f513},
-	{"aten::set_", "source_Tensor_storage_offset", f515},
-	{"aten::slice_backward", "", f516},
-	{"aten::slice_inverse", "", f517},
-	{"aten::slow_conv3d", "", f518},
-	{"aten::slow_conv3d_forward", "", f519},
-	{"aten::slow_conv_dilated2d", "", f520},
-	{"aten::slow_conv_dilated3d", "", f521},
-	{"aten::slow_conv_transpose2d", "", f522},
-	{"aten::slow_conv_transpose3d", "", f523},
+	{"aten::segment_reduce", "", f510},
+	{"aten::select", "int", f511},
+	{"aten::select_backward", "", f512},
+	{"aten::select_copy", "int", f511},
+	{"aten::set_", "source_Tensor_storage_offset", f513},
+	{"aten::slice_backward", "", f514},
+	{"aten::slice_inverse", "", f515},
+	{"aten::slow_conv3d", "", f516},
+	{"aten::slow_conv3d_forward", "", f517},
+	{"aten::slow_conv_dilated2d", "", f518},
+	{"aten::slow_conv_dilated3d", "", f519},
+	{"aten::slow_conv_transpose2d", "", f520},
+	{"aten::slow_conv_transpose3d", "", f521},
 	{"aten::smooth_l1_loss", "", f402},
 	{"aten::smooth_l1_loss_backward", "", f327},
 	{"aten::soft_margin_loss", "", f402},
 	{"aten::soft_margin_loss_backward", "", f327},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f524},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f525},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f526},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f527},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f528},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f529},
-	{"aten::sparse_coo_tensor", "indices_size", f530},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f531},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f532},
-	{"aten::sparse_csr_tensor", "crow_col_value", f533},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f534},
-	{"aten::sparse_resize_", "", f535},
-	{"aten::sparse_resize_and_clear_", "", f536},
-	{"aten::special_chebyshev_polynomial_t", "", f537},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f538},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f539},
-	{"aten::special_chebyshev_polynomial_u", "", f537},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f538},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f539},
-	{"aten::special_chebyshev_polynomial_v", "", f537},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f538},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f539},
-	{"aten::special_chebyshev_polynomial_w", "", f537},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f538},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f539},
-	{"aten::special_hermite_polynomial_h", "", f537},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f538},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f539},
-	{"aten::special_hermite_polynomial_he", "", f537},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f538},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f539},
-	{"aten::special_laguerre_polynomial_l", "", f537},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f538},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f539},
-	{"aten::special_legendre_polynomial_p", "", f537},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f538},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f539},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f537},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f538},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f539},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f537},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f538},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f539},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f537},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f538},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f539},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f537},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f538},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f539},
-	{"aten::split", "Tensor", f540},
-	{"aten::split_copy", "Tensor", f540},
-	{"aten::sspaddmm", "", f541},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f522},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f523},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f524},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f525},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f526},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f527},
+	{"aten::sparse_coo_tensor", "indices_size", f528},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f529},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f530},
+	{"aten::sparse_csr_tensor", "crow_col_value", f531},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f532},
+	{"aten::sparse_resize_", "", f533},
+	{"aten::sparse_resize_and_clear_", "", f534},
+	{"aten::special_chebyshev_polynomial_t", "", f535},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f536},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f537},
+	{"aten::special_chebyshev_polynomial_u", "", f535},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f536},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f537},
+	{"aten::special_chebyshev_polynomial_v", "", f535},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f536},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f537},
+	{"aten::special_chebyshev_polynomial_w", "", f535},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f536},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f537},
+	{"aten::special_hermite_polynomial_h", "", f535},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f536},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f537},
+	{"aten::special_hermite_polynomial_he", "", f535},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f536},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f537},
+	{"aten::special_laguerre_polynomial_l", "", f535},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f536},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f537},
+	{"aten::special_legendre_polynomial_p", "", f535},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f536},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f537},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f535},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f536},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f537},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f535},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f536},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f537},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f535},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f536},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f537},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f535},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f536},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f537},
+	{"aten::split", "Tensor", f538},
+	{"aten::split_copy", "Tensor", f538},
+	{"aten::sspaddmm", "", f539},
 	{"aten::tensor_split", "sections", f368},
-	{"aten::tensor_split", "tensor_indices_or_sections", f542},
-	{"aten::thnn_conv2d", "", f543},
-	{"aten::to_dense_backward", "", f544},
-	{"aten::to_mkldnn", "", f545},
-	{"aten::to_mkldnn_backward", "", f546},
-	{"aten::trace_backward", "", f547},
+	{"aten::tensor_split", "tensor_indices_or_sections", f540},
+	{"aten::thnn_conv2d", "", f541},
+	{"aten::to_dense_backward", "", f542},
+	{"aten::to_mkldnn", "", f543},
+	{"aten::to_mkldnn_backward", "", f544},
+	{"aten::trace_backward", "", f545},
 	{"aten::trapezoid", "dx", f363},
 	{"aten::trapezoid", "x", f363},
 	{"aten::trapz", "dx", f363},
 	{"aten::trapz", "x", f363},
-	{"aten::triplet_margin_loss", "", f548},
-	{"aten::unbind", "int", f549},
-	{"aten::unbind_copy", "int", f549},
-	{"aten::unfold_backward", "", f550},
+	{"aten::triplet_margin_loss", "", f546},
+	{"aten::unbind", "int", f547},
+	{"aten::unbind_copy", "int", f547},
+	{"aten::unfold_backward", "", f548},
 	{"aten::unsafe_chunk", "", f333},
-	{"aten::unsafe_split", "Tensor", f540},
-	{"aten::upsample_bicubic2d", "", f551},
+	{"aten::unsafe_split", "Tensor", f538},
+	{"aten::upsample_bicubic2d", "", f549},
 	{"aten::upsample_bicubic2d", "vec", f272},
-	{"aten::upsample_bicubic2d_backward", "", f552},
-	{"aten::upsample_bilinear2d", "", f551},
+	{"aten::upsample_bicubic2d_backward", "", f550},
+	{"aten::upsample_bilinear2d", "", f549},
 	{"aten::upsample_bilinear2d", "vec", f272},
-	{"aten::upsample_bilinear2d_backward", "", f553},
-	{"aten::upsample_linear1d", "", f554},
+	{"aten::upsample_bilinear2d_backward", "", f551},
+	{"aten::upsample_linear1d", "", f552},
 	{"aten::upsample_linear1d", "vec", f272},
-	{"aten::upsample_linear1d_backward", "", f555},
+	{"aten::upsample_linear1d_backward", "", f553},
 	{"aten::upsample_nearest1d", "", f275},
 	{"aten::upsample_nearest1d", "vec", f276},
-	{"aten::upsample_nearest1d_backward", "", f556},
+	{"aten::upsample_nearest1d_backward", "", f554},
 	{"aten::upsample_nearest2d", "", f278},
 	{"aten::upsample_nearest2d", "vec", f276},
-	{"aten::upsample_nearest2d_backward", "", f557},
+	{"aten::upsample_nearest2d_backward", "", f555},
 	{"aten::upsample_nearest3d", "", f280},
 	{"aten::upsample_nearest3d", "vec", f276},
-	{"aten::upsample_nearest3d_backward", "", f558},
-	{"aten::upsample_trilinear3d", "", f559},
+	{"aten::upsample_nearest3d_backward", "", f556},
+	{"aten::upsample_trilinear3d", "", f557},
 	{"aten::upsample_trilinear3d", "vec", f272},
-	{"aten::upsample_trilinear3d_backward", "", f560},
-	{"aten::value_selecting_reduction_backward", "", f561},
-	{"aten::values_copy", "", f562},
-	{"aten::vander", "", f563},
-	{"aten::view", "dtype", f564},
-	{"aten::view_copy", "dtype", f564},
+	{"aten::upsample_trilinear3d_backward", "", f558},
+	{"aten::value_selecting_reduction_backward", "", f559},
+	{"aten::values_copy", "", f560},
+	{"aten::vander", "", f561},
+	{"aten::view", "dtype", f562},
+	{"aten::view_copy", "dtype", f562},
 	{"aten::vsplit", "int", f368},
-	{"aten::zero_", "", f565},
-	{"aten::zeros", "", f566},
-	{"aten::zeros_like", "", f566},
-	{"aten::align_to", "ellipsis_idx", f567},
-	{"aten::arange", "start_out", f568},
+	{"aten::zero_", "", f563},
+	{"aten::zeros", "", f564},
+	{"aten::zeros_like", "", f564},
+	{"aten::align_to", "ellipsis_idx", f565},
+	{"aten::arange", "start_out", f566},
 	{"aten::binary_cross_entropy", "out", f327},
-	{"aten::binary_cross_entropy_backward", "grad_input", f569},
-	{"aten::cudnn_batch_norm", "out", f570},
-	{"aten::cudnn_convolution", "out", f571},
+	{"aten::binary_cross_entropy_backward", "grad_input", f567},
+	{"aten::cudnn_batch_norm", "out", f568},
+	{"aten::cudnn_convolution", "out", f569},
 	{"aten::div", "out_mode", f367},
 	{"aten::divide", "out_mode", f367},
-	{"aten::full", "names", f476},
+	{"aten::full", "names", f474},
 	{"aten::lcm", "out", f409},
-	{"aten::_fft_r2c", "out", f572},
-	{"aten::_fft_c2r", "out", f573},
-	{"aten::_fft_c2c", "out", f574},
+	{"aten::_fft_r2c", "out", f570},
+	{"aten::_fft_c2r", "out", f571},
+	{"aten::_fft_c2c", "out", f572},
 	{"aten::index_copy", "out", f404},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f575},
-	{"aten::fbgemm_linear_fp16_weight", "out", f576},
-	{"aten::_log_softmax_backward_data", "out", f577},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f573},
+	{"aten::fbgemm_linear_fp16_weight", "out", f574},
+	{"aten::_log_softmax_backward_data", "out", f575},
 	{"aten::matrix_power", "out", f415},
-	{"aten::_compute_linear_combination", "out", f578},
-	{"aten::_int_mm", "out", f579},
+	{"aten::_compute_linear_combination", "out", f576},
+	{"aten::_int_mm", "out", f577},
 	{"aten::mv", "out", f385},
-	{"aten::native_batch_norm", "out", f469},
-	{"aten::_native_batch_norm_legit", "out", f580},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f581},
-	{"aten::batch_norm_elemt", "out", f582},
+	{"aten::native_batch_norm", "out", f467},
+	{"aten::_native_batch_norm_legit", "out", f578},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f579},
+	{"aten::batch_norm_elemt", "out", f580},
 	{"aten::ones", "names", f390},
 	{"aten::rand", "names", f390},
-	{"aten::rand", "generator_with_names", f476},
+	{"aten::rand", "generator_with_names", f474},
 	{"aten::randn", "names", f390},
-	{"aten::randn", "generator_with_names", f476},
-	{"aten::range", "out", f568},
+	{"aten::randn", "generator_with_names", f474},
+	{"aten::range", "out", f566},
 	{"aten::gelu_backward", "grad_input", f393},
-	{"aten::_softmax_backward_data", "out", f583},
-	{"aten::sspaddmm", "out", f584},
-	{"aten::_chunk_cat", "out", f585},
-	{"aten::_stack", "out", f586},
-	{"aten::zeros", "names", f477},
-	{"aten::_batch_norm_with_update", "out", f587},
-	{"aten::_sparse_softmax", "Dimname", f588},
-	{"aten::_sparse_log_softmax", "Dimname", f589},
-	{"aten::_scaled_mm", "out", f590},
-	{"aten::_scaled_mm_v2", "out", f591},
-	{"aten::hspmm", "out", f592},
-	{"aten::lstm_mps_backward", "", f593},
-	{"aten::set_", "source_Storage_storage_offset", f515},
+	{"aten::_softmax_backward_data", "out", f581},
+	{"aten::sspaddmm", "out", f582},
+	{"aten::_chunk_cat", "out", f583},
+	{"aten::_stack", "out", f584},
+	{"aten::zeros", "names", f475},
+	{"aten::_batch_norm_with_update", "out", f585},
+	{"aten::_sparse_softmax", "Dimname", f586},
+	{"aten::_sparse_log_softmax", "Dimname", f587},
+	{"aten::_scaled_mm", "out", f588},
+	{"aten::_scaled_mm_v2", "out", f589},
+	{"aten::hspmm", "out", f590},
+	{"aten::lstm_mps_backward", "", f591},
+	{"aten::set_", "source_Storage_storage_offset", f513},
 	{"aten::index_add", "out", f404},
 	{"aten::index_reduce", "out", f404},
 	{"aten::scatter", "src_out", f404},
@@ -3160,155 +3144,155 @@ const GuardRow guard_rows[] = {
 	{"aten::scatter", "value_reduce_out", f405},
 	{"aten::scatter_add", "out", f404},
 	{"aten::scatter_reduce", "two_out", f404},
-	{"aten::lu_unpack", "out", f424},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f594},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f595},
+	{"aten::lu_unpack", "out", f422},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f592},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f593},
 	{"aten::mse_loss", "out", f402},
 	{"aten::mse_loss_backward", "grad_input", f327},
-	{"aten::multi_margin_loss", "out", f465},
-	{"aten::multi_margin_loss_backward", "grad_input", f596},
+	{"aten::multi_margin_loss", "out", f463},
+	{"aten::multi_margin_loss_backward", "grad_input", f594},
 	{"aten::multilabel_margin_loss", "out", f402},
-	{"aten::multilabel_margin_loss_forward", "output", f597},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f598},
+	{"aten::multilabel_margin_loss_forward", "output", f595},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f596},
 	{"aten::nll_loss", "out", f327},
-	{"aten::nll_loss_forward", "output", f599},
-	{"aten::nll_loss_backward", "grad_input", f600},
+	{"aten::nll_loss_forward", "output", f597},
+	{"aten::nll_loss_backward", "grad_input", f598},
 	{"aten::nll_loss2d", "out", f327},
-	{"aten::nll_loss2d_forward", "output", f601},
-	{"aten::nll_loss2d_backward", "grad_input", f602},
+	{"aten::nll_loss2d_forward", "output", f599},
+	{"aten::nll_loss2d_backward", "grad_input", f600},
 	{"aten::smooth_l1_loss", "out", f402},
 	{"aten::smooth_l1_loss_backward", "grad_input", f327},
 	{"aten::huber_loss", "out", f402},
 	{"aten::huber_loss_backward", "out", f327},
 	{"aten::soft_margin_loss", "out", f402},
 	{"aten::soft_margin_loss_backward", "grad_input", f327},
-	{"aten::glu_backward", "grad_input", f603},
-	{"aten::log_sigmoid_backward", "grad_input", f604},
-	{"aten::rrelu_with_noise", "out", f605},
+	{"aten::glu_backward", "grad_input", f601},
+	{"aten::log_sigmoid_backward", "grad_input", f602},
+	{"aten::rrelu_with_noise", "out", f603},
 	{"aten::adaptive_avg_pool2d", "out", f0},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f606},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f604},
 	{"aten::adaptive_avg_pool3d", "out", f0},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f607},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f605},
 	{"aten::adaptive_max_pool2d", "out", f0},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f608},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f606},
 	{"aten::adaptive_max_pool3d", "out", f0},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f609},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f607},
 	{"aten::avg_pool2d", "out", f315},
-	{"aten::avg_pool2d_backward", "grad_input", f610},
+	{"aten::avg_pool2d_backward", "grad_input", f608},
 	{"aten::avg_pool3d", "out", f317},
-	{"aten::avg_pool3d_backward", "grad_input", f611},
+	{"aten::avg_pool3d_backward", "grad_input", f609},
 	{"aten::fractional_max_pool2d", "output", f386},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f612},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f610},
 	{"aten::fractional_max_pool3d", "output", f386},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f613},
-	{"aten::max_pool2d_with_indices", "out", f430},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f614},
-	{"aten::max_pool3d_with_indices", "out", f433},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f615},
-	{"aten::max_unpool2d", "out", f435},
-	{"aten::max_unpool3d", "out", f436},
-	{"aten::reflection_pad1d", "out", f493},
-	{"aten::reflection_pad1d_backward", "grad_input", f616},
-	{"aten::reflection_pad2d", "out", f495},
-	{"aten::reflection_pad2d_backward", "grad_input", f617},
-	{"aten::reflection_pad3d", "out", f497},
-	{"aten::reflection_pad3d_backward", "grad_input", f618},
-	{"aten::replication_pad1d", "out", f493},
-	{"aten::replication_pad1d_backward", "grad_input", f619},
-	{"aten::replication_pad2d", "out", f495},
-	{"aten::replication_pad2d_backward", "grad_input", f620},
-	{"aten::replication_pad3d", "out", f497},
-	{"aten::replication_pad3d_backward", "grad_input", f621},
-	{"aten::upsample_linear1d", "out", f554},
-	{"aten::upsample_linear1d_backward", "grad_input", f622},
-	{"aten::upsample_bilinear2d", "out", f551},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f623},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f611},
+	{"aten::max_pool2d_with_indices", "out", f428},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f612},
+	{"aten::max_pool3d_with_indices", "out", f431},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f613},
+	{"aten::max_unpool2d", "out", f433},
+	{"aten::max_unpool3d", "out", f434},
+	{"aten::reflection_pad1d", "out", f491},
+	{"aten::reflection_pad1d_backward", "grad_input", f614},
+	{"aten::reflection_pad2d", "out", f493},
+	{"aten::reflection_pad2d_backward", "grad_input", f615},
+	{"aten::reflection_pad3d", "out", f495},
+	{"aten::reflection_pad3d_backward", "grad_input", f616},
+	{"aten::replication_pad1d", "out", f491},
+	{"aten::replication_pad1d_backward", "grad_input", f617},
+	{"aten::replication_pad2d", "out", f493},
+	{"aten::replication_pad2d_backward", "grad_input", f618},
+	{"aten::replication_pad3d", "out", f495},
+	{"aten::replication_pad3d_backward", "grad_input", f619},
+	{"aten::upsample_linear1d", "out", f552},
+	{"aten::upsample_linear1d_backward", "grad_input", f620},
+	{"aten::upsample_bilinear2d", "out", f549},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f621},
 	{"aten::_upsample_bilinear2d_aa", "out", f271},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f624},
-	{"aten::upsample_bicubic2d", "out", f551},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f625},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f622},
+	{"aten::upsample_bicubic2d", "out", f549},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f623},
 	{"aten::_upsample_bicubic2d_aa", "out", f271},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f626},
-	{"aten::upsample_trilinear3d", "out", f559},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f627},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f624},
+	{"aten::upsample_trilinear3d", "out", f557},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f625},
 	{"aten::upsample_nearest1d", "out", f275},
 	{"aten::_upsample_nearest_exact1d", "out", f275},
-	{"aten::upsample_nearest1d_backward", "grad_input", f628},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f629},
+	{"aten::upsample_nearest1d_backward", "grad_input", f626},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f627},
 	{"aten::upsample_nearest2d", "out", f278},
 	{"aten::_upsample_nearest_exact2d", "out", f278},
-	{"aten::upsample_nearest2d_backward", "grad_input", f630},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f631},
+	{"aten::upsample_nearest2d_backward", "grad_input", f628},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f629},
 	{"aten::upsample_nearest3d", "out", f280},
 	{"aten::_upsample_nearest_exact3d", "out", f280},
-	{"aten::upsample_nearest3d_backward", "grad_input", f632},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f633},
-	{"aten::slow_conv_transpose2d", "out", f634},
-	{"aten::slow_conv_transpose3d", "out", f635},
-	{"aten::thnn_conv2d", "out", f636},
-	{"aten::_slow_conv2d_forward", "output", f637},
-	{"aten::_slow_conv2d_backward", "grad_input", f638},
-	{"aten::_conv_depthwise2d", "out", f639},
-	{"aten::slow_conv3d", "out", f640},
-	{"aten::slow_conv3d_forward", "output", f641},
+	{"aten::upsample_nearest3d_backward", "grad_input", f630},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f631},
+	{"aten::slow_conv_transpose2d", "out", f632},
+	{"aten::slow_conv_transpose3d", "out", f633},
+	{"aten::thnn_conv2d", "out", f634},
+	{"aten::_slow_conv2d_forward", "output", f635},
+	{"aten::_slow_conv2d_backward", "grad_input", f636},
+	{"aten::_conv_depthwise2d", "out", f637},
+	{"aten::slow_conv3d", "out", f638},
+	{"aten::slow_conv3d_forward", "output", f639},
 	{"aten::col2im", "out", f334},
 	{"aten::im2col", "out", f403},
-	{"aten::_linalg_det", "result", f642},
+	{"aten::_linalg_det", "result", f640},
 	{"aten::linalg_ldl_solve", "out", f414},
-	{"aten::_linalg_slogdet", "sign", f643},
+	{"aten::_linalg_slogdet", "sign", f641},
 	{"aten::linalg_eigvals", "out", f413},
-	{"aten::_linalg_eigh", "eigenvalues", f644},
+	{"aten::_linalg_eigh", "eigenvalues", f642},
 	{"aten::linalg_eigh", "eigvals", f413},
 	{"aten::linalg_eigvalsh", "out", f413},
-	{"aten::_linalg_svd", "U", f645},
+	{"aten::_linalg_svd", "U", f643},
 	{"aten::linalg_pinv", "atol_rtol_tensor_out", f417},
 	{"aten::linalg_pinv", "atol_rtol_float_out", f417},
 	{"aten::linalg_pinv", "out", f416},
 	{"aten::linalg_pinv", "out_rcond_tensor", f416},
-	{"aten::_linalg_solve_ex", "result", f646},
+	{"aten::_linalg_solve_ex", "result", f644},
 	{"aten::linalg_matrix_power", "out", f415},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f647},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f417},
 	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f417},
 	{"aten::linalg_matrix_rank", "out", f416},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f648},
-	{"aten::unbind_copy", "int_out", f549},
-	{"aten::split_copy", "Tensor_out", f540},
-	{"aten::special_chebyshev_polynomial_t", "out", f537},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f539},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f538},
-	{"aten::special_chebyshev_polynomial_u", "out", f537},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f539},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f538},
-	{"aten::special_chebyshev_polynomial_v", "out", f537},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f539},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f538},
-	{"aten::special_chebyshev_polynomial_w", "out", f537},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f539},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f538},
-	{"aten::special_hermite_polynomial_h", "out", f537},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f539},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f538},
-	{"aten::special_hermite_polynomial_he", "out", f537},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f539},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f538},
-	{"aten::special_laguerre_polynomial_l", "out", f537},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f539},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f538},
-	{"aten::special_legendre_polynomial_p", "out", f537},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f539},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f538},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f537},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f539},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f538},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f537},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f539},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f538},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f537},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f539},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f538},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f537},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f539},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f538},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f416},
+	{"aten::unbind_copy", "int_out", f547},
+	{"aten::split_copy", "Tensor_out", f538},
+	{"aten::special_chebyshev_polynomial_t", "out", f535},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f537},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f536},
+	{"aten::special_chebyshev_polynomial_u", "out", f535},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f537},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f536},
+	{"aten::special_chebyshev_polynomial_v", "out", f535},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f537},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f536},
+	{"aten::special_chebyshev_polynomial_w", "out", f535},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f537},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f536},
+	{"aten::special_hermite_polynomial_h", "out", f535},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f537},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f536},
+	{"aten::special_hermite_polynomial_he", "out", f535},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f537},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f536},
+	{"aten::special_laguerre_polynomial_l", "out", f535},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f537},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f536},
+	{"aten::special_legendre_polynomial_p", "out", f535},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f537},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f536},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f535},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f537},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f536},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f535},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f537},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f536},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f535},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f537},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f536},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f535},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f537},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f536},
 };
 const size_t guard_count = std::size(guard_rows);
 

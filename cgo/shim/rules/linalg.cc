@@ -5,16 +5,6 @@
 
 namespace tg::rule {
 
-// What is written to is resized first and read afterwards.
-void distinct(const Tensor& a, const Tensor& out) {
-	TORCH_CHECK(!a.defined() || !a.is_same(out), "unsupported operation: the input tensor and the written-to tensor are the same. Please clone() the tensor before performing the operation.");
-}
-
-void distinct(const Tensor& a, const Tensor& b, const Tensor& out) {
-	distinct(a, out);
-	distinct(b, out);
-}
-
 namespace {
 
 template <class T>

@@ -136,8 +136,6 @@ void plain_pair(const Tensor& x, const Tensor& source);
 void not_nested(const Tensor& x);
 void nested_dim(const Tensor& x, int64_t dim);
 void same_size(const Tensor& gradient, const Tensor& x);
-void distinct(const Tensor& a, const Tensor& out);
-void distinct(const Tensor& a, const Tensor& b, const Tensor& out);
 void one_device(const Tensor& a, const Tensor& b);
 
 // enums.cc
