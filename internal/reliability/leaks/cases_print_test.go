@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"github.com/libtorch-go/libtorch/torch/nn"
+	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
+	"github.com/libtorch-go/libtorch/torch/nn/utils/parametrize"
+	"github.com/libtorch-go/libtorch/vision/models"
 )
 
 // printed are the layers that print themselves, of every type.
@@ -32,6 +35,22 @@ var printed = []any{
 }
 
 var printCases = cases{
+	"descriptions of models": func() {
+		conv, norm := nn.NewConv2d(1, 1, 1), nn.NewBatchNorm2d(1)
+		block := &models.BasicBlock{Conv1: conv, BN1: norm, Conv2: conv, BN2: norm}
+		_ = fmt.Sprint(block, &models.Bottleneck{Conv1: conv, BN1: norm, Conv2: conv, BN2: norm, Conv3: conv, BN3: norm})
+		pool := nn.NewAdaptiveAvgPool2d(1)
+		_ = fmt.Sprint(&models.ResNet{Conv1: conv, BN1: norm, MaxPool: nn.Identity{}, Layer1: nn.Sequential{block}, AvgPool: pool, FC: nn.NewLinear(1, 1)})
+		_ = fmt.Sprint(&models.VGG{Features: nn.Sequential{conv}, AvgPool: pool, Classifier: nn.Sequential{nn.ReLU{}}})
+	},
+	"descriptions of parametrizations": func() {
+		for _, m := range []fmt.Stringer{
+			parametrize.WeightNorm(nn.NewLinear(3, 3)), parametrize.SpectralNorm(nn.NewLinear(3, 3)), parametrize.Orthogonal(nn.NewLinear(3, 3)),
+		} {
+			_ = m.String()
+		}
+		_ = fmt.Sprint(nninit.ReLU, parametrize.MatrixExp)
+	},
 	"descriptions": func() {
 		for _, m := range printed {
 			_ = fmt.Sprint(m)
