@@ -1,10 +1,16 @@
 package cgo
 
 // ask runs an entry of this package's own: it does without what Run sees to, and answers with zeros
-// where libtorch was not opened yet, so that there is nothing to ask.
+// where libtorch was not opened yet, so that there is nothing to ask, or has no answer: nested
+// tensors have no sizes.
 func (c *Call) ask() {
-	if opened.Load() {
-		door(c.op, &c.words[0], &c.frame)
+	if !opened.Load() {
+		return
+	}
+	door(c.op, &c.words[0], &c.frame)
+	if c.frame.kind != 0 {
+		takeString(c.frame.msg, -1)
+		c.frame = frame{kind: c.frame.kind}
 	}
 }
 
