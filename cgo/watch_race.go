@@ -101,7 +101,6 @@ func (h *Handle) touch(mark func(addr unsafe.Pointer, n int)) {
 	c.ask()
 	seen()
 	if c.frame.kind != 0 {
-		takeString(c.frame.msg, -1)
 		return
 	}
 	id, bytes, first, item := c.frame.out[0], c.frame.out[1], c.frame.out[2], c.frame.out[3]

@@ -152,7 +152,7 @@ func cxxBody(o *Op) (string, error) {
 			line = strings.Replace(line, "a.tensor()", fmt.Sprintf("a.needed(%q)", arg.Name), 1)
 		}
 		if i > 0 && o.Inplace() && !arg.Type.Mutable {
-			line = cxxApart(o, line, names[0], name)
+			line = cxxApart(o, arg, line, names[0], name)
 		}
 		b.WriteString(line)
 	}
@@ -165,19 +165,20 @@ func cxxBody(o *Op) (string, error) {
 	return unsafeGuard(o) + b.String() + send, err
 }
 
-// cxxApart has a line that reads a tensor look whether it is the one that the operator writes to.
-func cxxApart(o *Op, line, written, name string) string {
-	indent, read, _ := strings.Cut(line, " = ")
-	read = strings.TrimSuffix(read, ";\n")
-	lists := o.Args[0].Type.List
-	switch {
-	case lists && strings.HasPrefix(read, "a.tensors()"):
-		return fmt.Sprintf("\tstd::vector<at::Tensor> own_%s;\n%s = apart(%s, %s, own_%s);\n", name, indent, written, read, name)
-	case lists:
-	case strings.HasPrefix(read, "a.opt_tensor()"):
-		return fmt.Sprintf("%s = apart(%s, %s);\n", indent, written, read)
-	case strings.HasPrefix(read, "a.tensor()"), strings.HasPrefix(read, "a.needed("):
-		return fmt.Sprintf("\tat::Tensor own_%s;\n%s = apart(%s, %s, own_%s);\n", name, indent, written, read, name)
+// cxxApart has a line that reads a tensor, or a list of them where the operator writes to a list,
+// look whether it is what the operator writes to.
+func cxxApart(o *Op, arg Arg, line, written, name string) string {
+	if arg.Type.Base != "Tensor" || arg.Type.List != o.Args[0].Type.List {
+		return line
+	}
+	declared, read, _ := strings.Cut(strings.TrimSuffix(line, ";\n"), " = ")
+	switch arg.Type.cxxKey() {
+	case "Tensor?":
+		return fmt.Sprintf("%s = apart(%s, %s);\n", declared, written, read)
+	case "Tensor":
+		return fmt.Sprintf("\tat::Tensor own_%s;\n%s = apart(%s, %s, own_%s);\n", name, declared, written, read, name)
+	case "Tensor[]":
+		return fmt.Sprintf("\tstd::vector<at::Tensor> own_%s;\n%s = apart(%s, %s, own_%s);\n", name, declared, written, read, name)
 	}
 	return line
 }

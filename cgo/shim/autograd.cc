@@ -120,9 +120,10 @@ void set_gradient(Args& a, Results&) {
 	const auto& t = a.tensor();
 	const auto& g = a.tensor();
 	TORCH_CHECK_VALUE(t.defined(), "the tensor is undefined");
+	bool kept = g.defined() && keeps(g, t);
 	if (g.defined()) {
 		TORCH_CHECK(!t.is_same(g), "can't assign Variable as its own grad");
-		TORCH_CHECK(!keeps(g, t) || !g.requires_grad(), "can't assign a view of a tensor as its gradient, because each would keep the other; Clone it");
+		TORCH_CHECK(!kept || !g.requires_grad(), "can't assign a view of a tensor as its gradient, because each would keep the other; Clone it");
 		auto dtype = t.grad_dtype();
 		TORCH_CHECK(!dtype || *dtype == g.scalar_type(), "attempting to assign a gradient with dtype '", g.dtype(),
 		            "' to a tensor with grad_dtype '", *dtype, "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)");
@@ -133,7 +134,7 @@ void set_gradient(Args& a, Results&) {
 		TORCH_CHECK(g.sizes() == t.sizes(), "attempting to assign a gradient of size '", g.sizes(), "' to a tensor of size '", t.sizes(),
 		            "'. Please ensure that the gradient and the tensor are the same size");
 	}
-	t.mutable_grad() = g.defined() && keeps(g, t) ? g.variable_data() : g;
+	t.mutable_grad() = kept ? g.variable_data() : g;
 }
 
 void set_requires_grad(Args& a, Results&) {

@@ -191,8 +191,7 @@ torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 // As typed calls in place do it.
 void set_apart(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
 	const auto& declared = schema.arguments();
-	auto written = [&](size_t i) { return declared[i].alias_info() != nullptr && declared[i].alias_info()->isWrite(); };
-	bool in_place = !stack.empty() && stack[0].isTensor() && written(0);
+	bool in_place = !stack.empty() && stack[0].isTensor() && declared[0].alias_info() != nullptr && declared[0].alias_info()->isWrite();
 	for (size_t i = 1; in_place && i < stack.size(); i++) {
 		at::Tensor copy;
 		if (stack[i].isTensor() && declared[i].alias_info() == nullptr) {

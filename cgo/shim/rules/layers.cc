@@ -1,8 +1,6 @@
 // Layers whose kernels trust in one number for each channel.
 #include "rules.h"
 
-#include <c10/core/GradMode.h>
-
 namespace tg::rule {
 
 // Statistics and weights are one for each channel.
@@ -23,8 +21,7 @@ void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, c
 
 // The gradient divides by the number of elements.
 void empty_statistics(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-	auto learns = [](const Tensor& t) { return t.defined() && t.requires_grad(); };
-	TORCH_CHECK(!has(input) || input.numel() > 0 || !c10::GradMode::is_enabled() || !(learns(input) || learns(weight) || learns(bias)),
+	TORCH_CHECK(!has(input) || input.numel() > 0 || !(recorded(input) || recorded(weight) || recorded(bias)),
 	            "input tensor must have at least one element, but got input_sizes = ", input.sizes());
 }
 

@@ -3,6 +3,7 @@
 // operators, so nothing is recorded, cast or profiled.
 #pragma once
 
+#include <c10/core/GradMode.h>
 #include <c10/util/complex.h>
 #include <c10/util/irange.h>
 
@@ -18,6 +19,11 @@ bool on_host(const at::Tensor& t);
 // has tells whether sizes and strides can be asked for.
 inline bool has(const at::Tensor& t) {
 	return t.defined() && !t.is_nested();
+}
+
+// recorded tells whether autograd keeps what is done with the tensor.
+inline bool recorded(const at::Tensor& t) {
+	return c10::GradMode::is_enabled() && t.defined() && t.requires_grad();
 }
 
 inline bool integral(const at::Tensor& t) {

@@ -3,7 +3,6 @@
 #include "rules.h"
 
 #include <ATen/SparseCsrTensorUtils.h>
-#include <c10/core/GradMode.h>
 
 namespace tg::rule {
 
@@ -155,22 +154,13 @@ void one_device(const Tensor& a, const Tensor& b) {
 // There are no elements to fill in a compressed layout, and its indices are left as they are.
 void filled(Layout layout) {
 	no_mkldnn(layout);
-	bool compressed = layout && (*layout == at::kSparseCsr || *layout == at::kSparseCsc || *layout == at::kSparseBsr || *layout == at::kSparseBsc);
-	TORCH_CHECK_NOT_IMPLEMENTED(!compressed, "a tensor of layout ", *layout, " cannot be filled: make a strided one and convert it");
+	TORCH_CHECK_NOT_IMPLEMENTED(!layout || !at::sparse_csr::is_sparse_compressed(*layout), "a tensor of layout ", *layout, " cannot be filled: make a strided one and convert it");
 }
 
 // The elements of quantized tensors are numbers only together with their quantizer.
 void not_quantized(const Tensor& x, at::ScalarType dtype) {
 	TORCH_CHECK_NOT_IMPLEMENTED(!has(x) || (!x.is_quantized() && !at::isQIntType(dtype)), "there are no views of quantized tensors as another dtype");
 }
-
-namespace {
-
-bool recorded(const Tensor& x) {
-	return c10::GradMode::is_enabled() && x.defined() && x.requires_grad();
-}
-
-}  // namespace
 
 // It fills a tensor in steps and keeps one of these for a gradient that the next step spoils.
 void no_gradient(const Tensor& x) {
