@@ -137,7 +137,7 @@ func throw(op string, kind Kind, format string, args ...any) {
 func Throw(op string, kind Kind, format string, args ...any) { throw(op, kind, format, args...) }
 
 // Try runs fn and returns the *[Error] that a tensor operation in it panicked with, or
-// nil. Any other panic passes through. It is the one place where the module recovers.
+// nil. Any other panic passes through.
 //
 //	err := torch.Try(func() { y = x.MatMul(w) })
 func Try(fn func()) (err error) {
@@ -152,6 +152,21 @@ func Try(fn func()) (err error) {
 	}()
 	fn()
 	return nil
+}
+
+// Recover is [Try] for the rest of a function: deferred, it makes the *[Error] that a tensor
+// operation panics with the function's own error. Any other panic passes through.
+//
+//	func train() (err error) {
+//		defer torch.Recover(&err)
+func Recover(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case *Error:
+		*err = r
+	default:
+		panic(r)
+	}
 }
 
 // Try1 is [Try] for a function with a result.

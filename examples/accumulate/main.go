@@ -6,10 +6,13 @@ package main
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"io"
+	"log"
+	"math"
+	"os"
 
-	"github.com/libtorch-go/libtorch/examples/internal/cli"
-	"github.com/libtorch-go/libtorch/examples/internal/train"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/nn"
@@ -17,45 +20,64 @@ import (
 	"github.com/libtorch-go/libtorch/torch/optim"
 )
 
-func main() { cli.Main("accumulate", command) }
+var (
+	each   = flag.Int("accumulate", 4, "batches for each step")
+	points = flag.Int("n", 1000, "points")
+	epochs = flag.Int("epochs", 20, "passes over the points")
+	size   = flag.Int("b", 16, "points in a batch")
+	rate   = flag.Float64("lr", 0.1, "learning rate")
+	seed   = flag.Uint64("seed", 0, "seed of points, weights and order")
+)
 
-func command(ctx context.Context, args []string, out io.Writer) error {
-	f := train.NewFlags("accumulate", "accumulate steps once for several batches.", train.Defaults{Epochs: 20, Batch: 16, LR: 0.1, Every: 64})
-	each := f.Int("accumulate", 4, "batches for each step")
-	points := f.Int("n", 1000, "points")
-	if err := f.Parse(args, out); err != nil {
-		return err
-	}
-	if err := cli.Positive("accumulate", float64(*each)); err != nil {
-		return err
-	}
-	if err := cli.Positive("n", float64(*points)); err != nil {
-		return err
-	}
-	return f.Run(func() error { return learn(ctx, f, *each, *points) })
+// rings are n points [n, 2] on two rings about each other, with noise, and which ring each is of
+// [n]. No straight line separates them.
+func rings(n int) (points, labels torch.Tensor) {
+	labels = torch.Rand(n).LtScalar(0.5)
+	radius := labels.To(torch.Float32).MulScalar(-1).AddScalar(2).Add(torch.RandN(n).MulScalar(0.15))
+	angle := torch.Rand(n).MulScalar(2 * math.Pi)
+	points = torch.Stack([]torch.Tensor{radius.Mul(angle.Cos()), radius.Mul(angle.Sin())}, 1)
+	return points, labels.To(torch.Int64)
 }
 
-func learn(ctx context.Context, f *train.Flags, each, points int) error {
-	x, y := train.Rings(points, 0.5, f.Device)
-	loader, err := data.NewLoader(data.NewTensorDataset(x, y), data.LoaderOptions{BatchSize: f.Batch, Shuffle: true, Seed: f.Seed})
+func main() {
+	flag.Parse()
+	if *each < 1 {
+		log.Fatalf("-accumulate is %d, expected 1 or more", *each)
+	}
+	if err := run(context.Background(), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, out io.Writer) (err error) {
+	defer torch.Recover(&err)
+	torch.ManualSeed(*seed)
+	dev := torch.DefaultDevice()
+	x, y := rings(*points)
+	x, y = x.To(dev), y.To(dev)
+	loader, err := data.NewLoader(data.NewTensorDataset(x, y), data.LoaderOptions{BatchSize: *size, Shuffle: true, Seed: *seed})
 	if err != nil {
 		return err
 	}
-	model := nn.Sequential{nn.NewLinear(2, 32), nn.Tanh{}, nn.NewLinear(32, 2)}
-	defer nn.Close(model)
-	nn.To(model, f.Device)
-	opt := optim.NewSGD(nn.Parameters(model), f.LR, optim.SGDOptions{Momentum: 0.9})
-	defer opt.Close()
 
-	steps, samples, batches := 0, 0, 0
-	err = f.Loop(ctx, loader, func(b data.Batch) torch.Tensor {
-		loss := F.CrossEntropy(model.Forward(b.Input), b.Target)
-		// The loss is the mean of a batch. That of all samples until the step has each batch
-		// weighted by its size, and the last of an epoch may be small: so gradients of sums are
-		// accumulated, and divided when it is known by how much.
-		loss.MulScalar(b.Len()).Backward()
-		samples += b.Len()
-		if batches++; batches%each == 0 || batches%loader.Len() == 0 {
+	model := nn.To(nn.Sequential{nn.NewLinear(2, 32), nn.Tanh{}, nn.NewLinear(32, 2)}, dev)
+	opt := optim.NewSGD(nn.Parameters(model), *rate, optim.SGDOptions{Momentum: 0.9})
+	steps := 0
+	for epoch := range *epochs {
+		batches, samples := 0, 0
+		for batch, err := range loader.Epoch(ctx, epoch) {
+			if err != nil {
+				return err
+			}
+			// The loss of a large batch is the mean over all its samples, and the last small batch
+			// of an epoch may be smaller: so gradients of sums are accumulated, and divided when it
+			// is known by how much.
+			loss := F.CrossEntropy(model.Forward(batch.Input), batch.Target)
+			loss.MulScalar(batch.Len()).Backward() // adds to the gradients that are there
+			samples += batch.Len()
+			if batches++; batches%*each != 0 && batches != loader.Len() {
+				continue
+			}
 			torch.NoGrad(func() {
 				for _, grad := range torch.Grads(nn.Parameters(model)) {
 					grad.DivScalarInPlace(samples)
@@ -65,14 +87,10 @@ func learn(ctx context.Context, f *train.Flags, each, points int) error {
 			opt.ZeroGrad()
 			steps, samples = steps+1, 0
 		}
-		if batches%loader.Len() == 0 {
-			batches = 0 // an epoch begins with a new step
-		}
-		return loss
-	}, nil)
-	if err != nil {
-		return err
 	}
-	f.Printf("done: loss %.6f after %d steps of %d x %d samples", train.Loss(model, x, y), steps, each, f.Batch)
+	torch.Inference(func() {
+		loss := F.CrossEntropy(model.Forward(x), y).Float64()
+		fmt.Fprintf(out, "loss %.6f after %d steps of %d x %d samples\n", loss, steps, *each, *size)
+	})
 	return nil
 }

@@ -1,45 +1,67 @@
 package main
 
 import (
-	"regexp"
-	"strconv"
-	"syscall"
+	"bytes"
+	"flag"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/libtorch-go/libtorch/examples/internal/clitest"
+	"github.com/libtorch-go/libtorch/internal/peer"
+	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
+	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, main) }
+func TestMain(m *testing.M) {
+	torch.SetNumThreads(1)
+	torchtest.Main(m)
+}
 
-// Three hundred images are too few to do well on others, but the network learns them.
-func TestLearnsRealImages(t *testing.T) {
-	torchtest.NoLeaks(t)
-	args := []string{"-device", "cpu", "-slice", "-limit", "300", "-b", "10", "-lr", "0.01", "-epochs", "8", "-p", "30", "-j", "0"}
-	out := clitest.Run(t, command, args...)
-	require.Contains(t, out, "cifar10: 300 images to train on, 60 to test with, on cpu\n")
-	require.Len(t, regexp.MustCompile(`(?m)^ \* Acc@1 \d+\.\d{3}$`).FindAllString(out, -1), 8)
-	var losses []float64
-	for _, found := range regexp.MustCompile(`\[30/30\]\tLoss \S+ \((.*)\)`).FindAllStringSubmatch(out, -1) {
-		loss, err := strconv.ParseFloat(found[1], 64)
-		require.NoError(t, err)
-		losses = append(losses, loss)
+// set sets flags until the test ends.
+func set(t *testing.T, values map[string]string) {
+	t.Helper()
+	for name, value := range values {
+		old := flag.Lookup(name).Value.String()
+		t.Cleanup(func() { require.NoError(t, flag.Set(name, old)) })
+		require.NoError(t, flag.Set(name, value))
 	}
-	require.Len(t, losses, 8)
-	require.InDelta(t, 2.3, losses[0], 0.05, "the entropy of ten classes")
-	require.Less(t, losses[7], 0.9*losses[0], out)
+}
+
+// The program prints the figures of the tutorial in Python. Three hundred images are too few to
+// do well on others, but the network learns them.
+func TestEqualsPython(t *testing.T) {
+	torchtest.NoLeaks(t)
+	set(t, map[string]string{"slice": "true", "limit": "300", "b": "10", "lr": "0.01", "epochs": "8", "p": "30"})
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), &out))
+	images, labels := cifarslice.Load(true).Head(300).Tensors()
+	test, answers := cifarslice.Load(false).Head(60).Tensors()
+	defer torch.Close(images, labels, test, answers)
+	want := peer.Run(t, "testdata/tutorial.py", peer.Tensors{"images": images, "labels": labels, "test": test, "answers": answers},
+		"8", "10", "0.01", "0.9")
+	rows := torch.Matrix[float64](want["rows"])
+	lines := "300 images, for training: true\n60 images, for training: false\n"
+	for epoch, row := range rows {
+		lines += fmt.Sprintf("Epoch: [%d][30/30]\tLoss %.4e (%.4e)\n", epoch, row[0], row[1])
+	}
+	got, classes, found := strings.Cut(out.String(), "airplane")
+	require.True(t, found, out.String())
+	require.Equal(t, lines, got)
+	require.Contains(t, classes, fmt.Sprintf(" * Acc@1 %.3f of %d test images\n", 100*want["right"].Float64()/want["of"].Float64(), want["of"].Int()))
+	require.Less(t, rows[7][1], 0.9*rows[0][1])
 }
 
 func TestMistakes(t *testing.T) {
-	clitest.Fails(t, "cifar10", 2, "-graph needs a CUDA device, this run is on the cpu", "-graph", "-device", "cpu")
-	clitest.Fails(t, "cifar10", 2, "-slice needs no -data", "-slice", "-data", ".")
-	clitest.Fails(t, "cifar10", 2, "-momentum is -1, expected 0 or more", "-momentum", "-1")
-	clitest.Fails(t, "cifar10", 2, "-j is -2, expected 0 or more", "-j", "-2")
-}
-
-func TestInterrupt(t *testing.T) {
-	text := clitest.Signal(t, syscall.SIGINT, "Epoch: [0][", "-device", "cpu", "-slice", "-p", "1", "-b", "1")
-	require.Regexp(t, `^cifar10: interrupted in epoch 0 after batch \d+ of 1100\n$`, text)
+	for want, flags := range map[string]map[string]string{
+		"no such file or directory": {"data": t.TempDir() + "/absent"},
+		"momentum":                  {"slice": "true", "momentum": "-1"},
+	} {
+		t.Run(want, func(t *testing.T) {
+			set(t, flags)
+			require.ErrorContains(t, run(t.Context(), &bytes.Buffer{}), want)
+		})
+	}
 }

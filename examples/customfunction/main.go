@@ -5,16 +5,20 @@
 package main
 
 import (
-	"context"
+	"flag"
+	"fmt"
 	"io"
+	"log"
 	"math"
+	"os"
 
-	"github.com/libtorch-go/libtorch/examples/internal/cli"
-	"github.com/libtorch-go/libtorch/examples/internal/train"
 	"github.com/libtorch-go/libtorch/torch"
-	"github.com/libtorch-go/libtorch/torch/data"
-	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/optim"
+)
+
+var (
+	steps = flag.Int("steps", 2000, "steps, each over all points")
+	rate  = flag.Float64("lr", 5e-6, "learning rate")
 )
 
 // legendre3 is P3(x) = (5x³ - 3x)/2, with its derivative.
@@ -31,52 +35,37 @@ func (legendre3) Backward(ctx *torch.FunctionCtx, grads []torch.Tensor) []torch.
 	return []torch.Tensor{grads[0].Mul(slope)}
 }
 
-// polynomial is a + b*P3(c + d*x).
-type polynomial struct{ a, b, c, d torch.Tensor }
+func main() {
+	flag.Parse()
+	if err := run(os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
 
-func newPolynomial(dev torch.Device) *polynomial {
+func run(out io.Writer) (err error) {
+	defer torch.Recover(&err)
+	dev := torch.DefaultDevice()
+	x := torch.TensorOptions{DType: torch.Float32, Device: dev}.Linspace(-math.Pi, math.Pi, 2000)
+	y := x.Sin()
+
+	// y = a + b P3(c + d x), from where the tutorial begins.
 	number := func(v float64) torch.Tensor {
 		return torch.TensorOptions{DType: torch.Float32, Device: dev, RequiresGrad: true}.Full(nil, v)
 	}
-	return &polynomial{number(0), number(-1), number(0), number(0.3)}
-}
-
-func (p *polynomial) parameters() []torch.Tensor { return []torch.Tensor{p.a, p.b, p.c, p.d} }
-
-func (p *polynomial) at(x torch.Tensor) torch.Tensor {
-	return p.a.Add(p.b.Mul(torch.Apply1(legendre3{}, p.c.Add(p.d.Mul(x)))))
-}
-
-func main() { cli.Main("customfunction", command) }
-
-func command(ctx context.Context, args []string, out io.Writer) error {
-	f := train.NewFlags("customfunction", "customfunction fits a polynomial of Legendre to a sine.",
-		train.Defaults{Epochs: 40, Batch: 50, LR: 0.01, Every: 20})
-	if err := f.Parse(args, out); err != nil {
-		return err
+	a, b, c, d := number(0), number(-1), number(0), number(0.3)
+	opt := optim.NewSGD([]torch.Tensor{a, b, c, d}, *rate)
+	for step := range *steps {
+		torch.Scope(func() {
+			predicted := a.Add(b.Mul(torch.Apply1(legendre3{}, c.Add(d.Mul(x)))))
+			loss := predicted.Sub(y).Square().Sum()
+			if step%100 == 99 {
+				fmt.Fprintf(out, "%d %.6f\n", step, loss.Float64())
+			}
+			loss.Backward()
+			opt.Step()
+			opt.ZeroGrad()
+		})
 	}
-	return f.Run(func() error { return fit(ctx, f) })
-}
-
-func fit(ctx context.Context, f *train.Flags) error {
-	x := torch.TensorOptions{DType: torch.Float32, Device: f.Device}.Linspace(-math.Pi, math.Pi, 2000)
-	loader, err := data.NewLoader(data.NewTensorDataset(x, x.Sin()), data.LoaderOptions{BatchSize: f.Batch, Shuffle: true, Seed: f.Seed})
-	if err != nil {
-		return err
-	}
-	p := newPolynomial(f.Device)
-	opt := optim.NewSGD(p.parameters(), f.LR)
-	defer opt.Close()
-	err = f.Loop(ctx, loader, func(b data.Batch) torch.Tensor {
-		loss := F.MSELoss(p.at(b.Input), b.Target)
-		loss.Backward()
-		opt.Step()
-		opt.ZeroGrad()
-		return loss
-	}, nil)
-	if err != nil {
-		return err
-	}
-	f.Printf("done: sin x = %.3f %+.3f P3(%.3f %+.3f x)", p.a.Float64(), p.b.Float64(), p.c.Float64(), p.d.Float64())
+	fmt.Fprintf(out, "y = %.6f %+.6f * P3(%.6f %+.6f x)\n", a.Float64(), b.Float64(), c.Float64(), d.Float64())
 	return nil
 }

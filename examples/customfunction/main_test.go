@@ -1,19 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/libtorch-go/libtorch/examples/internal/clitest"
+	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, main) }
+func TestMain(m *testing.M) {
+	torch.SetNumThreads(1)
+	torchtest.Main(m)
+}
 
 // The derivative is that of the same polynomial made of libtorch's own operators.
 func TestDerivative(t *testing.T) {
@@ -30,22 +32,17 @@ func TestDerivative(t *testing.T) {
 	})
 }
 
-func TestFitsTheSine(t *testing.T) {
+// The program prints the figures of PyTorch's tutorial, run in Python beside it.
+func TestEqualsPython(t *testing.T) {
 	torchtest.NoLeaks(t)
-	out := clitest.Run(t, command, "-device", "cpu")
-	_, last, found := strings.Cut(out, "done: sin x = ")
-	require.True(t, found, out)
-	var a, b, c, d float64
-	_, err := fmt.Sscanf(last, "%f %f P3(%f %f x)", &a, &b, &c, &d)
-	require.NoError(t, err, last)
-	require.InDeltaSlice(t, []float64{0, -2.2, 0, 0.256}, []float64{a, b, c, d}, 0.1, "PyTorch's tutorial ends there")
-}
-
-func TestMistakes(t *testing.T) {
-	clitest.Fails(t, "customfunction", 2, "-epochs is 0, expected more than 0", "-epochs", "0")
-}
-
-func TestInterrupt(t *testing.T) {
-	text := clitest.Signal(t, syscall.SIGINT, "Epoch: [1][", "-device", "cpu", "-epochs", "1000000", "-p", "1")
-	require.Regexp(t, `^customfunction: interrupted in epoch \d+ after batch \d+ of 40\n$`, text)
+	var out bytes.Buffer
+	require.NoError(t, run(&out))
+	want := peer.Run(t, "testdata/legendre.py", nil, "2000", "5e-6")
+	var lines string
+	for i, loss := range torch.Values[float64](want["losses"]) {
+		lines += fmt.Sprintf("%d %.6f\n", 100*i+99, loss)
+	}
+	p := torch.Values[float64](want["result"])
+	require.Equal(t, lines+fmt.Sprintf("y = %.6f %+.6f * P3(%.6f %+.6f x)\n", p[0], p[1], p[2], p[3]), out.String())
+	require.InDeltaSlice(t, []float64{0, -2.208, 0, 0.255}, p, 0.01, "the tutorial ends there")
 }

@@ -7,36 +7,33 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"io"
+	"log"
+	"os"
 	"time"
 
-	"github.com/libtorch-go/libtorch/examples/internal/cli"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
 
-func main() { cli.Main("customkernel", command) }
+var (
+	rows    = flag.Int("rows", 2048, "rows of the matrix")
+	columns = flag.Int("columns", 3072, "columns of the matrix")
+	rounds  = flag.Int("rounds", 20, "how often each is timed")
+)
 
-func command(ctx context.Context, args []string, out io.Writer) error {
-	fs := flag.NewFlagSet("customkernel", flag.ContinueOnError)
-	rows := fs.Int("rows", 2048, "rows of the matrix")
-	columns := fs.Int("columns", 3072, "columns of the matrix")
-	rounds := fs.Int("rounds", 20, "how often each is timed")
-	if err := cli.Parse(fs, args, out, "customkernel checks and times kernels of its own."); err != nil {
-		return err
+func main() {
+	flag.Parse()
+	if err := run(os.Stdout); err != nil {
+		log.Fatal(err)
 	}
-	for name, n := range map[string]int{"rows": *rows, "columns": *columns, "rounds": *rounds} {
-		if err := cli.Positive(name, float64(n)); err != nil {
-			return err
-		}
-	}
-	if err := torch.Load(); err != nil {
-		return err
-	}
+}
+
+func run(out io.Writer) (err error) {
+	defer torch.Recover(&err)
 	kernels, err := Open()
 	if err != nil {
 		return err
@@ -49,15 +46,9 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		fmt.Fprintln(out, "no GPU:", cuda.Unavailable())
 	}
 	for _, dev := range devices {
-		var failed error
-		err := torch.Try(func() {
-			torch.Scope(func() { failed = kernels.compare(ctx, out, dev, *rows, *columns, *rounds) })
-		})
+		torch.Scope(func() { err = kernels.compare(out, dev) })
 		if err != nil {
 			return err
-		}
-		if failed != nil {
-			return failed
 		}
 	}
 	return nil
@@ -70,12 +61,12 @@ type variant struct {
 }
 
 // compare checks and times the kernels against libtorch's operators.
-func (k *Kernels) compare(ctx context.Context, out io.Writer, dev torch.Device, rows, columns, rounds int) error {
+func (k *Kernels) compare(out io.Writer, dev torch.Device) error {
 	torch.ManualSeed(1)
 	options := torch.TensorOptions{Device: dev, DType: torch.Float32}
-	x := options.RandN(rows, columns).SetRequiresGrad(true)
-	layer := BiasGELU{Bias: options.RandN(columns).SetRequiresGrad(true), kernels: k}
-	target := options.RandN(rows, columns)
+	x := options.RandN(*rows, *columns).SetRequiresGrad(true)
+	layer := BiasGELU{Bias: options.RandN(*columns).SetRequiresGrad(true), kernels: k}
+	target := options.RandN(*rows, *columns)
 	leaves := []torch.Tensor{x, layer.Bias}
 	for _, task := range []struct {
 		name       string
@@ -85,17 +76,14 @@ func (k *Kernels) compare(ctx context.Context, out io.Writer, dev torch.Device, 
 		{"log cosh loss", func() torch.Tensor { return k.LogCosh(x, target) }, func() torch.Tensor { return x.Sub(target).Cosh().Log().Mean() }},
 	} {
 		worst := distance(task.own(), task.eager(), leaves)
-		fmt.Fprintf(out, "%v, %s of %d x %d: results and gradients differ by %.1e at most\n", dev, task.name, rows, columns, worst)
+		fmt.Fprintf(out, "%v, %s of %d x %d: results and gradients differ by %.1e at most\n", dev, task.name, *rows, *columns, worst)
 		const limit = 1e-5
 		if !(worst < limit) {
 			return fmt.Errorf("customkernel: %s differs by %g, which is more than rounding", task.name, worst)
 		}
 		for _, v := range []variant{{"own", task.own}, {"eager", task.eager}} {
-			forward := timed(ctx, dev, rounds, func() { torch.NoGrad(func() { v.run() }) })
-			both := timed(ctx, dev, rounds, func() { torch.Grad([]torch.Tensor{v.run().Sum()}, leaves, torch.GradOptions{AllowUnused: true}) })
-			if ctx.Err() != nil {
-				return cli.Interruptedf("interrupted")
-			}
+			forward := timed(dev, func() { torch.NoGrad(func() { v.run() }) })
+			both := timed(dev, func() { torch.Grad([]torch.Tensor{v.run().Sum()}, leaves, torch.GradOptions{AllowUnused: true}) })
 			fmt.Fprintf(out, "    %-6s forward %9v   forward and backward %9v\n", v.name, forward, both)
 		}
 	}
@@ -117,12 +105,9 @@ func distance(own, eager torch.Tensor, leaves []torch.Tensor) float64 {
 }
 
 // timed is the shortest of several times that fn took, which is run once before.
-func timed(ctx context.Context, dev torch.Device, rounds int, fn func()) time.Duration {
+func timed(dev torch.Device, fn func()) time.Duration {
 	least := time.Duration(1<<63 - 1)
-	for i := range rounds + 1 {
-		if ctx.Err() != nil {
-			break
-		}
+	for i := range *rounds + 1 {
 		start := time.Now()
 		torch.Scope(fn)
 		torch.Synchronize(dev)

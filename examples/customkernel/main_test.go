@@ -1,21 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"os/exec"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/libtorch-go/libtorch/examples/internal/clitest"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, main) }
+func TestMain(m *testing.M) {
+	torch.SetNumThreads(1)
+	torchtest.Main(m)
+}
 
 func open(t *testing.T) *Kernels {
 	torchtest.NoLeaks(t)
@@ -87,15 +89,16 @@ func TestMistakesOfCallers(t *testing.T) {
 	})
 }
 
-func TestCommand(t *testing.T) {
+func TestRun(t *testing.T) {
 	open(t).Close()
-	out := clitest.Run(t, command, "-rows", "20", "-columns", "30", "-rounds", "2")
+	*rows, *columns, *rounds = 20, 30, 2
+	var out bytes.Buffer
+	require.NoError(t, run(&out))
 	require.Regexp(t, `cpu, bias \+ GELU of 20 x 30: results and gradients differ by \d\.\de-0\d at most\n    own    forward `+
-		`+\S+   forward and backward +\S+\n    eager  `, out)
+		`+\S+   forward and backward +\S+\n    eager  `, out.String())
 	if !cuda.IsAvailable() {
-		require.Contains(t, out, "no GPU: ")
+		require.Contains(t, out.String(), "no GPU: ")
 	}
-	clitest.Fails(t, "customkernel", 2, "-rounds is 0, expected more than 0", "-rounds", "0")
-	text := clitest.Signal(t, syscall.SIGINT, "differ by", "-rows", "20", "-columns", "30", "-rounds", "1000000")
-	require.Equal(t, "customkernel: interrupted\n", text)
+	*rows = -1
+	require.ErrorContains(t, run(&out), "negative dimension")
 }

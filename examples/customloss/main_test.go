@@ -1,20 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/libtorch-go/libtorch/examples/internal/clitest"
+	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, main) }
+func TestMain(m *testing.M) {
+	torch.SetNumThreads(1)
+	torchtest.Main(m)
+}
 
 func TestFocalLoss(t *testing.T) {
 	torchtest.NoLeaks(t)
@@ -37,23 +39,17 @@ func TestFocalLoss(t *testing.T) {
 	})
 }
 
-func TestFindsTheRareOnes(t *testing.T) {
+// The program prints the figures of its twin in Python, and finds what is rare.
+func TestEqualsPython(t *testing.T) {
 	torchtest.NoLeaks(t)
-	out := clitest.Run(t, command, "-device", "cpu")
-	_, last, _ := strings.Cut(out, "done: ")
-	var found, all int
-	_, err := fmt.Sscanf(last, "%d of %d rare points found", &found, &all)
-	require.NoError(t, err, out)
-	require.InDelta(t, 100, all, 30)
-	require.Greater(t, found, all*9/10)
-}
-
-func TestMistakes(t *testing.T) {
-	clitest.Fails(t, "customloss", 2, "-gamma is -1, expected 0 or more", "-gamma", "-1")
-	clitest.Fails(t, "customloss", 2, "-rare is 1, expected a part between 0 and 1", "-rare", "1")
-}
-
-func TestInterrupt(t *testing.T) {
-	text := clitest.Signal(t, syscall.SIGINT, "Epoch: [1][", "-device", "cpu", "-epochs", "100000", "-p", "1")
-	require.Regexp(t, `^customloss: interrupted in epoch \d+ after batch \d+ of 63\n$`, text)
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), &out))
+	want := peer.Run(t, "testdata/customloss.py", nil, "2", "0.05", "2000", "10", "32", "0.01")
+	var lines string
+	for epoch, loss := range torch.Values[float64](want["losses"]) {
+		lines += fmt.Sprintf("epoch %d: loss %.6f\n", epoch, loss)
+	}
+	found, rare := want["found"].Int(), want["rare"].Int()
+	require.Equal(t, lines+fmt.Sprintf("%d of %d rare points found, cross entropy %.4f\n", found, rare, want["entropy"].Float64()), out.String())
+	require.Greater(t, found, rare*9/10)
 }

@@ -1,36 +1,40 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/libtorch-go/libtorch/examples/internal/clitest"
+	"github.com/libtorch-go/libtorch/internal/peer"
+	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, main) }
+func TestMain(m *testing.M) {
+	torch.SetNumThreads(1)
+	torchtest.Main(m)
+}
 
-func TestFindsThePlane(t *testing.T) {
+// The program prints the figures of its twin in Python.
+func TestEqualsPython(t *testing.T) {
 	torchtest.NoLeaks(t)
-	out := clitest.Run(t, command, "-device", "cpu", "-noise", "0.01")
-	require.Contains(t, out, "Epoch: [4][32/32]\tLoss ")
-	var a, b, c float64
-	_, err := fmt.Sscanf(out[strings.Index(out, "done: "):], "done: y = %f a %f b %f", &a, &b, &c)
-	require.NoError(t, err, out)
-	require.InDeltaSlice(t, []float64{2, -3, 1}, []float64{a, b, c}, 0.01)
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), &out))
+	want := peer.Run(t, "testdata/linear.py", nil, "1000", "0.1", "5", "32", "0.05")
+	var lines string
+	for epoch, loss := range torch.Values[float64](want["losses"]) {
+		lines += fmt.Sprintf("epoch %d: loss %.6f\n", epoch, loss)
+	}
+	plane := torch.Values[float64](want["plane"])
+	require.Equal(t, lines+fmt.Sprintf("y = %.3f a %+.3f b %+.3f\n", plane[0], plane[1], plane[2]), out.String())
+	require.InDeltaSlice(t, []float64{2, -3, 1}, plane, 0.02)
 }
 
-func TestMistakes(t *testing.T) {
-	clitest.Fails(t, "linear", 2, "-n is 0, expected more than 0", "-n", "0")
-	clitest.Fails(t, "linear", 2, "-noise is -1, expected 0 or more", "-noise", "-1")
-	clitest.Fails(t, "linear", 2, "-lr is NaN", "-lr", "NaN")
-}
-
-func TestInterrupt(t *testing.T) {
-	text := clitest.Signal(t, syscall.SIGINT, "Epoch: [0][", "-device", "cpu", "-epochs", "1000000", "-p", "1")
-	require.Regexp(t, `^linear: interrupted in epoch \d+ after batch \d+ of 32\n$`, text)
+func TestMistakesAreErrors(t *testing.T) {
+	torchtest.NoLeaks(t)
+	*rate = -1
+	defer func() { *rate = 0.05 }()
+	require.ErrorContains(t, run(t.Context(), &bytes.Buffer{}), "learning rate: -1")
 }

@@ -4,92 +4,113 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"flag"
+	"fmt"
 	"io"
+	"log"
+	"os"
 
-	"github.com/libtorch-go/libtorch/examples/internal/cli"
-	"github.com/libtorch-go/libtorch/examples/internal/train"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/cuda"
+	"github.com/libtorch-go/libtorch/torch/meter"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/optim"
-	"github.com/libtorch-go/libtorch/vision/datasets"
 )
 
-// SimpleCNN is two convolutions and two linear layers: scores [N, 10] of images
-// [N, 1, 28, 28].
-type SimpleCNN struct {
-	Conv1 *nn.Conv2d  `torch:"conv1"`
-	Conv2 *nn.Conv2d  `torch:"conv2"`
-	FC1   *nn.Linear  `torch:"fc1"`
-	Drop  *nn.Dropout `torch:"dropout"`
-	FC2   *nn.Linear  `torch:"fc2"`
+var (
+	root    = flag.String("data", "", "folder with mnist in it (default a `folder` in the user's cache)")
+	drawn   = flag.Bool("drawn", false, "digits that the program draws itself, instead of MNIST")
+	limit   = flag.Int("limit", 0, "images to train on, and a fifth as many to test with; 0 is all")
+	epochs  = flag.Int("epochs", 1, "passes over the images")
+	size    = flag.Int("b", 64, "images in a batch")
+	rate    = flag.Float64("lr", 1e-3, "learning rate")
+	seed    = flag.Uint64("seed", 0, "seed of weights, order and dropout")
+	workers = flag.Int("j", 1, "workers that prepare batches; 0 is none")
+	every   = flag.Int("p", 100, "print every `N`-th batch")
+	device  = flag.String("device", "", "cpu, cuda or cuda:`N` (default cuda where there is a card)")
+	graph   = flag.Bool("graph", false, "record the training step as a CUDA graph and replay it")
+)
+
+func main() {
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
 }
 
-func newSimpleCNN() *SimpleCNN {
+func run(ctx context.Context, out io.Writer) (err error) {
+	defer torch.Recover(&err)
+	torch.ManualSeed(*seed)
+	dev, err := torch.ParseDevice(cmp.Or(*device, torch.DefaultDevice().String()))
+	if err != nil {
+		return err
+	}
+	training, err := open(ctx, out, dev, true)
+	if err != nil {
+		return err
+	}
+	test, err := open(ctx, out, dev, false)
+	if err != nil {
+		return err
+	}
+
 	padded := nn.ConvOptions{Padding: 1}
-	return &SimpleCNN{
-		Conv1: nn.NewConv2d(1, 32, 3, padded),
-		Conv2: nn.NewConv2d(32, 64, 3, padded),
-		FC1:   nn.NewLinear(64*7*7, 128),
-		Drop:  nn.NewDropout(0.5),
-		FC2:   nn.NewLinear(128, 10),
+	model := nn.To(nn.Sequential{
+		nn.NewConv2d(1, 32, 3, padded), nn.ReLU{}, nn.NewMaxPool2d(2),
+		nn.NewConv2d(32, 64, 3, padded), nn.ReLU{}, nn.NewMaxPool2d(2),
+		nn.Flatten{}, nn.NewLinear(64*7*7, 128), nn.ReLU{}, nn.NewDropout(0.5), nn.NewLinear(128, 10),
+	}, dev)
+	opt := optim.NewAdam(nn.Parameters(model), *rate)
+	// forward brings a batch of bytes to the device, as numbers of mean 0 and deviation 1.
+	forward := func(images torch.Tensor) torch.Tensor {
+		pixels := images.To(dev, torch.NonBlocking).To(torch.Float32).DivScalar(255)
+		return model.Forward(pixels.SubScalar(0.1307).DivScalar(0.3081))
 	}
-}
+	step := cuda.Graphed(func(in []torch.Tensor) []torch.Tensor {
+		loss := F.CrossEntropy(forward(in[0]), in[1].To(dev, torch.NonBlocking))
+		loss.Backward()
+		opt.Step()
+		opt.ZeroGrad()
+		return []torch.Tensor{loss}
+	}, cuda.GraphedOptions{Disabled: !*graph})
+	defer step.Close()
 
-// Forward implements [nn.Layer].
-func (n *SimpleCNN) Forward(x torch.Tensor) torch.Tensor {
-	x = F.MaxPool2d(n.Conv1.Forward(x).ReLU(), 2)
-	x = F.MaxPool2d(n.Conv2.Forward(x).ReLU(), 2)
-	x = n.FC1.Forward(x.Reshape(x.Size(0), -1)).ReLU()
-	return n.FC2.Forward(n.Drop.Forward(x))
-}
-
-func main() { cli.Main("mnist", command) }
-
-func command(ctx context.Context, args []string, out io.Writer) error {
-	f := train.NewFlags("mnist", "mnist trains a small convolutional network on MNIST.", train.Defaults{Epochs: 3, Batch: 64, LR: 1e-3, Every: 100})
-	images := f.AddImages("mnist")
-	drawn := f.Bool("drawn", false, "digits that the program draws itself, instead of MNIST")
-	if err := f.Parse(args, out); err != nil {
-		return err
-	}
-	if *drawn && images.Root != "" {
-		return cli.Usagef("-drawn needs no -data")
-	}
-	return f.Run(func() error { return learn(ctx, f, images, *drawn) })
-}
-
-func learn(ctx context.Context, f *train.Flags, images *train.Images, drawn bool) error {
-	open := func(training bool) (train.Half, error) { return openMNIST(ctx, f, images, training) }
-	if drawn {
-		open = func(training bool) (train.Half, error) {
-			return draw(images.Count(training, 60_000), f.Seed, training), nil
+	for epoch := range *epochs {
+		nn.Train(model)
+		loss := &meter.Average{Name: "Loss"}
+		progress := meter.NewProgress(out, fmt.Sprintf("Epoch: [%d]", epoch), training.Len(), loss)
+		progress.Every = *every
+		for batch, err := range training.Epoch(ctx, epoch) {
+			if err != nil {
+				return err
+			}
+			results, err := step.Run(batch.Input, batch.Target)
+			if err != nil {
+				return err
+			}
+			loss.Add(results[0], batch.Len())
+			progress.Step(batch.Len())
 		}
-	}
-	halves, err := f.Loaders(images, open)
-	if err != nil {
-		return err
-	}
-	model := newSimpleCNN()
-	defer nn.Close(model)
-	nn.To(model, f.Device)
-	opt := optim.NewAdam(nn.Parameters(model), f.LR)
-	defer opt.Close()
-	return f.Classify(ctx, model, opt, halves, normalise)
-}
+		progress.Close()
 
-// normalise brings pixels to mean 0 and standard deviation 1.
-func normalise(pixels torch.Tensor) torch.Tensor {
-	const mean, std = 0.1307, 0.3081
-	return pixels.DivScalar(255).SubScalar(mean).DivScalar(std)
-}
-
-func openMNIST(ctx context.Context, f *train.Flags, images *train.Images, training bool) (train.Half, error) {
-	set, err := datasets.LoadMNIST(ctx, images.Root, training, datasets.MNISTOptions{Logf: f.Printf})
-	if err != nil {
-		return train.Half{}, err
+		nn.Eval(model)
+		var right meter.Average
+		torch.Inference(func() {
+			for batch, failed := range test.Epoch(ctx, 0) {
+				if err = failed; err != nil {
+					return
+				}
+				hits := forward(batch.Input).ArgMaxDim(1).Eq(batch.Target.To(dev))
+				right.Add(hits.To(torch.Float32).Mean(), batch.Len())
+			}
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, " * Acc@1 %.3f\n", 100*right.Avg())
 	}
-	pixels, labels := set.Head(images.Count(training, set.Len())).Tensors()
-	return train.Half{Images: pixels, Labels: labels}, nil
+	return nil
 }

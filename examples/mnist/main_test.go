@@ -1,53 +1,79 @@
 package main
 
 import (
+	"bytes"
+	"flag"
 	"fmt"
-	"regexp"
-	"syscall"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/libtorch-go/libtorch/examples/internal/clitest"
+	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, main) }
-
-func TestReadsDigits(t *testing.T) {
-	torchtest.EachDevice(t, func(t *testing.T, dev torch.Device) {
-		readsDigits(t, dev.String())
-		if dev.IsCUDA() {
-			readsDigits(t, dev.String(), "-graph")
-		}
-	})
+func TestMain(m *testing.M) {
+	torch.SetNumThreads(1)
+	torchtest.Main(m)
 }
 
-func readsDigits(t *testing.T, dev string, more ...string) {
+// set sets flags until the test ends.
+func set(t *testing.T, values map[string]string) {
 	t.Helper()
+	for name, value := range values {
+		old := flag.Lookup(name).Value.String()
+		t.Cleanup(func() { require.NoError(t, flag.Set(name, old)) })
+		require.NoError(t, flag.Set(name, value))
+	}
+}
+
+// The program prints the figures of its twin in Python, and reads the digits.
+func TestEqualsPython(t *testing.T) {
 	torchtest.NoLeaks(t)
-	args := append([]string{"-device", dev, "-drawn", "-limit", "1000", "-b", "20", "-lr", "0.003", "-epochs", "3", "-p", "25"}, more...)
-	out := clitest.Run(t, command, args...)
-	require.Contains(t, out, "mnist: 1000 images to train on, 200 to test with, on "+dev+"\n")
-	require.Contains(t, out, "Epoch: [2][50/50]\tLoss ")
-	tests := regexp.MustCompile(` \* Acc@1 (.*)\n`).FindAllStringSubmatch(out, -1)
-	require.Len(t, tests, 3, out)
-	var percent float64
-	_, err := fmt.Sscan(tests[2][1], &percent)
+	set(t, map[string]string{"device": "cpu", "drawn": "true", "limit": "800", "b": "20", "lr": "0.003", "epochs": "2", "p": "40"})
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), &out))
+	images, labels := draw(800, 0, true)
+	test, answers := draw(160, 0, false)
+	defer torch.Close(images, labels, test, answers)
+	want := peer.Run(t, "testdata/mnist.py", peer.Tensors{"images": images, "labels": labels, "test": test, "answers": answers},
+		"2", "20", "0.003")
+	rows := torch.Matrix[float64](want["rows"])
+	var lines string
+	for epoch, row := range rows {
+		lines += fmt.Sprintf("Epoch: [%d][40/40]\tLoss %.4e (%.4e)\n * Acc@1 %.3f\n", epoch, row[0], row[1], 100*row[2])
+	}
+	require.Equal(t, lines, out.String())
+	require.Greater(t, rows[1][2], 0.8)
+}
+
+// A graph trains as well as the plain step does.
+func TestGraph(t *testing.T) {
+	set(t, map[string]string{"drawn": "true", "limit": "1000", "b": "20", "lr": "0.003", "epochs": "3", "graph": "true"})
+	var out bytes.Buffer
+	err := run(t.Context(), &out)
+	if torch.CheckDevice(torch.CUDA(0)) != nil {
+		require.ErrorIs(t, err, torch.ErrNoCUDA)
+		return
+	}
 	require.NoError(t, err)
-	require.Greater(t, percent, 80.0, out)
+	var percent float64
+	_, err = fmt.Sscan(out.String()[strings.LastIndex(out.String(), "Acc@1")+5:], &percent)
+	require.NoError(t, err)
+	require.Greater(t, percent, 80.0, out.String())
 }
 
 func TestMistakes(t *testing.T) {
-	clitest.Fails(t, "mnist", 2, "-graph needs a CUDA device, this run is on the cpu", "-graph", "-device", "cpu")
-	clitest.Fails(t, "mnist", 2, "-limit is -1, expected 0 or more", "-limit", "-1")
-	clitest.Fails(t, "mnist", 2, "-drawn needs no -data", "-drawn", "-data", ".")
-	clitest.Fails(t, "mnist", 2, `-device is "tpu", expected cpu, cuda or cuda:N`, "-device", "tpu")
-	clitest.Fails(t, "mnist", 1, "no such file or directory; create it or name another", "-data", t.TempDir()+"/absent")
-}
-
-func TestInterrupt(t *testing.T) {
-	text := clitest.Signal(t, syscall.SIGTERM, "Epoch: [0][", "-device", "cpu", "-drawn", "-limit", "2000", "-b", "4", "-p", "1")
-	require.Regexp(t, `^mnist: interrupted in epoch 0 after batch \d+ of 500\n$`, text)
+	for want, flags := range map[string]map[string]string{
+		"tpu":                       {"device": "tpu"},
+		"no such file or directory": {"data": t.TempDir() + "/absent"},
+		"learning rate":             {"drawn": "true", "limit": "10", "lr": "-1"},
+	} {
+		t.Run(want, func(t *testing.T) {
+			set(t, flags)
+			require.ErrorContains(t, run(t.Context(), &bytes.Buffer{}), want)
+		})
+	}
 }

@@ -175,7 +175,11 @@ func (t *trainer) sameRun(p progress) error {
 
 // String is the recipe as flags.
 func (r recipe) String() string {
-	return fmt.Sprintf("-epochs %d -b %d -lr %v -momentum %v -wd %v -seed %d", r.Epochs, r.Batch, r.LR, r.Momentum, r.WeightDecay, r.Seed)
+	text := fmt.Sprintf("-epochs %d -b %d -lr %v -momentum %v -wd %v -seed %d", r.Epochs, r.Batch, r.LR, r.Momentum, r.WeightDecay, r.Seed)
+	if r.Graph {
+		text += " -graph"
+	}
+	return text
 }
 
 // generators are the sources of random numbers that a run may use.

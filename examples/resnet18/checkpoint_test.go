@@ -15,8 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/libtorch-go/libtorch/examples/internal/cli"
-	"github.com/libtorch-go/libtorch/examples/internal/clitest"
+	"github.com/libtorch-go/libtorch/internal/clitest"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -37,7 +36,7 @@ func TestResumedRunsAreEqualToTheBit(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		out := &clitest.Trigger{Text: where, Fire: cancel}
 		err := command(ctx, flags("resumed"), out)
-		require.Equal(t, 130, cli.ExitCode(err), "%v\n%s", err, &out.Seen)
+		require.Equal(t, 130, exitCode(err), "%v\n%s", err, &out.Seen)
 		require.Contains(t, err.Error(), "-resume "+filepath.Join(dir, "resumed")+" goes on from there")
 		run(t, flags("resumed", "-resume", filepath.Join(dir, "resumed"))...)
 		got, err := os.ReadFile(filepath.Join(dir, "resumed"))

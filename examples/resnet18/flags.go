@@ -7,8 +7,6 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/libtorch-go/libtorch/examples/internal/cli"
-	"github.com/libtorch-go/libtorch/examples/internal/train"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -27,7 +25,6 @@ type config struct {
 	channelsLast  bool
 	benchmark     bool
 	deterministic bool
-	graph         bool
 	resume, save  string
 	evaluate      bool
 	synthetic     bool
@@ -43,6 +40,7 @@ type recipe struct {
 	Momentum    float64 `json:"momentum"`
 	WeightDecay float64 `json:"wd"`
 	Seed        uint64  `json:"seed"`
+	Graph       bool    `json:"graph"`
 }
 
 // defaults are values for which a run on that kind of device takes a reasonable time.
@@ -64,7 +62,7 @@ func parseFlags(args []string, out io.Writer) (*config, error) {
 	var device, dtype string
 	fs := flag.NewFlagSet("resnet18", flag.ContinueOnError)
 	c.register(fs, &device, &dtype)
-	if err := cli.Parse(fs, args, out,
+	if err := parse(fs, args, out,
 		"resnet18 trains ResNet-18 on CIFAR-10. Its flags are those of PyTorch's ImageNet example:"); err != nil {
 		return nil, err
 	}
@@ -96,7 +94,7 @@ func (c *config) register(fs *flag.FlagSet, device, dtype *string) {
 	fs.BoolVar(&c.channelsLast, "channels-last", true, "keep images and weights in channels_last")
 	fs.BoolVar(&c.benchmark, "cudnn-benchmark", true, "let cuDNN try its algorithms and take the fastest")
 	fs.BoolVar(&c.deterministic, "deterministic", false, "the same bits in every run, also on CUDA")
-	train.AddGraph(fs, &c.graph)
+	fs.BoolVar(&c.Graph, "graph", false, "record the training step as a CUDA graph and replay it; a last batch that is not full is left out")
 	fs.StringVar(&c.resume, "resume", "", "go on from the checkpoint in `file`")
 	fs.StringVar(&c.save, "save", "", "write a checkpoint to `file` after every epoch and when interrupted")
 	fs.BoolVar(&c.evaluate, "e", false, "only validate")
@@ -121,25 +119,21 @@ func (c *config) check(device, dtype string) error {
 		{"p", float64(c.printFreq), true},
 		{"threads", float64(c.threads), true},
 	} {
-		want := cli.NotNegative
-		if f.positive {
-			want = cli.Positive
-		}
-		if err := want(f.name, f.value); err != nil && c.given[f.name] {
+		if err := inRange(f.name, f.value, f.positive); err != nil && c.given[f.name] {
 			return err
 		}
 	}
 	if c.Momentum >= 1 {
-		return cli.Usagef("-momentum is %v, expected less than 1", c.Momentum)
+		return usagef("-momentum is %v, expected less than 1", c.Momentum)
 	}
 	if c.synthetic && c.dataDir != "" {
-		return cli.Usagef("-synthetic needs no -data")
+		return usagef("-synthetic needs no -data")
 	}
 	if err := c.checkDType(dtype); err != nil {
 		return err
 	}
 	var err error
-	c.device, err = cli.Device(device)
+	c.device, err = parseDevice(device)
 	return err
 }
 
@@ -151,10 +145,10 @@ func (c *config) checkDType(dtype string) error {
 	case "fp16", "float16", "half":
 		c.ampDType = torch.Float16
 	default:
-		return cli.Usagef("-amp-dtype is %q, expected bf16 or fp16", dtype)
+		return usagef("-amp-dtype is %q, expected bf16 or fp16", dtype)
 	}
 	if dtype != "" && !c.amp {
-		return cli.Usagef("-amp-dtype %s needs -amp", dtype)
+		return usagef("-amp-dtype %s needs -amp", dtype)
 	}
 	return nil
 }

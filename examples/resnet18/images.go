@@ -112,9 +112,12 @@ func newLoaders(c *config, sets *imageSets) (train, val *data.Loader[data.Batch]
 	if err != nil {
 		return nil, nil, err
 	}
-	options.Shuffle = true
+	options.Shuffle, options.DropLast = true, c.Graph
 	augmented := data.Map(data.NewTensorDataset(sets.train.images, sets.train.labels), augment)
 	train, err = data.NewLoader(augmented, options)
+	if err == nil && train.Len() == 0 {
+		err = usagef("-graph needs whole batches, but %d images are fewer than -b %d", sets.train.len(), c.Batch)
+	}
 	return train, val, err
 }
 

@@ -3,25 +3,36 @@
 //
 //	go run ./examples/resnet18 -amp
 //
-// The flags are those of PyTorch's ImageNet example; -h lists them. The files are divided by
-// subject: flags.go reads the command line, images.go brings the data, train.go and eval.go
-// have the two loops, pass.go their meters, checkpoint.go writes and reads the state of a run,
-// report.go says what it is and what came of it.
+// The flags are those of PyTorch's ImageNet example; -h lists them. Begin with train.go: it has
+// the loop, from batch to meter. trainer.go makes what it uses, images.go brings the data,
+// checkpoint.go writes and reads the state of a run, meters.go and report.go say how it goes,
+// flags.go and cli.go read the command line.
 package main
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
-	"github.com/libtorch-go/libtorch/examples/internal/cli"
-	"github.com/libtorch-go/libtorch/examples/internal/train"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 )
 
-func main() { cli.Main("resnet18", command) }
+// A signal (SIGINT, SIGTERM) ends the run cleanly, a second one at once.
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	err := command(ctx, os.Args[1:], os.Stdout)
+	code := exitCode(err)
+	if code != 0 {
+		fmt.Fprintf(os.Stderr, "resnet18: %v\n", err)
+	}
+	os.Exit(code)
+}
 
 func command(ctx context.Context, args []string, out io.Writer) error {
 	c, err := parseFlags(args, out)
@@ -62,11 +73,11 @@ func setUp(c *config) error {
 		}
 	}
 	var err error
-	if c.device, err = cli.OpenDevice(c.device); err != nil {
+	if c.device, err = openDevice(c.device); err != nil {
 		return err
 	}
-	if err := train.CheckGraph(c.graph, c.device); err != nil {
-		return err
+	if c.Graph && !c.device.IsCUDA() {
+		return usagef("-graph needs a CUDA device, this run is on the %v", c.device)
 	}
 	c.settle()
 	if c.threads > 0 {

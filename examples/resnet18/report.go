@@ -38,8 +38,8 @@ func (t *trainer) summary(accuracy float64) {
 	if t.best > accuracy {
 		text += fmt.Sprintf(" (best %.2f %%)", t.best)
 	}
-	if t.trained > 0 {
-		text += fmt.Sprintf(", %.1f images/s in training", float64(t.trained)/t.busy.Seconds())
+	if t.images > 0 {
+		text += fmt.Sprintf(", %.1f images/s in training", float64(t.images)/t.busy.Seconds())
 	}
 	if bytes, of := t.peakMemory(); bytes > 0 {
 		text += fmt.Sprintf(", peak memory %s MB %s", thousands(int(bytes>>20)), of)

@@ -13,13 +13,13 @@ import (
 var layers = [][]string{
 	{"internal/frames"},
 	{"cgo", "cgo/gen", "cgo/libm", "internal/atomicfile", "internal/cache", "internal/lint", "internal/pace", "internal/pickle",
-		"internal/proc", "internal/pytext", "internal/reliability", "internal/talk"},
+		"internal/proc", "internal/pytext", "internal/reliability", "internal/replay", "internal/talk"},
 	{"internal/bridge"},
 	{"torch"},
 	{"internal/form"},
 	{"torch/aten", "torch/linalg", "torch/fft", "torch/special", "internal/switches", "internal/option", "internal/versions"},
 	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable"},
-	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data",
+	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data", "torch/meter",
 		"torch/profiler", "torch/safetensors", "torch/cpp"},
 	{"torch/nn", "torch/optim/lr", "internal/peer"},
 	{"torch/nn/utils"},
@@ -28,9 +28,8 @@ var layers = [][]string{
 	{"vision/transforms", "vision/datasets/internal/sheet"},
 	{"vision/datasets"},
 	{"vision/datasets/cifarslice"},
-	{"examples/internal/cli", "examples/internal/clitest", "examples/internal/meter"},
-	{"examples/internal/"},
-	{"examples/", "bench", "internal/phrasebook", "internal/reliability/", "internal/fuzz", "internal/gpusuite", "internal/mistakes", "internal/gpusuite/"},
+	{"internal/cli", "internal/clitest"},
+	{"examples/", "cmd/", "bench", "internal/phrasebook", "internal/reliability/", "internal/fuzz", "internal/gpusuite", "internal/mistakes", "internal/gpusuite/"},
 	{"internal/fuzz/"},
 }
 
@@ -88,7 +87,7 @@ func TestOnlyDoorKeepersImportCgo(t *testing.T) {
 
 func TestOnlyTestsImportTestPackages(t *testing.T) {
 	const forTests = "internal/parity" // nothing else imports it
-	helpers := []string{forTests, "examples/internal/clitest"}
+	helpers := []string{forTests, "internal/clitest"}
 	for _, p := range allPackages(t) {
 		for _, path := range p.Imports {
 			assert.NotEqual(t, module+"/"+forTests, path, p.path())

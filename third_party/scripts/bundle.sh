@@ -10,7 +10,7 @@ bundle() {
 	mkdir -p "$to/bin" "$to/lib" "$to/tests"
 	cp third_party/scripts/bundle/* "$to"
 	cp "$home"/lib/*.so "$home/lib/version.txt" "$to/lib"
-	programs=$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./examples/... ./bench ./internal/gpusuite/...)
+	programs=$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./examples/... ./cmd/... ./bench ./internal/gpusuite/...)
 	# shellcheck disable=SC2086 # a list of words
 	go build -ldflags='-s -w' -o "$to/bin" $programs
 	bundle_tests "$to/tests"

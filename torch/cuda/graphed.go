@@ -7,14 +7,16 @@ import (
 	"slices"
 
 	"github.com/libtorch-go/libtorch/internal/option"
+	"github.com/libtorch-go/libtorch/internal/replay"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
 // GraphedOptions are the rarer arguments of [Graphed].
 type GraphedOptions struct {
-	Device int    // where the step runs; default 0
-	Warmup int    // runs before the capture, at least 2; default 3
-	Pool   PoolID // shared with other graphs; default: one of its own
+	Disabled bool   // compute every run as usual, on whatever device: a program's choice may be "no graph"
+	Device   int    // where the step runs; default 0
+	Warmup   int    // runs before the capture, at least 2; default 3
+	Pool     PoolID // shared with other graphs; default: one of its own
 }
 
 // Step is a function that was or will be captured as a graph. It may be used from one
@@ -22,9 +24,10 @@ type GraphedOptions struct {
 type Step struct {
 	fn       func([]torch.Tensor) []torch.Tensor
 	device   torch.Device
-	warm     int // runs that are left before the capture
-	rec      recorder
+	warm     int      // runs that are left before the capture
+	rec      recorder // nil without a graph
 	in, out  []torch.Tensor
+	before   []func() // what is done on the host before each run
 	captured bool
 	closed   bool
 }
@@ -48,17 +51,21 @@ type recorder interface {
 //		scaler.Step(opt)
 //		opt.ZeroGrad()
 //		return []torch.Tensor{loss}
-//	}, nil)
+//	})
 //	defer step.Close()
 //	for … {
 //		out, err := step.Run(images, labels)
 //
 // The step runs on a thread of its own, under the caller's modes. It must not read values:
 // [ErrNotCapturable] names the operation that did. Each run is one step, also before the
-// capture. Numbers in Go are those of the capture: a learning rate that changes has to be a
-// tensor (see optim.Group). It panics with a *torch.Error if there is no CUDA.
+// capture. Numbers in Go are those of the capture, except for the learning rates of optimizers
+// with fused kernels, which each run writes before it begins: schedules step as ever. It panics
+// with a *torch.Error if there is no CUDA, unless it is disabled.
 func Graphed(step func(inputs []torch.Tensor) []torch.Tensor, opts ...GraphedOptions) *Step {
 	o := option.One(opts)
+	if o.Disabled {
+		return &Step{fn: step}
+	}
 	return newStep(step, o, torch.CUDA(o.Device), newRecorder(o.Device, o.Pool))
 }
 
@@ -71,7 +78,8 @@ func newStep(fn func([]torch.Tensor) []torch.Tensor, o GraphedOptions, device to
 	return &Step{fn: fn, device: device, warm: warm, rec: rec}
 }
 
-// Run computes the step. The inputs may be on the host, preferably pinned, or on the device;
+// Run computes the step. Without a graph the function gets the inputs themselves. For a graph they
+// are copied: they may be on the host, preferably pinned, or on the device, and
 // their shapes and dtypes must be those of the first run. The outputs belong to the step, have
 // no history, and are valid until the next run: copy them to keep them. An error of the step is
 // returned.
@@ -79,14 +87,17 @@ func (s *Step) Run(inputs ...torch.Tensor) ([]torch.Tensor, error) {
 	if s.closed {
 		return nil, errors.New("torch/cuda: the step was closed")
 	}
-	err := torch.Try(func() { s.take(inputs) })
+	compute := func() { s.compute(s.in) }
+	err := torch.Try(func() { s.begin(inputs) })
 	switch {
 	case err != nil:
+	case s.rec == nil:
+		err = torch.Try(compute)
 	case s.warm > 0:
 		s.warm--
-		err = s.rec.warm(s.compute)
+		err = s.rec.warm(compute)
 	case !s.captured:
-		if err = s.rec.capture(s.compute); err == nil {
+		if err = s.rec.capture(compute); err == nil {
 			s.captured = true
 			err = torch.Try(s.rec.replay)
 		}
@@ -106,9 +117,23 @@ func (s *Step) Captured() bool { return s.captured }
 func (s *Step) Close() {
 	if !s.closed {
 		s.closed = true
-		s.rec.close()
-		torch.Close(s.in...)
+		if s.rec != nil {
+			s.rec.close()
+			torch.Close(s.in...)
+		}
 		torch.Close(s.out...)
+	}
+}
+
+// begin does what the host has to do before a run.
+func (s *Step) begin(inputs []torch.Tensor) {
+	if s.rec == nil {
+		s.in = inputs
+		return
+	}
+	s.take(inputs)
+	for _, fn := range s.before {
+		fn()
 	}
 }
 
@@ -139,11 +164,18 @@ func (s *Step) take(inputs []torch.Tensor) {
 func kindOf(x torch.Tensor) string { return fmt.Sprintf("%v%v", x.DType(), x.Shape()) }
 
 // compute runs the function and replaces the earlier results by the new ones.
-func (s *Step) compute() {
+func (s *Step) compute(inputs []torch.Tensor) {
 	var results []torch.Tensor
-	torch.Scope(func() {
-		for _, y := range s.fn(s.in) {
+	keep := func() {
+		for _, y := range s.fn(inputs) {
 			results = append(results, y.Detach().Keep())
+		}
+	}
+	torch.Scope(func() {
+		if s.rec == nil {
+			keep()
+		} else {
+			s.before = replay.Recording(keep)
 		}
 	})
 	torch.Close(s.out...)

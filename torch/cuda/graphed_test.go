@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/replay"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -84,6 +85,46 @@ func TestGraphedTellsErrors(t *testing.T) {
 		}
 		step.Close()
 	}
+}
+
+// What a step asks for is done before each run but the first, in which it asked.
+func TestGraphedDoesAgainWhatGoDid(t *testing.T) {
+	torchtest.NoLeaks(t)
+	var log []string
+	step := cuda.NewStep(func(in []torch.Tensor) []torch.Tensor {
+		require.True(t, replay.Before(t, func() { log = append(log, "written") }))
+		return nil
+	}, cuda.GraphedOptions{}, cuda.Fake{Log: &log})
+	defer step.Close()
+	for range 5 {
+		_, err := step.Run()
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"warm", "written", "warm", "written", "warm", "written", "capture", "replay", "written", "replay"}, log)
+}
+
+// Without a graph a step is its function, with or without a card.
+func TestGraphedDisabled(t *testing.T) {
+	torchtest.NoLeaks(t)
+	step := cuda.Graphed(func(in []torch.Tensor) []torch.Tensor {
+		return []torch.Tensor{in[0].Mul(torch.Ones(in[0].NumEl()).SetRequiresGrad(true)).Sum()}
+	}, cuda.GraphedOptions{Disabled: true})
+	torch.Scope(func() {
+		for n := range 3 { // shapes may change
+			out, err := step.Run(torch.Ones(n + 1))
+			require.NoError(t, err)
+			require.Equal(t, float64(n+1), out[0].Float64())
+			require.False(t, out[0].RequiresGrad())
+		}
+		x := torch.Ones(2, 3)
+		_, err := step.Run(x)
+		require.ErrorContains(t, err, "mul")
+		require.False(t, step.Captured())
+		step.Close()
+		require.Equal(t, 6, x.NumEl(), "inputs are the caller's")
+		_, err = step.Run(x)
+		require.ErrorContains(t, err, "the step was closed")
+	})
 }
 
 func TestCaptureErrors(t *testing.T) {

@@ -6,5 +6,5 @@
 //
 // libtorch keeps them for the whole process, without locks: set them once, at the start,
 // before other goroutines compute. [With] sets them for the duration of a function, for
-// measurements. examples/cudnnbench measures how much they gain.
+// measurements. cmd/cudnnbench measures how much they gain.
 package mkldnn

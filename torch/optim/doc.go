@@ -42,8 +42,8 @@
 // out differently. A parameter may get another layout between steps (nn.To with ChannelsLast):
 // the state follows it.
 //
-// PyTorch's capturable and differentiable are missing. A learning rate is a number; for a step
-// in a CUDA graph the fused kernels read it from a tensor, see [Group.LRTensor].
+// PyTorch's capturable and differentiable are missing. A learning rate is a number; in a step of
+// cuda.Graphed the fused kernels read it from a tensor, which each run writes ([Group.LRTensor]).
 //
 // # Groups
 //

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/replay"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/optim"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -42,11 +43,10 @@ func TestLRTensor(t *testing.T) {
 					step(0.125)
 					torchtest.Equal(t, b, a)
 				}
-				group.LR = 0.5
-				group.WriteLR()
 				step(0.5)
 				torchtest.Equal(t, b, a)
-				step(0.25)
+				group.LRTensor().FillInPlace(0.25) // not what LR says
+				step(0.5)
 				require.NotEqual(t, torch.Values[float32](a), torch.Values[float32](b), "the kernel reads the tensor")
 				for _, opt := range opts {
 					opt.Close()
@@ -61,6 +61,28 @@ func TestLRTensor(t *testing.T) {
 		opt.ParamGroups()[0].LRTensor()
 		p.Sum().Backward()
 		require.ErrorContains(t, torch.Try(opt.Step), "only fused kernels read the learning rate from a tensor")
+	})
+}
+
+// A step that becomes a graph reads the learning rate from a tensor, and asks for it to be
+// written before each replay.
+func TestLearningRateOfGraphs(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		p := torch.Ones(2).SetRequiresGrad(true)
+		fused, separate := optim.NewAdam([]torch.Tensor{p}, 0.5), optim.NewRMSprop([]torch.Tensor{p}, 0.5)
+		defer fused.Close()
+		defer separate.Close()
+		p.Sum().Backward()
+		fused.Step() // nobody records
+		before := replay.Recording(func() { fused.Step(); fused.Step() })
+		require.Len(t, before, 1)
+		group := fused.ParamGroups()[0]
+		require.Equal(t, 0.5, group.LRTensor().Float64())
+		group.LR = 0.25
+		before[0]()
+		require.Equal(t, 0.25, group.LRTensor().Float64())
+		require.Empty(t, replay.Recording(separate.Step), "separate operators have it in Go")
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/libtorch-go/libtorch/internal/option"
+	"github.com/libtorch-go/libtorch/internal/replay"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -44,24 +45,41 @@ type Group struct {
 	Options   any     // a pointer to the optimizer's options: *[SGDOptions] of an SGD, and so on
 
 	rate    torch.Tensor // LR, once LRTensor was asked for
+	written float64      // what is in it
 	batches []*batch     // of the last step
 }
 
 // LRTensor has the fused kernels of the group read the learning rate from a tensor, which it
-// returns: one float32 beside the parameters, with LR in it. A step that was captured in a
-// graph then follows LR, if [Group.WriteLR] is called whenever that has changed. The tensor is
-// the group's.
+// returns: one float32 beside the parameters, with LR in it. In a step of cuda.Graphed that is
+// done by itself. A step that a program captures itself follows LR if [Group.WriteLR] is called
+// before the capture, and whenever LR has changed. The tensor is the group's.
 func (g *Group) LRTensor() torch.Tensor {
 	if !g.rate.Defined() {
 		torch.Unscoped(func() {
 			g.rate = torch.TensorOptions{DType: torch.Float32, Device: g.Params[0].Device()}.Full(nil, g.LR)
 		})
+		g.written = g.LR
 	}
 	return g.rate
 }
 
 // WriteLR writes LR into the tensor of [Group.LRTensor].
-func (g *Group) WriteLR() { g.LRTensor().FillInPlace(g.LR) }
+func (g *Group) WriteLR() {
+	g.LRTensor().FillInPlace(g.LR)
+	g.written = g.LR
+}
+
+// followLR has the tensor of LRTensor, if there is one, follow LR; in a step that becomes a graph
+// there is one from now on, and each run of the step writes it before it begins.
+func (g *Group) followLR() {
+	switch {
+	case slices.ContainsFunc(g.batches, func(b *batch) bool { return !b.fused }):
+	case replay.Before(g, g.WriteLR):
+		g.LRTensor()
+	case g.rate.Defined() && g.written != g.LR:
+		g.WriteLR()
+	}
+}
 
 // base is what all optimizers have in common.
 type base struct {
@@ -164,6 +182,7 @@ func (b *base) stepGroup(g *Group, kernel func(*Group, *batch)) {
 	if !g.reuse(grads) {
 		b.divide(g, grads)
 	}
+	g.followLR()
 	for _, batch := range g.batches {
 		b.want(batch.fused || !g.rate.Defined(), "only fused kernels read the learning rate from a tensor")
 		if !batch.fused || !batch.reused {

@@ -3,6 +3,7 @@ package leaks
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/cpp"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/library"
+	"github.com/libtorch-go/libtorch/torch/meter"
 	"github.com/libtorch-go/libtorch/torch/mkldnn"
 	"github.com/libtorch-go/libtorch/torch/profiler"
 )
@@ -42,6 +44,20 @@ var toolCases = cases{
 		op.Call(random(3), 2.0)
 		_, _, _ = lib.Operator("scale").Name(), op.Schema().String(), library.Lookup("leaks::scale")
 		_ = (library.CPU | library.CUDA).String()
+	},
+	"the progress of a run": func() {
+		loss := &meter.Average{Name: "Loss", Summary: true}
+		p := meter.NewProgress(io.Discard, "Epoch: [0]", 2, loss)
+		defer p.Close()
+		for range 2 {
+			loss.Add(random(1), 3)
+			p.Step(3)
+		}
+		p.Summary()
+		_, _, _, _, _ = loss.Val(), loss.Avg(), loss.Sum(), loss.Count(), loss.String()
+		loss.Add(random(1), 3)
+		loss.Reset()
+		loss.Update(1, 1)
 	},
 	"a source without a name": func() { // one that compiles stays in the process
 		refuse(cpp.LoadInline("", ""))

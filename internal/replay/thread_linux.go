@@ -1,0 +1,5 @@
+package replay
+
+import "syscall"
+
+func threadID() int { return syscall.Gettid() }

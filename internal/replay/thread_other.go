@@ -1,0 +1,5 @@
+//go:build !linux
+
+package replay
+
+func threadID() int { return 0 } // there is no card to record for
