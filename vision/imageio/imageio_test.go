@@ -60,13 +60,14 @@ func TestDecodeRefuses(t *testing.T) {
 	for want, data := range map[string][]byte{
 		"expected a JPEG, PNG or GIF image": []byte("no image at all"),
 		"unknown format":                    nil,
-		"the image is damaged":              whole[:len(whole)-20],
+		"it is damaged":                     whole[:len(whole)-20],
 	} {
 		_, err := Decode(bytes.NewReader(data))
 		require.ErrorContains(t, err, want)
+		require.ErrorIs(t, err, ErrFormat)
 	}
 	_, err := Decode(bytes.NewReader(whole), DecodeOptions{MaxPixels: 14})
-	require.ErrorContains(t, err, "the image has 5 x 3 pixels, expected 1 to 14 in all")
+	require.ErrorContains(t, err, "it has 5 x 3 pixels, expected 1 to 14 in all")
 	huge := bytes.Clone(whole)
 	copy(huge[16:], []byte{0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff}) // the size in the header
 	_, err = Decode(bytes.NewReader(huge))

@@ -42,3 +42,9 @@ func ExampleRandomHorizontalFlip() {
 	})
 	// Output: true
 }
+
+func ExampleImageClassification() {
+	photo := torch.TensorOptions{DType: torch.Uint8}.RandIntN(256, 3, 480, 640) // imageio.Decode makes such
+	fmt.Println(transforms.ImageClassification{}.Apply(photo).Shape())
+	// Output: [1 3 224 224]
+}

@@ -2,7 +2,6 @@
 
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, Subset
 
 
 def weights_init(m):
@@ -34,10 +33,10 @@ def main(inputs, size, nz, n):
     criterion = nn.BCELoss()
     optimizer_d = torch.optim.Adam(net_d.parameters(), lr=2e-4, betas=(0.5, 0.999), fused=True)
     optimizer_g = torch.optim.Adam(net_g.parameters(), lr=2e-4, betas=(0.5, 0.999), fused=True)
-    order = torch.randperm(len(images), generator=torch.Generator().manual_seed(0)).tolist()
+    order = torch.randperm(len(images), generator=torch.Generator().manual_seed(0))
     total_d = total_g = 0.0
-    for real in DataLoader(Subset(images, order), batch_size=int(size)):
-        b = len(real)
+    for batch in order.split(int(size)):
+        real, b = images[batch], len(batch)
         net_d.zero_grad()
         err_real = criterion(net_d(real).view(-1), torch.ones(b))
         err_real.backward()

@@ -3,14 +3,12 @@
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.utils.data import DataLoader, Subset, TensorDataset
 
 
 def main(inputs, epochs, size, rate):
     def pixels(images):
         return (images.float() / 255 - 0.1307) / 0.3081
 
-    training = TensorDataset(inputs["images"], inputs["labels"])
     torch.manual_seed(0)
     model = nn.Sequential(
         nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
@@ -20,10 +18,11 @@ def main(inputs, epochs, size, rate):
     opt = torch.optim.Adam(model.parameters(), lr=float(rate), fused=True)
     rows = []
     for epoch in range(int(epochs)):
-        order = torch.randperm(len(training), generator=torch.Generator().manual_seed(epoch)).tolist()
+        order = torch.randperm(len(inputs["images"]), generator=torch.Generator().manual_seed(epoch))
         model.train()
         total = 0.0
-        for images, labels in DataLoader(Subset(training, order), batch_size=int(size)):
+        for batch in order.split(int(size)):
+            images, labels = inputs["images"][batch], inputs["labels"][batch]
             loss = F.cross_entropy(model(pixels(images)), labels)
             loss.backward()
             opt.step()
@@ -32,5 +31,5 @@ def main(inputs, epochs, size, rate):
         model.eval()
         with torch.inference_mode():
             right = model(pixels(inputs["test"])).argmax(1) == inputs["answers"]
-        rows.append([loss.item(), total / len(training), right.double().mean().item()])
+        rows.append([loss.item(), total / len(order), right.double().mean().item()])
     return {"rows": torch.tensor(rows, dtype=torch.float64)}

@@ -3,7 +3,6 @@
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.utils.data import DataLoader, Subset
 
 
 class VAE(nn.Module):
@@ -34,14 +33,14 @@ def main(inputs, size):
     torch.manual_seed(1)
     model = VAE()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
-    order = torch.randperm(len(images), generator=torch.Generator().manual_seed(1)).tolist()
+    order = torch.randperm(len(images), generator=torch.Generator().manual_seed(1))
     total = 0.0
-    for data in DataLoader(Subset(images, order), batch_size=int(size)):
-        x = data.float() / 255
+    for batch in order.split(int(size)):
+        x = images[batch].float() / 255
         optimizer.zero_grad()
         recon, mu, logvar = model(x)
         loss = loss_function(recon, x, mu, logvar)
         loss.backward()
         optimizer.step()
-        total += (loss / len(data)).item() * len(data)
+        total += (loss / len(x)).item() * len(x)
     return {"mean": torch.tensor(total / len(images), dtype=torch.float64), **model.state_dict()}
