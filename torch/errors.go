@@ -141,15 +141,7 @@ func Throw(op string, kind Kind, format string, args ...any) { throw(op, kind, f
 //
 //	err := torch.Try(func() { y = x.MatMul(w) })
 func Try(fn func()) (err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case *Error:
-			err = r
-		default:
-			panic(r)
-		}
-	}()
+	defer Recover(&err)
 	fn()
 	return nil
 }

@@ -99,6 +99,19 @@ func TestTheListOfTensorsIsCut(t *testing.T) {
 	assert.ErrorContains(t, err, "float32[1], float32[2], float32[3], float32[4], float32[5], float32[6], float32[7], float32[8], …)")
 }
 
+func TestRecover(t *testing.T) {
+	torchtest.NoLeaks(t)
+	foreign := errors.New("foreign")
+	work := func(fn func() error) (err error) {
+		defer torch.Recover(&err)
+		return fn()
+	}
+	require.NoError(t, work(func() error { return nil }))
+	require.ErrorIs(t, work(func() error { return foreign }), foreign)
+	require.ErrorIs(t, work(func() error { torch.Throw("mine", torch.KindValue, "wrong"); return foreign }), torch.ErrValue)
+	assert.PanicsWithValue(t, foreign, func() { _ = work(func() error { panic(foreign) }) })
+}
+
 func TestTryTakesOnlyItsOwn(t *testing.T) {
 	torchtest.NoLeaks(t)
 	require.NoError(t, torch.Try(func() {}))

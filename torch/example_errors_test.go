@@ -42,6 +42,16 @@ func ExampleError_Format() {
 	// true
 }
 
+func ExampleRecover() {
+	train := func() (err error) {
+		defer torch.Recover(&err) // mistakes in here are its error
+		torch.Ones(2).Reshape(3)
+		return nil
+	}
+	fmt.Println(train())
+	// Output: torch: reshape: shape '[3]' is invalid for input of size 2 (with float32[2])
+}
+
 func ExampleTry1() {
 	reshape := func(x torch.Tensor) (torch.Tensor, error) {
 		return torch.Try1(func() torch.Tensor { return x.Reshape(2, -1) })

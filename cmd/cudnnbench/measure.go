@@ -10,9 +10,9 @@ import (
 	"os/exec"
 	"slices"
 
-	"github.com/libtorch-go/libtorch/torch/meter"
 	"github.com/libtorch-go/libtorch/internal/pace"
 	"github.com/libtorch-go/libtorch/internal/talk"
+	"github.com/libtorch-go/libtorch/torch/meter"
 )
 
 // A cell is a workload under one setting, and what was measured.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/libtorch-go/libtorch/torch/meter"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
+	"github.com/libtorch-go/libtorch/torch/meter"
 	"github.com/libtorch-go/libtorch/torch/mkldnn"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )

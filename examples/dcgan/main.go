@@ -20,10 +20,8 @@ import (
 )
 
 var (
-	size  = flag.Int("b", 64, "images in a batch")
 	nz    = flag.Int("nz", 100, "numbers that an image is drawn from")
 	width = flag.Int("width", 32, "channels where the feature maps are largest")
-	seed  = flag.Uint64("seed", 0, "seed of weights, order and noise")
 	file  = flag.String("o", "dcgan.png", "`file` for the digits drawn")
 )
 
@@ -31,16 +29,15 @@ var (
 type gan struct {
 	G, D       nn.Sequential
 	optG, optD *optim.Adam
-	dev        torch.Device
+	on         torch.TensorOptions // their device
 }
 
 // newGAN makes the networks: G makes images [N, 1, 32, 32] from -1 to 1 of noise [N, nz, 1, 1], D
 // says how likely an image is real [N, 1, 1, 1].
 func newGAN(nz, n int, dev torch.Device) *gan {
-	half := nn.ConvOptions{Stride: 2, Padding: 1, NoBias: true}
-	double := nn.ConvTransposeOptions{Stride: 2, Padding: 1, NoBias: true}
+	half, double := nn.ConvOptions{Stride: 2, Padding: 1, NoBias: true}, nn.ConvTransposeOptions{Stride: 2, Padding: 1, NoBias: true}
 	relu, leaky := nn.ReLU{InPlace: true}, nn.LeakyReLU{NegativeSlope: new(0.2), InPlace: true}
-	g := &gan{dev: dev,
+	g := &gan{on: torch.TensorOptions{Device: dev},
 		G: nn.Apply(nn.Sequential{
 			nn.NewConvTranspose2d(nz, 4*n, 4, nn.ConvTransposeOptions{NoBias: true}), nn.NewBatchNorm2d(4 * n), relu,
 			nn.NewConvTranspose2d(4*n, 2*n, 4, double), nn.NewBatchNorm2d(2 * n), relu,
@@ -48,8 +45,7 @@ func newGAN(nz, n int, dev torch.Device) *gan {
 			nn.NewConvTranspose2d(n, 1, 4, double), nn.Tanh{},
 		}, initialise),
 		D: nn.Apply(nn.Sequential{
-			nn.NewConv2d(1, n, 4, half), leaky,
-			nn.NewConv2d(n, 2*n, 4, half), nn.NewBatchNorm2d(2 * n), leaky,
+			nn.NewConv2d(1, n, 4, half), leaky, nn.NewConv2d(n, 2*n, 4, half), nn.NewBatchNorm2d(2 * n), leaky,
 			nn.NewConv2d(2*n, 4*n, 4, half), nn.NewBatchNorm2d(4 * n), leaky,
 			nn.NewConv2d(4*n, 1, 4, nn.ConvOptions{NoBias: true}), nn.Sigmoid{},
 		}, initialise),
@@ -61,11 +57,6 @@ func newGAN(nz, n int, dev torch.Device) *gan {
 	return g
 }
 
-// noise is what n images are drawn from.
-func (g *gan) noise(n int) torch.Tensor {
-	return torch.TensorOptions{Device: g.dev}.RandN(n, *nz, 1, 1)
-}
-
 // train is one pass over real images [N, 1, 32, 32]. The averages get the losses of D and G.
 func (g *gan) train(ctx context.Context, loader *data.Loader[data.Batch], lossD, lossG *meter.Average, progress *meter.Progress) error {
 	for batch, err := range loader.Epoch(ctx, 0) {
@@ -73,13 +64,13 @@ func (g *gan) train(ctx context.Context, loader *data.Loader[data.Batch], lossD,
 			return err
 		}
 		n := batch.Len()
-		ones, zeros := torch.TensorOptions{Device: g.dev}.Ones(n), torch.TensorOptions{Device: g.dev}.Zeros(n)
+		ones, zeros := g.on.Ones(n), g.on.Zeros(n)
 
 		// D learns from real images, and from fake ones through which G does not learn.
 		g.optD.ZeroGrad()
-		errReal := F.BinaryCrossEntropy(g.D.Forward(batch.Input.To(g.dev)).View(-1), ones)
+		errReal := F.BinaryCrossEntropy(g.D.Forward(batch.Input.To(g.on.Device)).View(-1), ones)
 		errReal.Backward()
-		fake := g.G.Forward(g.noise(n))
+		fake := g.G.Forward(g.on.RandN(n, *nz, 1, 1))
 		errFake := F.BinaryCrossEntropy(g.D.Forward(fake.Detach()).View(-1), zeros)
 		errFake.Backward()
 		g.optD.Step()
@@ -119,6 +110,8 @@ func run(ctx context.Context) (err error) {
 	if err := g.train(ctx, loader, lossD, lossG, progress); err != nil {
 		return err
 	}
-	torch.NoGrad(func() { err = imageio.Save(*file, imageio.Grid(g.G.Forward(g.noise(64)).AddScalar(1).DivScalar(2))) })
+	torch.NoGrad(func() {
+		err = imageio.Save(*file, imageio.Grid(g.G.Forward(g.on.RandN(64, *nz, 1, 1)).AddScalar(1).DivScalar(2)))
+	})
 	return err
 }

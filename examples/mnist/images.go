@@ -48,6 +48,12 @@ func load(ctx context.Context, out io.Writer, training bool, n int) (images, lab
 	return images, labels, nil
 }
 
+// normalise brings bytes to the device, as numbers of mean 0 and deviation 1.
+func normalise(images torch.Tensor, dev torch.Device) torch.Tensor {
+	pixels := images.To(dev, torch.NonBlocking).To(torch.Float32).DivScalar(255)
+	return pixels.SubScalar(0.1307).DivScalar(0.3081)
+}
+
 const side = 28
 
 // segments are the strokes of a digit on a calculator, as bits: top, upper left and right,

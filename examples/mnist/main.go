@@ -14,6 +14,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
+	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/meter"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
@@ -64,13 +65,8 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		nn.Flatten{}, nn.NewLinear(64*7*7, 128), nn.ReLU{}, nn.NewDropout(0.5), nn.NewLinear(128, 10),
 	}, dev)
 	opt := optim.NewAdam(nn.Parameters(model), *rate)
-	// forward brings a batch of bytes to the device, as numbers of mean 0 and deviation 1.
-	forward := func(images torch.Tensor) torch.Tensor {
-		pixels := images.To(dev, torch.NonBlocking).To(torch.Float32).DivScalar(255)
-		return model.Forward(pixels.SubScalar(0.1307).DivScalar(0.3081))
-	}
 	step := cuda.Graphed(func(in []torch.Tensor) []torch.Tensor {
-		loss := F.CrossEntropy(forward(in[0]), in[1].To(dev, torch.NonBlocking))
+		loss := F.CrossEntropy(model.Forward(normalise(in[0], dev)), in[1].To(dev, torch.NonBlocking))
 		loss.Backward()
 		opt.Step()
 		opt.ZeroGrad()
@@ -96,21 +92,27 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		}
 		progress.Close()
 
-		nn.Eval(model)
-		var right meter.Average
-		torch.Inference(func() {
-			for batch, failed := range test.Epoch(ctx, 0) {
-				if err = failed; err != nil {
-					return
-				}
-				hits := forward(batch.Input).ArgMaxDim(1).Eq(batch.Target.To(dev))
-				right.Add(hits.To(torch.Float32).Mean(), batch.Len())
-			}
-		})
+		right, err := accuracy(ctx, model, test, dev)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, " * Acc@1 %.3f\n", 100*right.Avg())
+		fmt.Fprintf(out, " * Acc@1 %.3f\n", 100*right)
 	}
 	return nil
+}
+
+// accuracy is the part of the test images that the model reads right.
+func accuracy(ctx context.Context, model nn.Layer, test *data.Loader[data.Batch], dev torch.Device) (_ float64, err error) {
+	nn.Eval(model)
+	var right meter.Average
+	torch.Inference(func() {
+		for batch, failed := range test.Epoch(ctx, 0) {
+			if err = failed; err != nil {
+				return
+			}
+			hits := model.Forward(normalise(batch.Input, dev)).ArgMaxDim(1).Eq(batch.Target.To(dev))
+			right.Add(hits.To(torch.Float32).Mean(), batch.Len())
+		}
+	})
+	return right.Avg(), err
 }

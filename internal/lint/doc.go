@@ -6,6 +6,7 @@
 //     init (source_test.go);
 //   - no file names a machine's folders, a package registry's host, or work to be done
 //     later (text_test.go);
-//   - the public packages show how they are used (examples_test.go);
+//   - the public packages show how they are used (examples_test.go); the programs in examples
+//     fit a page and use nothing that users cannot (programs_test.go);
 //   - what is generated is what the generator writes (generated_test.go).
 package lint

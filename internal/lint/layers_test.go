@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"torch/nn/utils"},
 	{"torch/nn/utils/parametrize", "torch/optim/swa"},
 	{"amp", "vision/models", "internal/modparity", "internal/parity"},
-	{"vision/transforms", "vision/datasets/internal/sheet"},
+	{"vision/transforms", "vision/imageio", "vision/datasets/internal/sheet"},
 	{"vision/datasets"},
 	{"vision/datasets/cifarslice"},
 	{"internal/cli", "internal/clitest"},

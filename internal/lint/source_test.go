@@ -18,7 +18,6 @@ import (
 const (
 	maxFile     = 500
 	maxFunction = 60
-	maxExample  = 200
 )
 
 func TestPackagesExplainThemselves(t *testing.T) {
@@ -41,11 +40,7 @@ func TestFilesAreShort(t *testing.T) {
 		if generated(text) {
 			return
 		}
-		limit := maxFile
-		if strings.HasPrefix(name, "examples/") && filepath.Base(name) == "main.go" {
-			limit = maxExample
-		}
-		assert.LessOrEqual(t, lines(text), limit, "%s is too long", name)
+		assert.LessOrEqual(t, lines(text), maxFile, "%s is too long", name)
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 	"github.com/libtorch-go/libtorch/vision/datasets"
 	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
+	"github.com/libtorch-go/libtorch/vision/imageio"
 	"github.com/libtorch-go/libtorch/vision/models"
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
@@ -41,6 +42,15 @@ var otherCases = cases{
 		_ = torch.Try(func() { nvtx.Mark("x") }) // without a card it has nobody to tell
 		_, _, _ = cuda.IsAvailable(), cuda.DeviceCount(), cuda.Unavailable()
 		_, _ = cuda.On.String(), cuda.TF32.String()
+	},
+	"images": func() {
+		path := filepath.Join(os.TempDir(), "leaks.grid.png")
+		check(imageio.Save(path, imageio.Grid(random(3, 3, 4, 5))))
+		defer os.Remove(path)
+		file := must(os.Open(path))
+		defer file.Close()
+		img := must(imageio.Decode(file))
+		transforms.ImageClassification{Resize: 8, Crop: 4}.Apply(img)
 	},
 	"comparisons": func() {
 		x, t := torch.RandN(2), recorder{}

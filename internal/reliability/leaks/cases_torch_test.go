@@ -55,6 +55,11 @@ var torchCases = cases{
 	},
 	"errors": func() {
 		err := torch.Try(func() { torch.Ones(2).Select(0, 9) })
+		refuse(func() (err error) {
+			defer torch.Recover(&err)
+			torch.Ones(2).Select(0, 9)
+			return nil
+		}())
 		_, _, _ = err.Error(), errors.Is(err, torch.ErrIndex), errors.Unwrap(err)
 		_ = fmt.Sprintf("%+v %v", err, torch.CPU.Type())
 		err.(*torch.Error).Caller()
