@@ -46,6 +46,18 @@ func Lending(c *cgo.Call, id uint64) {
 	}
 }
 
+// Bytes copies the elements of a tensor, in row-major order, into memory of the caller's, which has
+// as many bytes. It panics with *torch.Error as every operator does.
+func Bytes[Tensor any](t Tensor, into []byte) {
+	var c cgo.Call
+	c.Begin(cgo.OpToBytes)
+	c.Tensor(Handle(t))
+	c.Int(len(into))
+	if err := c.RunData(unsafe.Pointer(unsafe.SliceData(into))); err != nil {
+		core.Fail(err)
+	}
+}
+
 // Box adds a value to a call as torch.Call does.
 func Box(c *cgo.Call, v any) { core.Box(c, v) }
 

@@ -1,0 +1,285 @@
+package pt
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// ErrFormat is matched by every error that means: this is not a sound file of torch.save.
+var ErrFormat = errors.New("not a sound file of torch.save")
+
+// malformed is an error that matches [ErrFormat].
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+}
+
+// The parts of a zip file: their signatures and sizes.
+const (
+	localMagic, localSize     = 0x04034b50, 30
+	centralMagic, centralSize = 0x02014b50, 46
+	endMagic, endSize         = 0x06054b50, 22
+	locatorMagic, locatorSize = 0x07064b50, 20
+	end64Magic, end64Size     = 0x06064b50, 56
+	descriptorMagic           = 0x08074b50
+	extra64                   = 1 // the extra field with what 32 bits do not hold
+)
+
+// record is a file within a zip file.
+type record struct {
+	name         string
+	header, data int64 // where they begin
+	size         int64
+	crc          uint32
+}
+
+// archive is a zip file of torch.save. All of its records are stored as they are, lie one behind
+// the other and have names of their own: whatever else zip permits is refused.
+type archive struct {
+	r       io.ReaderAt
+	size    int64
+	folder  string // before all names of records, with its slash
+	records map[string]record
+}
+
+// bytesAt reads n bytes.
+func bytesAt(r io.ReaderAt, at int64, n int) ([]byte, error) {
+	b := make([]byte, n)
+	got, err := r.ReadAt(b, at)
+	if got == n {
+		return b, nil
+	}
+	if errors.Is(err, io.EOF) {
+		return nil, malformed("the file ends too soon: %w", io.ErrUnexpectedEOF)
+	}
+	return nil, err
+}
+
+// longestDirectory is how many bytes the list of records may take: that of 100,000 tensors has 7 MB.
+const longestDirectory = 8 << 20
+
+// directory is where the list of records lies.
+type directory struct{ at, size, count uint64 }
+
+// openArchive reads the list of records and checks all of it.
+func openArchive(r io.ReaderAt, size int64) (*archive, error) {
+	d, end, err := findDirectory(r, size)
+	if err != nil {
+		return nil, err
+	}
+	if d.size > longestDirectory {
+		return nil, malformed("its directory has %d bytes, expected at most %d", d.size, longestDirectory)
+	}
+	if d.at > uint64(end) || d.size != uint64(end)-d.at || d.count > d.size/centralSize {
+		return nil, malformed("its directory of %d records would lie at bytes %d to %d of %d", d.count, d.at, d.at+d.size, end)
+	}
+	a := &archive{r: r, size: size, records: map[string]record{}}
+	list, err := a.list(io.NewSectionReader(r, int64(d.at), int64(d.size)), d)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b record) int { return cmp.Compare(a.header, b.header) })
+	free := int64(0) // where the next record may begin
+	for _, rec := range list {
+		if rec.header < free {
+			return nil, malformed("record %q overlaps the one before it", rec.name)
+		}
+		if err := a.locate(&rec, int64(d.at)); err != nil {
+			return nil, err
+		}
+		free = rec.data + rec.size
+		if own, ok := strings.CutPrefix(rec.name, a.folder); ok {
+			a.records[own] = rec
+		}
+	}
+	return a, nil
+}
+
+// findDirectory reads what a zip file ends with, and returns where the directory has to end.
+func findDirectory(r io.ReaderAt, size int64) (d directory, end int64, err error) {
+	if size < endSize {
+		return d, 0, malformed("a zip file of %d bytes has no directory", size)
+	}
+	tail, err := bytesAt(r, size-min(size, endSize+math.MaxUint16), int(min(size, endSize+math.MaxUint16)))
+	if err != nil {
+		return d, 0, err
+	}
+	at := len(tail) - endSize
+	for ; at >= 0; at-- {
+		comment := int(binary.LittleEndian.Uint16(tail[at+20:]))
+		if binary.LittleEndian.Uint32(tail[at:]) == endMagic && at+endSize+comment == len(tail) {
+			break
+		}
+	}
+	if at < 0 {
+		return d, 0, malformed("the zip file has no end: it was cut off, or something follows it")
+	}
+	b := tail[at:]
+	end = size - int64(len(tail)) + int64(at)
+	d = directory{uint64(binary.LittleEndian.Uint32(b[16:])), uint64(binary.LittleEndian.Uint32(b[12:])), uint64(binary.LittleEndian.Uint16(b[10:]))}
+	if end < locatorSize {
+		return d, end, nil
+	}
+	b, err = bytesAt(r, end-locatorSize, locatorSize)
+	if err != nil || binary.LittleEndian.Uint32(b) != locatorMagic {
+		return d, end, err
+	}
+	at64 := binary.LittleEndian.Uint64(b[8:])
+	if at64 > uint64(end-locatorSize) || uint64(end-locatorSize)-at64 < end64Size {
+		return d, 0, malformed("the end of the zip file would lie at byte %d", at64)
+	}
+	b, err = bytesAt(r, int64(at64), end64Size)
+	if err != nil {
+		return d, 0, err
+	}
+	if binary.LittleEndian.Uint32(b) != end64Magic {
+		return d, 0, malformed("there is no end of the zip file at byte %d", at64)
+	}
+	d = directory{binary.LittleEndian.Uint64(b[48:]), binary.LittleEndian.Uint64(b[40:]), binary.LittleEndian.Uint64(b[32:])}
+	return d, int64(at64), nil
+}
+
+// list reads the directory.
+func (a *archive) list(r io.Reader, d directory) ([]record, error) {
+	all := make([]byte, d.size)
+	if _, err := io.ReadFull(r, all); err != nil {
+		return nil, err
+	}
+	list, seen := []record{}, map[string]bool{}
+	for range d.count {
+		rec, n, err := entry(all)
+		if err != nil {
+			return nil, err
+		}
+		if seen[rec.name] {
+			return nil, malformed("there are two records %q", rec.name)
+		}
+		seen[rec.name] = true
+		if a.folder == "" {
+			folder, _, ok := strings.Cut(rec.name, "/")
+			if !ok {
+				return nil, malformed("record %q is in no folder, expected the file's own", rec.name)
+			}
+			a.folder = folder + "/"
+		}
+		list, all = append(list, rec), all[n:]
+	}
+	if len(all) > 0 {
+		return nil, malformed("%d bytes of the directory belong to no record", len(all))
+	}
+	return list, nil
+}
+
+// entry reads an entry of the directory, which takes n bytes.
+func entry(b []byte) (rec record, n int, err error) {
+	if len(b) < centralSize || binary.LittleEndian.Uint32(b) != centralMagic {
+		return rec, 0, malformed("the directory has no entry where it should have one")
+	}
+	name, extra, comment := int(binary.LittleEndian.Uint16(b[28:])), int(binary.LittleEndian.Uint16(b[30:])), int(binary.LittleEndian.Uint16(b[32:]))
+	n = centralSize + name + extra + comment
+	if n > len(b) {
+		return rec, 0, malformed("the directory ends within an entry")
+	}
+	rec.name = string(b[centralSize : centralSize+name])
+	if err := checkName(rec.name); err != nil {
+		return rec, 0, err
+	}
+	const encrypted, unix, link, kinds = 1, 3, 0xa000, 0xf000
+	attributes := binary.LittleEndian.Uint32(b[38:])
+	switch {
+	case binary.LittleEndian.Uint16(b[8:])&encrypted != 0:
+		return rec, 0, malformed("record %q is encrypted", rec.name)
+	case binary.LittleEndian.Uint16(b[10:]) != 0:
+		return rec, 0, malformed("record %q is compressed; torch.save writes records as they are", rec.name)
+	case b[5] == unix && attributes>>16&kinds == link:
+		return rec, 0, malformed("record %q is a symbolic link", rec.name)
+	}
+	stored, size := uint64(binary.LittleEndian.Uint32(b[20:])), uint64(binary.LittleEndian.Uint32(b[24:]))
+	header := uint64(binary.LittleEndian.Uint32(b[42:]))
+	if err := widen(b[centralSize+name:centralSize+name+extra], &size, &stored, &header); err != nil {
+		return rec, 0, err
+	}
+	if stored != size || size > math.MaxInt64 || header > math.MaxInt64 {
+		return rec, 0, malformed("record %q has %d bytes and takes %d, at byte %d", rec.name, size, stored, header)
+	}
+	rec.size, rec.header, rec.crc = int64(size), int64(header), binary.LittleEndian.Uint32(b[16:])
+	return rec, n, nil
+}
+
+// checkName refuses names that lead elsewhere when somebody unpacks them.
+func checkName(name string) error {
+	for _, part := range strings.Split(name, "/") {
+		if part == "" || part == "." || part == ".." {
+			return malformed("record %q has a name that leads out of the file", name)
+		}
+	}
+	if strings.ContainsAny(name, "\\\x00:") {
+		return malformed("record %q has a name that leads out of the file", name)
+	}
+	return nil
+}
+
+// widen takes the numbers that 32 bits do not hold from an extra field.
+func widen(extra []byte, numbers ...*uint64) error {
+	for len(extra) >= 4 {
+		id, n := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
+		if extra = extra[4:]; n > len(extra) {
+			return malformed("an extra field is longer than all of them")
+		}
+		own := extra[:n]
+		extra = extra[n:]
+		if id != extra64 {
+			continue
+		}
+		for _, number := range numbers {
+			if *number != math.MaxUint32 {
+				continue
+			}
+			if len(own) < 8 {
+				return malformed("an extra field lacks a size")
+			}
+			*number, own = binary.LittleEndian.Uint64(own), own[8:]
+		}
+	}
+	return nil
+}
+
+// locate finds the bytes of a record behind its own header, which lies before the directory.
+func (a *archive) locate(rec *record, directory int64) error {
+	if rec.header > directory-localSize {
+		return malformed("record %q would lie at byte %d of %d", rec.name, rec.header, directory)
+	}
+	b, err := bytesAt(a.r, rec.header, int(min(localSize+int64(len(rec.name)), directory-rec.header)))
+	if err != nil {
+		return err
+	}
+	if binary.LittleEndian.Uint32(b) != localMagic || !bytes.Equal(b[localSize:], []byte(rec.name)) ||
+		int(binary.LittleEndian.Uint16(b[26:])) != len(rec.name) {
+		return malformed("there is no record %q at byte %d", rec.name, rec.header)
+	}
+	rec.data = rec.header + localSize + int64(len(rec.name)) + int64(binary.LittleEndian.Uint16(b[28:]))
+	if rec.data > directory || rec.size > directory-rec.data {
+		return malformed("record %q of %d bytes would lie at byte %d of %d", rec.name, rec.size, rec.data, directory)
+	}
+	return nil
+}
+
+// text is the content of a small record, empty where there is none.
+func (a *archive) text(name string) (string, error) {
+	const most = 1 << 10
+	rec, ok := a.records[name]
+	if !ok {
+		return "", nil
+	}
+	if rec.size > most {
+		return "", malformed("record %q has %d bytes, expected a word", rec.name, rec.size)
+	}
+	b, err := bytesAt(a.r, rec.data, int(rec.size))
+	return string(b), err
+}

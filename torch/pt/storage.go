@@ -1,0 +1,142 @@
+package pt
+
+import (
+	"cmp"
+	"encoding/binary"
+	"io"
+	"slices"
+
+	"github.com/libtorch-go/libtorch/internal/bridge"
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
+)
+
+// storageTypes are the classes of storages and the dtypes of their elements.
+var storageTypes = map[string]torch.DType{
+	"FloatStorage": torch.Float32, "DoubleStorage": torch.Float64, "HalfStorage": torch.Float16, "BFloat16Storage": torch.BFloat16,
+	"LongStorage": torch.Int64, "IntStorage": torch.Int32, "ShortStorage": torch.Int16, "CharStorage": torch.Int8, "ByteStorage": torch.Uint8,
+	"BoolStorage": torch.Bool, "ComplexFloatStorage": torch.Complex64, "ComplexDoubleStorage": torch.Complex128,
+	"QInt8Storage": torch.QInt8, "QUInt8Storage": torch.QUint8, "QInt32Storage": torch.QInt32,
+	"QUInt4x2Storage": torch.QUint4x2, "QUInt2x4Storage": torch.QUint2x4,
+}
+
+// storage is the memory behind tensors, as the file has it.
+type storage struct {
+	key   string
+	dtype torch.DType // of the elements, as the first tensor has it
+	at    int64       // in the file
+	size  int64
+	base  torch.Tensor // its bytes, once they are read
+	shift int64        // of the storage's first byte in base's memory
+}
+
+// piece is how much is read and written at a time: it stays in a processor's cache.
+const piece = 1 << 20
+
+// loader reads storages.
+type loader struct {
+	r      io.ReaderAt
+	swap   bool // the other byte order
+	device torch.Device
+	mapped torch.Tensor // the whole file, where it is mapped into memory
+	buffer []byte
+}
+
+// load reads the bytes of a storage. It is called within a scope of which the result is kept.
+func (l *loader) load(s *storage) error {
+	const widest = 16 // bytes of an element, which lie at a multiple of them
+	if l.mapped.Defined() && s.at%widest == 0 && !l.swap {
+		s.base, s.shift = l.mapped, s.at
+		return nil
+	}
+	s.base = torch.TensorOptions{DType: torch.Uint8}.Empty(int(s.size))
+	if l.buffer == nil {
+		l.buffer = make([]byte, piece)
+	}
+	for at := int64(0); at < s.size; at += piece {
+		b := l.buffer[:min(piece, s.size-at)]
+		if n, err := l.r.ReadAt(b, s.at+at); n < len(b) {
+			return cmp.Or(cutOff(err), io.ErrUnexpectedEOF)
+		}
+		if l.swap {
+			swap(b, s.dtype)
+		}
+		torch.Scope(func() { torch.Fill(s.base.Narrow(0, int(at), len(b)), b) })
+	}
+	if !l.device.IsZero() && !l.device.IsCPU() {
+		s.base = s.base.To(l.device)
+	}
+	return nil
+}
+
+// cutOff is the error of a read: the file became shorter while it was read, or the reader's own.
+func cutOff(err error) error {
+	if err == io.EOF {
+		return malformed("the file ends too soon: %w", io.ErrUnexpectedEOF)
+	}
+	return err
+}
+
+// swap turns the bytes of each number around. A piece holds whole numbers.
+func swap(b []byte, dtype torch.DType) {
+	width := dtype.Size()
+	if dtype.IsComplex() {
+		width /= 2
+	}
+	switch width {
+	case 1:
+	case 2:
+		for ; len(b) >= 2; b = b[2:] {
+			b[0], b[1] = b[1], b[0]
+		}
+	case 4:
+		for ; len(b) >= 4; b = b[4:] {
+			binary.LittleEndian.PutUint32(b, binary.BigEndian.Uint32(b))
+		}
+	default:
+		for ; len(b) >= width; b = b[width:] {
+			slices.Reverse(b[:width])
+		}
+	}
+}
+
+// mapFile maps a file into memory as one tensor of its bytes. Changes of the tensor do not reach
+// the file.
+func mapFile(path string, size int64) (t torch.Tensor, err error) {
+	n := int(size)
+	err = torch.Try(func() {
+		torch.Unsafe(func() { t = aten.FromFile(path, false, &n, torch.TensorOptions{DType: torch.Uint8}) })
+	})
+	return t, err
+}
+
+// write writes a part of a storage that tensors lie in. any is one of them.
+func (p *part) write(w io.Writer, buffer []byte) (err error) {
+	broken := torch.Try(func() {
+		torch.NoGrad(func() {
+			torch.Scope(func() {
+				t := p.tensor.Detach()
+				low := int(p.low) - t.StorageOffset() // which libtorch adds
+				if low < 0 || !t.IsContiguous() {     // which libtorch refuses
+					t, low = t.AsStrided([]int{0}, []int{1}, 0), int(p.low)
+				}
+				bytes := torch.TensorOptions{DType: torch.Uint8, Device: t.Device()}.Empty(0).
+					SetTensorOffsetInPlace(t, low, []int{int(p.high - p.low)}, 1)
+				for at := 0; at < int(p.high-p.low) && err == nil; at += len(buffer) {
+					n := min(len(buffer), int(p.high-p.low)-at)
+					torch.Scope(func() { bridge.Bytes(bytes.Narrow(0, at, n), buffer[:n]) })
+					_, err = w.Write(buffer[:n])
+				}
+			})
+		})
+	})
+	return cmp.Or(err, broken)
+}
+
+// part is the part of a storage that the tensors of a value reach.
+type part struct {
+	tensor    torch.Tensor // one of them
+	dtype     torch.DType  // of all of them; zero where they differ
+	low, high int64        // bytes
+	key       string       // in the file, once something refers to it
+}
