@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"torch/aten", "torch/linalg", "torch/fft", "torch/special", "internal/switches", "internal/option", "internal/versions"},
 	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable"},
 	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data", "torch/meter",
-		"torch/profiler", "torch/safetensors", "torch/cpp"},
+		"torch/profiler", "torch/safetensors", "torch/pt", "torch/cpp"},
 	{"torch/nn", "torch/optim/lr", "internal/peer"},
 	{"torch/nn/utils"},
 	{"torch/nn/utils/parametrize", "torch/optim/swa"},

@@ -22,9 +22,10 @@ type machine struct {
 
 // What values cost: their size in Go's memory, that of what programs make of them, and some more.
 const (
-	costSlot   = 32 // on the stack, or in a list
-	costItem   = 160
-	costMemo   = 64
+	costStack  = 64 // as high as it ever was
+	costSlot   = 32 // of a list
+	costItem   = 256
+	costMemo   = 80
 	costValue  = 8
 	costTuple  = 64
 	costObject = 256

@@ -34,7 +34,7 @@ var works = map[byte]func(*machine) error{
 func (m *machine) push(v any, cost int64) error {
 	if len(m.stack) >= m.high {
 		m.high++
-		cost += costSlot
+		cost += costStack
 	}
 	if err := m.charge(cost); err != nil {
 		return err

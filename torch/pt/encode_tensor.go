@@ -93,7 +93,8 @@ func covered(t torch.Tensor) bool {
 	return extent(int64(t.StorageOffset()), t.Shape(), t.Stride())*int64(t.DType().Size()) <= int64(t.Storage().Bytes)
 }
 
-// shares finds the parts of storages that are written: the tensors whose bytes overlap share one.
+// shares finds the parts of storages that are written: the tensors whose bytes overlap or
+// touch share one, such as the weights of a recurrent network.
 func (e *encoder) shares() {
 	byStorage := slices.Clone(e.notes)
 	slices.SortStableFunc(byStorage, func(a, b *note) int {
@@ -102,7 +103,7 @@ func (e *encoder) shares() {
 	var last *part
 	storage := uint64(0)
 	for _, n := range byStorage {
-		if last == nil || n.storage != storage || n.low >= last.high || n.low == n.high {
+		if last == nil || n.storage != storage || n.low > last.high || n.low == n.high {
 			last = &part{tensor: n.tensor, dtype: n.dtype, low: n.low, high: n.high}
 		}
 		if last.dtype != n.dtype {

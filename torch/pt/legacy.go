@@ -2,7 +2,6 @@ package pt
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
 	"maps"
 
@@ -29,7 +28,7 @@ func openLegacy(r io.ReaderAt, size int64, l pickle.Limits) (src source, err err
 	}
 	magic := read()
 	if err != nil || !isMagic(magic) {
-		return src, errors.Join(malformed("it begins as no file of torch.save does"), tarHint(r, size))
+		return src, malformed("it begins as no file of torch.save does%s", tarHint(r))
 	}
 	version := read()
 	if err == nil && version != legacyVersion {
@@ -49,12 +48,12 @@ func openLegacy(r io.ReaderAt, size int64, l pickle.Limits) (src source, err err
 }
 
 // tarHint names the format of before PyTorch 0.2, which nobody reads as data.
-func tarHint(r io.ReaderAt, size int64) error {
+func tarHint(r io.ReaderAt) string {
 	const at, magic = 257, "ustar"
 	if b, err := bytesAt(r, at, len(magic)); err == nil && string(b) == magic {
-		return errors.New("it is a tar file, as PyTorch wrote before version 0.2: save it anew in Python")
+		return ": it is a tar file, as PyTorch wrote before version 0.2; save it anew in Python"
 	}
-	return nil
+	return ""
 }
 
 func isMagic(v any) bool {

@@ -23,7 +23,7 @@ import (
 //
 // It takes all that [Load] returns, state dicts as nn.StateDict returns them, numbers of all kinds, and slices,
 // arrays (which become tuples) and maps of such, in the order of their keys. Tensors may be on any
-// device and of any layout but MKL-DNN's. Tensors whose memory overlaps share it in the
+// device and of any layout but MKL-DNN's. Tensors whose memory overlaps or touches share it in the
 // file, which has no bytes of a storage that none of them reaches: a slice of a large tensor makes a small file.
 func Save(path string, value any) error {
 	if err := atomicfile.Write(path, func(w io.Writer) error { return Write(w, value) }); err != nil {

@@ -9,12 +9,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/cuda/nvtx"
 	"github.com/libtorch-go/libtorch/torch/data"
+	"github.com/libtorch-go/libtorch/torch/pt"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 	"github.com/libtorch-go/libtorch/torch/signal/windows"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -133,6 +135,27 @@ var fileCases = cases{
 		check(safetensors.Save(path, maps.All(tensors)))
 		must(safetensors.Load(path)).Close()
 		check(os.Remove(path))
+	},
+	"pt": func() {
+		path := filepath.Join(os.TempDir(), "leaks.pt")
+		x := torch.RandN(3)
+		check(pt.Save(path, map[string]torch.Tensor{"x": x, "row": x.Select(0, 1)}))
+		torch.Close(slices.Collect(maps.Values(must(pt.LoadStateDict(path))))...)
+		dict := must(pt.Load(path, pt.LoadOptions{MMap: true})).(*pt.Dict)
+		_, _ = dict.Lookup("x")
+		for range dict.All() {
+			_ = dict.Len()
+		}
+		_, _, _, _ = dict.Int("x"), dict.Float("x"), dict.Text("x"), dict.Dict("x")
+		_, _, _ = dict.Get("x"), dict.Tensor("x"), dict.Map()
+		must(dict.Tensors())
+		pt.Close(dict)
+		check(os.Remove(path))
+		var b bytes.Buffer
+		check(pt.Write(&b, pt.Parameter{Tensor: x}))
+		pt.Close(must(pt.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))))
+		(&pt.Dict{}).Set("a", 1)
+		_ = (&pt.GlobalError{Name: "os.system"}).Error()
 	},
 	"loader": func() {
 		set := data.NewTensorDataset(torch.RandN(4, 2), torch.RandN(4))

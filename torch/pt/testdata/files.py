@@ -236,7 +236,7 @@ def storages(v, found):
 def compare(a, b):
     n = 0
     for f in sorted(os.listdir(a)):
-        x, y = torch.load(f"{a}/{f}", weights_only=False), torch.load(f"{b}/{f}", weights_only=True)
+        x, y = torch.load(f"{a}/{f}", map_location="cpu", weights_only=False), torch.load(f"{b}/{f}", weights_only=True)
         same(x, y, f)
         first, second = storages(x, []), storages(y, [])
         if [first.index(p) for p in first] != [second.index(p) for p in second]:
