@@ -94,10 +94,16 @@ var empty = map[byte]func() any{
 
 // readers are opcodes whose values follow them.
 var readers = map[byte]func(*machine) error{
-	opInt8:       func(m *machine) error { return m.number(1, func(b []byte) any { return int(b[0]) }) },
-	opInt16:      func(m *machine) error { return m.number(2, func(b []byte) any { return int(binary.LittleEndian.Uint16(b)) }) },
-	opInt32:      func(m *machine) error { return m.number(4, func(b []byte) any { return int(int32(binary.LittleEndian.Uint32(b))) }) },
-	opFloat:      func(m *machine) error { return m.number(8, func(b []byte) any { return math.Float64frombits(binary.BigEndian.Uint64(b)) }) },
+	opInt8: func(m *machine) error { return m.number(1, func(b []byte) any { return int(b[0]) }) },
+	opInt16: func(m *machine) error {
+		return m.number(2, func(b []byte) any { return int(binary.LittleEndian.Uint16(b)) })
+	},
+	opInt32: func(m *machine) error {
+		return m.number(4, func(b []byte) any { return int(int32(binary.LittleEndian.Uint32(b))) })
+	},
+	opFloat: func(m *machine) error {
+		return m.number(8, func(b []byte) any { return math.Float64frombits(binary.BigEndian.Uint64(b)) })
+	},
 	opLong:       func(m *machine) error { return m.sized(1, longest, long) },
 	opLong4:      func(m *machine) error { return m.sized(4, longest, long) },
 	opShortText:  func(m *machine) error { return m.sized(1, math.MaxInt, text) },

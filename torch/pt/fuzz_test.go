@@ -1,31 +1,33 @@
 package pt
 
 import (
-	"bufio"
+	"archive/zip"
 	"bytes"
-	_ "embed"
-	"encoding/base64"
-	"strings"
+	"io"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/internal/pickle"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// corpus are files, one a line, that the fuzzer found its way with: sound ones, hostile ones and what
-// became of them.
-//
-//go:embed testdata/corpus.txt
-var corpus string
+// corpus are files that the fuzzer begins with: sound ones, sound ones that were bent, hostile ones
+// and those that it found.
+const corpus = "testdata/corpus.zip"
 
 // small is how long files are that the fuzzer can work with.
 const small = 4 << 10
 
 func corpusFiles(t testing.TB) (list [][]byte) {
-	for lines := bufio.NewScanner(strings.NewReader(corpus)); lines.Scan(); {
-		file, err := base64.StdEncoding.DecodeString(lines.Text())
+	z, err := zip.OpenReader(corpus)
+	require.NoError(t, err)
+	defer z.Close()
+	for _, f := range z.File {
+		r, err := f.Open()
+		require.NoError(t, err)
+		file, err := io.ReadAll(r)
 		require.NoError(t, err)
 		list = append(list, file)
 	}
@@ -38,11 +40,8 @@ func corpusFiles(t testing.TB) (list [][]byte) {
 //	go test ./torch/pt -run '^$' -fuzz FuzzRead -fuzztime 60s
 func FuzzRead(f *testing.F) {
 	for _, file := range corpusFiles(f) {
-		f.Add(file)
-	}
-	for _, c := range hostile() {
-		if len(c.file) < small {
-			f.Add(c.file)
+		if len(file) < small {
+			f.Add(file)
 		}
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
@@ -57,7 +56,7 @@ func FuzzRead(f *testing.F) {
 
 // FuzzPickle is about the pickle alone, which is most of what can be wrong: it finds its way faster.
 func FuzzPickle(f *testing.F) {
-	for _, c := range hostile() {
+	for _, c := range hostile {
 		if at := bytes.Index(c.file, []byte(proto)); at >= 0 && len(c.file) < small {
 			f.Add(c.file[at:])
 		}
@@ -73,6 +72,14 @@ func FuzzPickle(f *testing.F) {
 	})
 }
 
-func TestCorpusIsThere(t *testing.T) {
-	require.GreaterOrEqual(t, len(corpusFiles(t)), 500)
+// Nothing of the corpus panics, hangs or leaves a tensor.
+func TestCorpus(t *testing.T) {
+	torchtest.NoLeaks(t)
+	files := corpusFiles(t)
+	require.GreaterOrEqual(t, len(files), 500)
+	for _, file := range files {
+		if v, err := Read(bytes.NewReader(file), int64(len(file))); err == nil {
+			Close(v)
+		}
+	}
 }

@@ -27,19 +27,28 @@ type entry struct {
 	begin, end int64
 }
 
-// malformed is an error that matches [ErrFormat].
-func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+// malformed is an error that matches one of the kinds of [ErrFormat].
+func malformed(kind error, format string, args ...any) error {
+	return &formatError{kind, fmt.Errorf(format, args...)}
 }
+
+// formatError says what is wrong with a file.
+type formatError struct{ kind, err error }
+
+// Error begins with what all of them have in common.
+func (e *formatError) Error() string { return ErrFormat.Error() + ": " + e.err.Error() }
+
+// Unwrap are the kind of the error and its cause.
+func (e *formatError) Unwrap() []error { return []error{ErrFormat, e.kind, e.err} }
 
 // parse reads a header. It returns the tensors in the order of their bytes, whatever their
 // order in the header is.
 func parse(header []byte) (entries []entry, metadata map[string]string, err error) {
 	if !utf8.Valid(header) {
-		return nil, nil, malformed("the header is not UTF-8")
+		return nil, nil, malformed(ErrHeaderUTF8, "the header is not UTF-8")
 	}
 	if !bytes.HasPrefix(header, []byte("{")) {
-		return nil, nil, malformed("the header is not JSON that begins with {")
+		return nil, nil, malformed(ErrHeaderStart, "the header is not JSON that begins with {")
 	}
 	p := parser{json.NewDecoder(bytes.NewReader(header))}
 	p.UseNumber()
@@ -56,7 +65,7 @@ func parse(header []byte) (entries []entry, metadata map[string]string, err erro
 		return nil, nil, err
 	}
 	if _, err := p.Token(); !errors.Is(err, io.EOF) {
-		return nil, nil, malformed("something follows the JSON of the header")
+		return nil, nil, malformed(ErrHeaderJSON, "something follows the JSON of the header")
 	}
 	slices.SortFunc(entries, func(a, b entry) int {
 		// empty tensors come before what follows them
@@ -80,7 +89,7 @@ func (p parser) object(what string, field func(name string) error) error {
 			}
 			name := key.(string) // the decoder accepts nothing else
 			if names[name] {
-				return malformed("%s has %q twice", what, name)
+				return malformed(ErrHeaderJSON, "%s has %q twice", what, name)
 			}
 			names[name] = true
 			if err := field(name); err != nil {
@@ -98,7 +107,7 @@ func (p parser) between(what string, open json.Delim, read func() error) error {
 		return notJSON(err)
 	}
 	if start != open {
-		return malformed("%s is %v, expected it to begin with %v", what, brief(start), open)
+		return malformed(ErrHeaderJSON, "%s is %v, expected it to begin with %v", what, brief(start), open)
 	}
 	if err := read(); err != nil {
 		return err
@@ -113,7 +122,7 @@ func notJSON(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return malformed("the header is not JSON: %w", err)
+	return malformed(ErrHeaderJSON, "the header is not JSON: %w", err)
 }
 
 // brief is a token for an error.
@@ -146,7 +155,7 @@ func (p parser) text(what string) (string, error) {
 	}
 	text, ok := t.(string)
 	if !ok {
-		return "", malformed("%s is %s, expected a text", what, brief(t))
+		return "", malformed(ErrHeaderJSON, "%s is %s, expected a text", what, brief(t))
 	}
 	return text, nil
 }
@@ -163,10 +172,10 @@ func (p parser) numbers(what string, most int) (list []int, err error) {
 			number, _ := t.(json.Number)
 			n, err := strconv.ParseUint(number.String(), 10, 63)
 			if err != nil {
-				return malformed("%s has the element %s, expected a whole number that an int64 holds", what, brief(t))
+				return malformed(ErrHeaderJSON, "%s has the element %s, expected a whole number that an int64 holds", what, brief(t))
 			}
 			if len(list) == most {
-				return malformed("%s has more than %d elements", what, most)
+				return malformed(ErrHeaderJSON, "%s has more than %d elements", what, most)
 			}
 			list = append(list, int(n))
 		}
@@ -200,18 +209,21 @@ func (p parser) entry(name string) (e entry, err error) {
 		return e, err
 	}
 	known := false
+	if slices.Contains(foreign, dtype) {
+		return e, fmt.Errorf("%s has dtype %s, which this libtorch binding has no tensors of", what, dtype)
+	}
 	if e.dtype, known = dtypes[dtype]; !known {
-		return e, malformed("%s has dtype %q, which is not known", what, dtype)
+		return e, malformed(ErrDType, "%s has dtype %q, which is not known", what, dtype)
 	}
 	if e.shape == nil || len(offsets) != 2 {
-		return e, malformed("%s has shape %v and data_offsets %v, expected a list and two numbers", what, e.shape, offsets)
+		return e, malformed(ErrTensorInfo, "%s has shape %v and data_offsets %v, expected a list and two numbers", what, e.shape, offsets)
 	}
 	size, ok := bytesOf(e.dtype, e.shape)
 	if !ok {
-		return e, malformed("%s has the impossible shape %v", what, e.shape)
+		return e, malformed(ErrOverflow, "%s has the impossible shape %v", what, e.shape)
 	}
 	if offsets[0] > offsets[1] || offsets[1]-offsets[0] != size {
-		return e, malformed("%s of shape %v and dtype %s needs %d bytes, its data_offsets are %v", what, e.shape, dtype, size, offsets)
+		return e, malformed(ErrTensorInfo, "%s of shape %v and dtype %s needs %d bytes, its data_offsets are %v", what, e.shape, dtype, size, offsets)
 	}
 	e.name, e.begin, e.end = name, int64(offsets[0]), int64(offsets[1])
 	return e, nil
@@ -239,12 +251,12 @@ func checkLayout(entries []entry, data int64) error {
 	var at int64
 	for _, e := range entries {
 		if e.begin != at || e.end > data {
-			return malformed("tensor %q lies at bytes %d to %d, expected it to start at %d of %d", e.name, e.begin, e.end, at, data)
+			return malformed(ErrOffset, "tensor %q lies at bytes %d to %d, expected it to start at %d of %d", e.name, e.begin, e.end, at, data)
 		}
 		at = e.end
 	}
 	if at != data {
-		return malformed("%d bytes of data belong to no tensor", data-at)
+		return malformed(ErrIncomplete, "%d bytes of data belong to no tensor", data-at)
 	}
 	return nil
 }

@@ -18,8 +18,26 @@ const MaxHeader = 100_000_000
 // metadataKey is the header's entry that is not a tensor.
 const metadataKey = "__metadata__"
 
-// Every error that means "this is not a valid safetensors file" matches ErrFormat.
-var ErrFormat = errors.New("not a sound safetensors file")
+// Every error that means "this is not a valid safetensors file" matches ErrFormat, and one of the kinds that
+// the reference implementation tells apart.
+var (
+	ErrFormat         = errors.New("not a sound safetensors file")
+	ErrHeaderTooSmall = errors.New("header too small")
+	ErrHeaderTooLarge = errors.New("header too large")
+	ErrHeaderLength   = errors.New("invalid header length")
+	ErrHeaderUTF8     = errors.New("invalid UTF-8 in header")
+	ErrHeaderStart    = errors.New("invalid start character in header")
+	ErrHeaderJSON     = errors.New("invalid JSON in header")
+	ErrTensorInfo     = errors.New("invalid shape, data type, or offset for tensor")
+	ErrDType          = errors.New("unknown data type")
+	ErrOffset         = errors.New("invalid offset for tensor")
+	ErrIncomplete     = errors.New("incomplete metadata, file not fully covered")
+	ErrOverflow       = errors.New("overflow computing buffer size from shape and/or element type")
+	ErrTensorNotFound = errors.New("tensor not found")
+)
+
+// piece is how many bytes are read and written at a time: they stay in a processor's cache.
+const piece = 1 << 20
 
 // File is the content of a safetensors file.
 type File struct {
@@ -69,8 +87,7 @@ func Read(r io.Reader, size int64) (*File, error) {
 			file.Close()
 		}
 	}()
-	const most = 1 << 20
-	buffer := make([]byte, min(size, most))
+	buffer := make([]byte, min(size, piece))
 	for _, e := range entries {
 		if err := file.read(r, e, buffer); err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", e.name, err)
@@ -87,7 +104,7 @@ func (f *File) read(r io.Reader, e entry, buffer []byte) (err error) {
 	fill := func(n int64) []byte {
 		piece := buffer[:min(n, int64(len(buffer)))]
 		if _, failed := io.ReadFull(r, piece); failed != nil {
-			err = cutOff(failed)
+			err = cutOff(ErrIncomplete, failed)
 		}
 		return piece
 	}
@@ -119,15 +136,18 @@ func readHeader(r io.Reader, size int64) ([]entry, map[string]string, error) {
 	const prefix = 8
 	start := make([]byte, prefix)
 	if _, err := io.ReadFull(r, start); err != nil {
-		return nil, nil, fmt.Errorf("the length of the header: %w", cutOff(err))
+		return nil, nil, fmt.Errorf("the length of the header: %w", cutOff(ErrHeaderTooSmall, err))
 	}
 	length := binary.LittleEndian.Uint64(start)
-	if length > MaxHeader || size < prefix || int64(length) > size-prefix {
-		return nil, nil, malformed("its header would have %d bytes, the file has %d", length, size)
+	switch {
+	case length > MaxHeader:
+		return nil, nil, malformed(ErrHeaderTooLarge, "its header would have %d bytes, the file has %d", length, size)
+	case size < prefix || int64(length) > size-prefix:
+		return nil, nil, malformed(ErrHeaderLength, "its header would have %d bytes, the file has %d", length, size)
 	}
 	header := make([]byte, length)
 	if _, err := io.ReadFull(r, header); err != nil {
-		return nil, nil, fmt.Errorf("the header: %w", cutOff(err))
+		return nil, nil, fmt.Errorf("the header: %w", cutOff(ErrHeaderLength, err))
 	}
 	entries, metadata, err := parse(header)
 	if err != nil {
@@ -138,9 +158,9 @@ func readHeader(r io.Reader, size int64) ([]entry, map[string]string, error) {
 
 // cutOff is the error of a read: ErrFormat if the file ends too early, otherwise the reader's
 // error.
-func cutOff(err error) error {
+func cutOff(kind, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return malformed("the file ends too soon: %w", io.ErrUnexpectedEOF)
+		return malformed(kind, "the file ends too soon: %w", io.ErrUnexpectedEOF)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/libtorch-go/libtorch/internal/atomicfile"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -21,8 +22,12 @@ var dtypes = map[string]torch.DType{
 	"BOOL": torch.Bool, "U8": torch.Uint8, "I8": torch.Int8, "I16": torch.Int16, "I32": torch.Int32, "I64": torch.Int64,
 	"U16": torch.Uint16, "U32": torch.Uint32, "U64": torch.Uint64,
 	"F16": torch.Float16, "BF16": torch.BFloat16, "F32": torch.Float32, "F64": torch.Float64,
-	"F8_E5M2": torch.Float8E5M2, "F8_E4M3": torch.Float8E4M3FN, "C64": torch.Complex64,
+	"F8_E5M2": torch.Float8E5M2, "F8_E4M3": torch.Float8E4M3FN,
+	"F8_E5M2FNUZ": torch.Float8E5M2FNUZ, "F8_E4M3FNUZ": torch.Float8E4M3FNUZ, "C64": torch.Complex64,
 }
+
+// foreign are dtypes of the format that there are no tensors of.
+var foreign = []string{"F4", "F6_E2M3", "F6_E3M2", "F8_E8M0"}
 
 func nameOf(d torch.DType) (string, bool) {
 	for name, dtype := range dtypes {
@@ -66,8 +71,9 @@ func Write(w io.Writer, tensors iter.Seq2[string, torch.Tensor], opts ...SaveOpt
 	if _, err := w.Write(header); err != nil {
 		return err
 	}
+	buffer := make([]byte, piece)
 	for _, t := range list {
-		if err := t.write(w); err != nil {
+		if err := t.write(w, buffer); err != nil {
 			return fmt.Errorf("tensor %q: %w", t.name, err)
 		}
 	}
@@ -79,20 +85,23 @@ type named struct {
 	torch.Tensor
 }
 
-// write writes the elements in row-major order, a piece at a time. If their order requires a
+// write writes the elements in row-major order, a buffer at a time. If their order requires a
 // copy of all of them, libtorch makes it and returns an error if there is no memory.
-func (t named) write(w io.Writer) (err error) {
-	const piece = 1 << 20 // elements
+func (t named) write(w io.Writer, buffer []byte) (err error) {
 	broken := torch.Try(func() {
 		torch.Scope(func() {
-			n := t.NumEl()
-			if n <= piece {
-				_, err = w.Write(t.Bytes())
+			n, item := t.NumEl(), t.ElementSize()
+			if n*item <= len(buffer) {
+				bridge.Bytes(t.Tensor, buffer[:n*item])
+				_, err = w.Write(buffer[:n*item])
 				return
 			}
 			flat := t.Detach().To(torch.CPU).Contiguous().View(-1)
-			for at := 0; at < n && err == nil; at += piece {
-				torch.Scope(func() { _, err = w.Write(flat.Narrow(0, at, min(piece, n-at)).Bytes()) })
+			most := len(buffer) / item
+			for at := 0; at < n && err == nil; at += most {
+				b := buffer[:min(most, n-at)*item]
+				torch.Scope(func() { bridge.Bytes(flat.Narrow(0, at, len(b)/item), b) })
+				_, err = w.Write(b)
 			}
 		})
 	})

@@ -134,6 +134,14 @@ var fileCases = cases{
 		path := filepath.Join(os.TempDir(), "leaks.safetensors")
 		check(safetensors.Save(path, maps.All(tensors)))
 		must(safetensors.Load(path)).Close()
+		r := must(safetensors.Open(path))
+		must(r.Info(r.Names()[0]))
+		must(r.Tensor("x")).Close()
+		check(r.Close())
+		check(safetensors.LoadInto(path, maps.All(tensors)))
+		err := safetensors.LoadInto(path, maps.All(map[string]torch.Tensor{"y": tensors["x"]}))
+		refuse(err)
+		_ = err.Error()
 		check(os.Remove(path))
 	},
 	"pt": func() {
