@@ -4,6 +4,7 @@
 # and in a cache of downloads.
 set -euo pipefail
 [[ ${LIBTORCH:-/} == /* ]] || LIBTORCH=$PWD/$LIBTORCH
+started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")"
 root=$PWD
 
@@ -29,6 +30,9 @@ usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
 
   --cuda   fetch the CUDA libraries too (the default where there is an NVIDIA driver)
   --cpu    do without them
+  --home DIR    put libtorch and the shim there instead of into third_party, which may then be read-only
+  --torch DIR   unpack libtorch itself there instead of into the home: homes can share it
+  --wheels DIR  take the wheels from there, and nothing from the network
 
 environment:
   LIBTORCH=DIR             use this libtorch: Python's torch folder or an unpacked zip
@@ -78,11 +82,24 @@ declare -A steps=(
 	[reliability]="deps shim peer asan reliability"
 )
 
+# folder --NAME DIR: one of the options that name a folder, from where this script was started.
+folder() {
+	[[ $# -gt 1 && -n $2 ]] || die "$1 takes a folder (./build.sh help)"
+	local dir=$2
+	[[ $dir == /* ]] || dir=$started/$dir
+	case $1 in
+	--home) home=$dir LIBTORCH_GO_HOME=$dir ;;
+	--torch) unpacked=$dir ;;
+	--wheels) offline=(--from "$dir") ;;
+	esac
+}
+
 main() {
 	local verb=''
 	while [[ $# -gt 0 ]]; do
 		case $1 in
 		--cpu | --cuda) cuda=${1#--} ;;
+		--home | --torch | --wheels) folder "$@" && shift ;;
 		-h | --help | help) usage && return ;;
 		*)
 			[[ -z $verb ]] || break

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/libtorch-go/libtorch/internal/home"
 )
 
 // Reasons why CUDA cannot be used, for errors.Is.
@@ -29,7 +31,7 @@ func CUDAError() error {
 
 // openCUDA loads the CUDA half if there is a driver, a CUDA build of libtorch and its
 // libraries. Otherwise it says what is missing, and the process runs on the CPU.
-func openCUDA(home, lib string) error {
+func openCUDA(dir, lib string) error {
 	if names, set := os.LookupEnv(envVisible); set && (names == "" || names == "-1") {
 		return hidden(names)
 	}
@@ -42,22 +44,21 @@ func openCUDA(home, lib string) error {
 	for _, name := range []string{"libc10_cuda.so", "libtorch_cuda.so"} {
 		path := filepath.Join(lib, name)
 		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("%w: the libtorch in %s is for the CPU alone, it has no %s; point $%s at one for CUDA, or unset it and "+
-				"run ./build.sh --cuda",
-				ErrMissingLibrary, lib, name, EnvTorch)
+			return fmt.Errorf("%w: the libtorch in %s is for the CPU alone, it has no %s; point $%s at one for CUDA, or unset it and %s",
+				ErrMissingLibrary, lib, name, EnvTorch, home.Advice("--cuda"))
 		}
 		if err := openLibrary(path, true, true); err != nil {
-			return unopened(path, err, "run ./build.sh --cuda, which fetches CUDA's libraries, or point $"+EnvTorch+
+			return unopened(path, err, home.Advice("--cuda")+", which fetches CUDA's libraries, or point $"+EnvTorch+
 				" at the torch of a Python that has them")
 		}
 	}
-	shim := filepath.Join(home, "lib", "libtorchgo_cuda.so")
+	shim := filepath.Join(dir, "lib", "libtorchgo_cuda.so")
 	if _, err := os.Stat(shim); err != nil {
 		return nil // tensors, streams and settings need only libtorch itself
 	}
 	info, err := openCUDAShim(shim)
 	if err != nil {
-		return unopened(shim, err, "build it for this libtorch with ./build.sh shim")
+		return unopened(shim, err, "to build it for this libtorch, "+home.Advice())
 	}
 	if err := info.check(shim, lib); err != nil {
 		return fmt.Errorf("%w: %w", ErrVersionMismatch, err)

@@ -12,38 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestHomesInOrder(t *testing.T) {
-	t.Setenv(EnvHome, "")
-	var why []string
-	for _, c := range homes() {
-		why = append(why, c.why)
-		assert.NotEmpty(t, c.dir)
-	}
-	assert.Equal(t, []string{"beside the executable", "the module's own", "the user's cache", "the system's"}, why)
-	t.Setenv(EnvHome, "/somewhere")
-	assert.Equal(t, []candidate{{"/somewhere", "$LIBTORCH_GO_HOME"}}, homes())
-}
-
-func TestTorchDir(t *testing.T) {
-	home := t.TempDir()
-	t.Setenv(EnvTorch, "")
-	dir, why := torchDir(home)
-	assert.Equal(t, filepath.Join(home, "libtorch", "torch"), dir)
-	assert.Equal(t, "beside the shim", why)
-
-	note := filepath.Join(home, "lib", "torch.path")
-	require.NoError(t, os.Mkdir(filepath.Dir(note), 0o755))
-	require.NoError(t, os.WriteFile(note, []byte("/other/torch\n"), 0o644))
-	dir, why = torchDir(home)
-	assert.Equal(t, "/other/torch", dir)
-	assert.Equal(t, note, why)
-
-	t.Setenv(EnvTorch, "/third/torch")
-	dir, why = torchDir(home)
-	assert.Equal(t, "/third/torch", dir)
-	assert.Equal(t, "$LIBTORCH", why)
-}
-
 func TestShimsAreChecked(t *testing.T) {
 	require.NoError(t, Load())
 	fits := shimInfo{abi: abiVersion, opsHash: opsHash, torchVersion: loadedTorch() * 100}
@@ -55,7 +23,7 @@ func TestShimsAreChecked(t *testing.T) {
 	} {
 		s := fits
 		change(&s)
-		assert.ErrorContains(t, s.check("shim", "lib"), "the shim shim was built from other sources than this program; run ./build.sh shim", name)
+		assert.ErrorContains(t, s.check("shim", "lib"), "the shim shim was built from other sources than this program; run ./build.sh in ", name)
 	}
 	s := fits
 	s.torchVersion = 29900

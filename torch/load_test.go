@@ -87,11 +87,11 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		{"a shim of other sources", func(t *testing.T, home string) {
 			anotherShim(t, filepath.Join(home, "lib"), "TG_ABI", "21100", "12345")
 			touch(t, home, "torch.path", libtorch)
-		}, []string{"@/lib/libtorchgo.so was built from other sources", "./build.sh shim"}},
+		}, []string{"@/lib/libtorchgo.so was built from other sources", "run ./build.sh in "}},
 		{"a shim of another ABI", func(t *testing.T, home string) {
 			anotherShim(t, filepath.Join(home, "lib"), "TG_ABI + 1", "21100", "12345")
 			touch(t, home, "torch.path", libtorch)
-		}, []string{"@/lib/libtorchgo.so was built from other sources", "./build.sh shim"}},
+		}, []string{"@/lib/libtorchgo.so was built from other sources", "run ./build.sh in "}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

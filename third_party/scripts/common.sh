@@ -23,6 +23,8 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/libtorch-go
 python=${PYTHON:-python3}
 cuda=auto # or cpu, cuda: the option given
 for_peer=() # --same-python where the Python peer is to be built on the wheels
+offline=()  # --from DIR where wheels come from a folder: the option given
+unpacked='' # where libtorch itself is unpacked: the option given, or the home's libtorch
 
 version=${LIBTORCH_VERSION:-$LIBTORCH_DEFAULT}
 [[ " $LIBTORCH_KNOWN " == *" $version "* ]] || die "LIBTORCH_VERSION is $version; known are $LIBTORCH_KNOWN"
@@ -45,5 +47,5 @@ pins() {
 wheels() {
 	has "$python" || die "there is no $python: install Python 3.10 or later (Debian, Ubuntu: apt install python3 python3-pip), or set PYTHON"
 	[[ $(uname -sm) == "Linux x86_64" ]] || die "the wheels are for Linux x86_64, this is $(uname -sm): set LIBTORCH to a libtorch of your own"
-	"$python" third_party/scripts/wheels.py "$cache/wheels" "$@"
+	"$python" third_party/scripts/wheels.py "$cache/wheels" "${offline[@]}" "$@"
 }

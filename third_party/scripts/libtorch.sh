@@ -17,12 +17,17 @@ deps() {
 	specs=$(pins CPU)
 	! want_cuda || specs+=" $(pins CUDA)"
 	[[ $cuda != cpu ]] || exact=(--exact)
-	wheels "$home/libtorch" "${exact[@]}" "${for_peer[@]}" "$specs"
-	echo "    libtorch $version in ${home#"$root"/}/libtorch, $(cuda_state)"
+	wheels "$(libtorch_dir)" "${exact[@]}" "${for_peer[@]}" "$specs"
+	echo "    libtorch $version in $(short "$(libtorch_dir)"), $(cuda_state)"
 }
 
+libtorch_dir() { echo "${unpacked:-$home/libtorch}"; }
+
+# short PATH: as one names it in the checkout.
+short() { echo "${1#"$root"/}"; }
+
 cuda_state() {
-	if compgen -G "$home/libtorch/nvidia/cudnn*" >/dev/null; then
+	if compgen -G "$(libtorch_dir)/nvidia/cudnn*" >/dev/null; then
 		echo "with the CUDA libraries"
 	elif [[ $cuda == cpu ]]; then
 		echo "without the CUDA libraries (--cpu)"
@@ -31,7 +36,7 @@ cuda_state() {
 	fi
 }
 
-torch_dir() { echo "${LIBTORCH:-$home/libtorch/torch}"; }
+torch_dir() { echo "${LIBTORCH:-$(libtorch_dir)/torch}"; }
 
 # operator_list: the list of operators that comes with libtorch, where it does.
 operator_list() { echo "$(torch_dir)/../torchgen/packaged/ATen/native/native_functions.yaml"; }
@@ -69,13 +74,13 @@ shim() {
 		-DCMAKE_CXX_COMPILER="$compiler" -DCUDA_HEADERS="$headers" -DASAN="${ASAN:-0}"
 	compile "$obj"
 	echo "$found" | replace "$lib/version.txt"
-	if [[ -n ${LIBTORCH:-} ]]; then
-		(cd "$LIBTORCH" && pwd) | replace "$lib/torch.path"
+	if [[ $torch != "$home/libtorch/torch" ]]; then
+		(cd "$torch" && pwd) | replace "$lib/torch.path"
 	else
 		rm -f "$lib/torch.path"
 	fi
 	[[ -n $headers ]] || rm -f "$lib/libtorchgo_cuda.so"
-	echo "    ${lib#"$root"/}/libtorchgo${headers:+{,_cuda\}}.so for libtorch $found"
+	echo "    $(short "$lib")/libtorchgo${headers:+{,_cuda\}}.so for libtorch $found"
 }
 
 # cuda_shim_wanted TORCH VERSION: whether the CUDA shim can be built, too. It takes no GPU
@@ -116,8 +121,8 @@ tools() {
 	if has cmake && has ninja; then
 		return
 	fi
-	wheels "$PWD/third_party/tools" "$TOOLS"
-	PATH=$PWD/third_party/tools/bin:$PWD/third_party/tools/cmake/data/bin:$PATH
+	wheels "$home/tools" "$TOOLS"
+	PATH=$home/tools/bin:$home/tools/cmake/data/bin:$PATH
 }
 
 # configure DIR OPTION...: runs CMake, if it has not run with these options.
@@ -140,8 +145,24 @@ compile() {
 	memory=$(awk '/MemAvailable/ { print int($2 / 1200000) }' /proc/meminfo)
 	jobs=$(nproc)
 	[[ $memory -ge $jobs ]] || jobs=$((memory > 0 ? memory : 1))
-	ninja -C "$1" -j "$jobs" >"$1/build.log" 2>&1 || {
+	ninja -C "$1" -j "$jobs" 2>&1 | tee "$1/build.log" | show_progress || {
 		cat "$1/build.log" >&2
 		die "the shim does not compile: see above"
 	}
+}
+
+# show_progress: what Ninja says, as a line that counts: on a terminal it stays in its place, else there is one a quarter.
+show_progress() {
+	local line done total quarter=0
+	while read -r line; do
+		[[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+		done=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
+		if [[ -t 1 ]]; then
+			printf '\r    compiled %d of %d' "$done" "$total"
+		elif [[ $((4 * done / total)) -gt $quarter ]]; then
+			quarter=$((4 * done / total))
+			echo "    compiled $done of $total"
+		fi
+	done
+	[[ ! -t 1 || -z ${total:-} ]] || echo
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fetch pinned wheels by name, check them against wheels.sum, and unpack them.
 
-    wheels.py CACHE DEST [--exact] [--same-python] NAME==VERSION...
+    wheels.py CACHE DEST [--exact] [--same-python] [--from FOLDER] NAME==VERSION...
 
 DEST then holds these wheels, laid out as pip would lay them out, and a file .wheels
 that lists them; nothing is done where it lists them already. Downloads go through pip
@@ -10,7 +10,7 @@ checked; an unpack gets its name DEST only when it is whole. So both can be inte
 at any time and repeated. Libraries inside compiled wheels are the same for all Pythons:
 one that is unpacked for another Python will do, and so will another's where there is none
 for this one, unless --same-python. --exact also replaces a DEST that holds more wheels
-than asked for.
+than asked for. --from takes the wheels from a folder, checked like downloads, and asks no network.
 """
 import argparse
 import errno
@@ -65,14 +65,16 @@ def files_of(spec, sums):
     return [f for f in sums if normal(f.split("-")[0]) == normal(name) and f.split("-")[1] == version]
 
 
-def choose(spec, sums, same_python):
+def choose(spec, sums, same_python, folder):
     """The wheel file to install for NAME==VERSION."""
-    for tag in [own_tag()] if same_python else [own_tag(), SERVES_ALL]:
-        for file in files_of(spec, sums):
-            if fits(file, tag):
-                return file
-    wanted = f" for Python {own_tag()}" if files_of(spec, sums) else ": after a change in versions.env run pin.py"
-    raise Failure(f"{SUMS.name} has no {spec}{wanted}")
+    files = files_of(spec, sums)
+    fitting = [f for tag in ([own_tag()] if same_python else [own_tag(), SERVES_ALL]) for f in files if fits(f, tag)]
+    if folder and not same_python:
+        fitting = [f for f in fitting + files if (folder / f).exists()] or fitting
+    if not fitting:
+        wanted = f" for Python {own_tag()}" if files else ": after a change in versions.env run pin.py"
+        raise Failure(f"{SUMS.name} has no {spec}{wanted}")
+    return fitting[0]
 
 
 def sha256(path):
@@ -133,6 +135,13 @@ def download(file, digest, cache):
         if not found or sha256(found[0]) != digest:
             raise Failure(f"hash mismatch: {file} is not what {SUMS.name} says; nothing was kept")
         os.replace(found[0], cache / file)
+
+
+def given(file, digest, folder):
+    """The checked wheel in a folder that the user filled."""
+    if sha256(folder / file) != digest:
+        raise Failure(f"hash mismatch: {folder / file} is not what {SUMS.name} says")
+    return folder / file
 
 
 def fetch(file, digest, cache):
@@ -199,15 +208,22 @@ def satisfied(args, files, sums):
 
 def install(args):
     sums = read_sums()
-    files = [choose(spec, sums, args.same_python) for spec in args.specs]
+    files = [choose(spec, sums, args.same_python, args.folder) for spec in args.specs]
     if satisfied(args, files, sums):
         return
+    if args.folder:
+        missing = [f for f in files if not (args.folder / f).exists()]
+        if missing:
+            raise Failure(f"{args.folder} lacks {' '.join(missing)}")
     args.cache.mkdir(parents=True, exist_ok=True)
     args.dest.parent.mkdir(parents=True, exist_ok=True)
     with open(args.cache / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # one at a time: what is partial now is nobody's
         for old in args.cache.glob("partial-*"):
             shutil.rmtree(old, ignore_errors=True)
+        if args.folder:
+            unpack([given(f, sums[f], args.folder) for f in files], args.dest)
+            return
         missing = [f for f in files if not (args.cache / f).exists()]
         if missing:
             sizes = [guess(f) for f in missing]
@@ -230,6 +246,7 @@ def main():
     parser.add_argument("specs", nargs="+")
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("--same-python", action="store_true")
+    parser.add_argument("--from", dest="folder", type=Path)
     args = parser.parse_intermixed_args()
     args.specs = " ".join(args.specs).split()  # a whole list may come as one argument
     try:

@@ -1,0 +1,98 @@
+// Command libtorch installs libtorch for Go programs, says what is wrong where one does not run, and
+// packs programs for machines that have nothing:
+//
+//	libtorch install            fetch libtorch and build the shim, into the user's cache
+//	libtorch doctor             what a program would find here, and what is missing
+//	libtorch bundle PROGRAM DIR a program with all that it needs, as a folder, an archive or an image
+//	libtorch env                the variables that name what is in use
+//
+// In a module that uses libtorch, `go get -tool github.com/libtorch-go/libtorch/cmd/libtorch` makes
+// it `go tool libtorch`; without a module it is `go run github.com/libtorch-go/libtorch/cmd/libtorch@latest`.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/libtorch-go/libtorch/internal/cli"
+)
+
+func main() { cli.Main("libtorch", run) }
+
+// A verb is one of the things this command does. Its run gets the arguments behind the verb.
+type verb struct {
+	name, summary string
+	run           func(ctx context.Context, args []string, out io.Writer) error
+}
+
+// verbs lists what this command does, as its help does.
+func verbs() []verb {
+	return []verb{
+		{"install", "fetch libtorch and build the shim, into the user's cache", install},
+		{"doctor", "say what a program would find here, and what is missing", doctor},
+		{"bundle", "pack a program with all that it needs: a folder, an archive or an image", pack},
+		{"env", "print the variables that name what is in use", env},
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) == 0 {
+		usage(out)
+		return cli.Usagef("expected a verb")
+	}
+	for _, v := range verbs() {
+		if v.name == args[0] {
+			return v.run(ctx, args[1:], out)
+		}
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		usage(out)
+		return nil
+	}
+	return cli.Usagef("there is no verb %q", args[0])
+}
+
+func usage(out io.Writer) {
+	fmt.Fprintln(out, "libtorch installs libtorch for Go programs and packs them for other machines.")
+	fmt.Fprintln(out)
+	for _, v := range verbs() {
+		fmt.Fprintf(out, "  libtorch %-10s %s\n", v.name, v.summary)
+	}
+	fmt.Fprintln(out)
+	fmt.Fprintln(out, "libtorch VERB -h lists the flags of a verb.")
+}
+
+// parse reads a verb's flags and its arguments, which stand before, between or behind them. There must
+// be one argument for each name.
+func parse(fs *flag.FlagSet, args []string, out io.Writer, intro string, names ...string) ([]string, error) {
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	var found []string
+	for {
+		err := fs.Parse(args)
+		switch {
+		case errors.Is(err, flag.ErrHelp):
+			fmt.Fprintln(out, intro)
+			fs.SetOutput(out)
+			fs.PrintDefaults()
+			return nil, err
+		case err != nil:
+			return nil, cli.Usagef("%w", err)
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		found, args = append(found, fs.Arg(0)), fs.Args()[1:]
+	}
+	switch {
+	case len(found) < len(names):
+		return nil, cli.Usagef("%s: expected %s", fs.Name(), names[len(found)])
+	case len(found) > len(names):
+		return nil, cli.Usagef("%s: unexpected argument %q", fs.Name(), found[len(names)])
+	}
+	return found, nil
+}
