@@ -12,6 +12,8 @@
 //		opt.ZeroGrad()
 //	}
 //
+// docs/mixedprecision.md is the guide.
+//
 // # Which dtype
 //
 // BFloat16 has float32's range and needs no scaling; CPUs and newer cards compute with it.

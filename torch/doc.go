@@ -32,7 +32,7 @@
 // [Tensor.Keep] lets a tensor out of its scope; [Unscoped] makes tensors outside of it. Using
 // a tensor that is gone panics with a clear *[Error], never with a crash. [Stats] and
 // [Scopes] count what is alive, and a program built with -tags torchdebug knows where it was
-// made. [SetMemoryLimits] says how much is too much.
+// made. [SetMemoryLimits] says how much is too much. docs/memory.md is the guide.
 //
 // # Errors
 //
@@ -53,7 +53,7 @@
 // Operations on tensors that require gradients are recorded; [Tensor.Backward] computes
 // gradients and leaves them in [Tensor.Grad]. Modes are functions that run a function:
 // [NoGrad], [Inference], [WithAutocast]. They hold for the code inside, on whatever goroutine
-// it runs, and end with it.
+// it runs, and end with it. docs/mixedprecision.md is the guide to autocast.
 //
 // Go takes part in the backward pass by hooks ([Tensor.RegisterHook]) and by operations whose
 // derivative is written in Go ([Function]); what panics there comes back from Backward as an
@@ -69,7 +69,8 @@
 // Any number of goroutines may compute. As many as there are processors are let into heavy
 // operations at a time ([SetConcurrency]); a server holds its requests to a fixed set of
 // threads with [Lanes]. [Unhealthy] tells a server when its card is lost, [Shutdown] ends the
-// use of libtorch in a process that lives on.
+// use of libtorch in a process that lives on. docs/goroutines.md is the guide; docs/performance.md
+// has threads, memory formats and malloc.
 //
 // # Devices
 //
@@ -79,6 +80,8 @@
 // # libtorch
 //
 // Nothing is linked and nothing happens at start-up. The first operation opens libtorch;
-// [Load] does so by hand and returns an error that says where it was sought. ./build.sh
-// in this module's checkout installs it; LIBTORCH_GO_HOME names another place.
+// [Load] does so by hand and returns an error that says where it was sought. In a checkout
+// ./build.sh installs it, in a module of one's own `go tool libtorch install` (command
+// cmd/libtorch, which also says what is missing and packs programs for other machines);
+// LIBTORCH_GO_HOME names another place. docs/deployment.md is the guide.
 package torch

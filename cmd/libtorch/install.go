@@ -47,14 +47,15 @@ func install(ctx context.Context, args []string, out io.Writer) error {
 	if r.cuda && r.cpu {
 		return cli.Usagef("install: -cuda and -cpu exclude each other")
 	}
-	return r.run(ctx, out)
-}
-
-func (r request) run(ctx context.Context, out io.Writer) error {
 	source, err := sources(ctx)
 	if err != nil {
 		return err
 	}
+	return r.run(ctx, out, source)
+}
+
+// run installs what these sources of this module make.
+func (r request) run(ctx context.Context, out io.Writer, source string) error {
 	dir, shared, err := r.places(source)
 	if err != nil {
 		return err

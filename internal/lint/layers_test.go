@@ -11,9 +11,9 @@ import (
 // layers lists the packages from the lowest layer to the highest. A package may import
 // packages in rows above its own; a name ending in / stands for all packages below it.
 var layers = [][]string{
-	{"internal/frames"},
-	{"cgo", "cgo/gen", "cgo/libm", "internal/atomicfile", "internal/cache", "internal/lint", "internal/pace", "internal/pickle",
-		"internal/proc", "internal/pytext", "internal/reliability", "internal/replay", "internal/talk"},
+	{"internal/frames", "internal/home"},
+	{"cgo", "cgo/gen", "cgo/libm", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/lint", "internal/pace", "internal/pickle",
+		"internal/proc", "internal/pytext", "internal/reliability", "internal/replay", "internal/road", "internal/talk"},
 	{"internal/bridge"},
 	{"torch"},
 	{"internal/form"},
@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"vision/datasets"},
 	{"vision/datasets/cifarslice"},
 	{"internal/cli", "internal/clitest"},
-	{"examples/", "cmd/", "bench", "internal/phrasebook", "internal/reliability/", "internal/fuzz", "internal/gpusuite", "internal/mistakes", "internal/gpusuite/"},
+	{"examples/", "cmd/", "bench", "internal/guides", "internal/phrasebook", "internal/reliability/", "internal/fuzz", "internal/gpusuite", "internal/mistakes", "internal/gpusuite/"},
 	{"internal/fuzz/"},
 }
 

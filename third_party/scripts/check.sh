@@ -19,6 +19,7 @@ checks() {
 	fi
 	step tests "${flags[@]}" "${packages[@]:-./...}"
 	if [[ ${#packages[@]} -eq 0 ]]; then
+		step road
 		step race "${flags[@]}"
 		step asan
 		step hardened
@@ -53,3 +54,11 @@ race() {
 	[[ ${#packages[@]} -eq 0 ]] || go test -race -timeout 20m "$@" "${packages[@]}"
 }
 
+# road: what README says of a user's own module, from an empty home to a program that is shipped.
+road() {
+	if [[ $version != "$LIBTORCH_DEFAULT" || -n ${LIBTORCH:-} ]]; then
+		echo "    left out: README's commands install libtorch $LIBTORCH_DEFAULT"
+		return
+	fi
+	go test ./internal/road -road -count=1 -timeout 20m
+}
