@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/home"
 	"github.com/libtorch-go/libtorch/internal/talk"
 )
 
@@ -35,12 +36,12 @@ func newMaker(dir string) (*maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	home := os.Getenv("LIBTORCH_GO_HOME")
-	if home == "" {
+	made := home.FromEnv()
+	if made == "" {
 		_, here, _, _ := runtime.Caller(0)
-		home = filepath.Join(filepath.Dir(here), "..", "third_party")
+		made = filepath.Join(filepath.Dir(here), "..", "third_party")
 	}
-	python := filepath.Join(home, "peer", "python")
+	python := filepath.Join(made, "peer", "python")
 	if _, err := os.Stat(python); err != nil {
 		return nil, fmt.Errorf("bench: %w; make the Python side with ./build.sh peer, or, in a bundle, see what its scripts say of Python", err)
 	}

@@ -11,8 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/libtorch-go/libtorch/internal/cli"
 	"github.com/libtorch-go/libtorch/internal/home"
@@ -149,11 +147,7 @@ func (r request) build(ctx context.Context, out io.Writer, source, dir, shared s
 	if r.version != "" {
 		cmd.Env = append(cmd.Env, "LIBTORCH_VERSION="+r.version)
 	}
-	// In a group of its own, all of it is told of an interrupt, and by us alone.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
-	const patience = 20 * time.Second
-	cmd.WaitDelay = patience
+	interruptAll(cmd)
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
@@ -215,33 +209,6 @@ func check(ctx context.Context, dir string) error {
 		return fmt.Errorf("what was built does not open, nothing was installed:\n%s", text)
 	}
 	return nil
-}
-
-// lock waits until no other installation of the same is under way.
-func lock(ctx context.Context, path string, out io.Writer) (unlock func(), err error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	for told := false; ; told = true {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { file.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			file.Close()
-			return nil, fmt.Errorf("cannot lock %s: %w", path, err)
-		}
-		if !told {
-			fmt.Fprintln(out, "another installation is under way: waiting for it")
-		}
-		select {
-		case <-ctx.Done():
-			file.Close()
-			return nil, cli.Interruptedf("interrupted while another installation was under way")
-		case <-time.After(time.Second):
-		}
-	}
 }
 
 // replace gives a folder its name, in the place of one that has it.

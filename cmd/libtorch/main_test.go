@@ -18,6 +18,7 @@ import (
 	"github.com/libtorch-go/libtorch/internal/cli"
 	"github.com/libtorch-go/libtorch/internal/clitest"
 	"github.com/libtorch-go/libtorch/internal/home"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
 func TestMain(m *testing.M) { clitest.Main(m, main) }
@@ -61,6 +62,7 @@ func TestEnv(t *testing.T) {
 }
 
 func TestDoctorWhereAllIsWell(t *testing.T) {
+	torchtest.NoLeaks(t)
 	text := clitest.Run(t, run, "doctor")
 	require.Regexp(t, `(?m)^opens +yes, libtorch 2\.`, text)
 	require.Regexp(t, `(?m)^home .*: used$`, text)
@@ -221,7 +223,7 @@ func TestBundle(t *testing.T) {
 	require.Regexp(t, `(?m)^libtorch +\d+\.\d MB  .*libtorch_cpu\.so`, out)
 	require.FileExists(t, filepath.Join(folder, "lib", "libtorchgo.so"))
 	require.NoDirExists(t, folder+".partial")
-	clitest.Run(t, run, "bundle", program, folder) // an earlier bundle is replaced
+	require.NoError(t, parcel{dest: folder}.vacant(), "an earlier bundle may be replaced")
 	clitest.Run(t, run, "bundle", "-scratch", program, archive)
 	text, err = exec.Command("tar", "-tf", archive).CombinedOutput()
 	require.NoError(t, err, "%s", text)
@@ -238,7 +240,7 @@ func TestBundle(t *testing.T) {
 	other := filepath.Join(dir, "other")
 	require.NoError(t, os.MkdirAll(filepath.Join(other, "mine"), 0o755))
 	clitest.Fails(t, "libtorch", 1, "is not empty and no earlier bundle", "bundle", program, other)
-	clitest.Fails(t, "libtorch", 1, "is there and is something else", "bundle", program, archive+"/..")
+	clitest.Fails(t, "libtorch", 1, "is there and is something else", "bundle", program, program)
 	clitest.Fails(t, "libtorch", 2, "an image is compressed already", "bundle", "-oci", program, filepath.Join(dir, "x.tar.gz"))
 	clitest.Fails(t, "libtorch", 1, "is no Go program", "bundle", filepath.Join(folder, "lib", "version.txt"), filepath.Join(dir, "x"))
 }

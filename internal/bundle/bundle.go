@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -104,25 +105,19 @@ func fits(program string) error {
 	if err != nil {
 		return fmt.Errorf("%s is no Go program: %w", program, err)
 	}
-	for _, s := range info.Settings {
-		if s.Key == "CGO_ENABLED" && s.Value != "1" {
-			return fmt.Errorf("%s was built without cgo, through which libtorch is called: build it with CGO_ENABLED=1", program)
-		}
+	at := slices.IndexFunc(info.Deps, func(dep *debug.Module) bool { return dep.Path == home.Module })
+	switch ours := home.Version(); {
+	case info.Main.Path == home.Module:
+	case at < 0:
+		return fmt.Errorf("%s does not use %s", program, home.Module)
+	case ours != "" && info.Deps[at].Replace == nil && info.Deps[at].Version != ours:
+		return fmt.Errorf("%s was built with %s %s, this is %s: use the libtorch command of the program's own module (go tool libtorch)",
+			program, home.Module, info.Deps[at].Version, ours)
 	}
-	if info.Main.Path == home.Module {
-		return nil
+	if slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "0"}) {
+		return fmt.Errorf("%s was built without cgo, through which libtorch is called: build it with CGO_ENABLED=1", program)
 	}
-	for _, dep := range info.Deps {
-		if dep.Path != home.Module {
-			continue
-		}
-		if ours := home.Version(); ours != "" && dep.Replace == nil && dep.Version != ours {
-			return fmt.Errorf("%s was built with %s %s, this is %s: use the libtorch command of the program's own module (go tool libtorch)",
-				program, home.Module, dep.Version, ours)
-		}
-		return nil
-	}
-	return fmt.Errorf("%s does not use %s", program, home.Module)
+	return nil
 }
 
 type collector struct {

@@ -175,10 +175,10 @@ func TestBundleWithCUDA(t *testing.T) {
 	nvidia := filepath.Join(filepath.Dir(fake), "nvidia", "cu13", "lib")
 	require.NoError(t, os.MkdirAll(nvidia, 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(fake, "lib"), 0o755))
-	link := func(from, to string) {
+	put := func(from, name string) {
 		text, err := os.ReadFile(from)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(to, filepath.Base(from)), text, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(nvidia, name), text, 0o644))
 	}
 	for _, name := range []string{"libc10.so", "libtorch_cpu.so", "libc10_cuda.so", "libtorch_cuda.so", "libtorch_cuda_linalg.so", "libcaffe2_nvrtc.so",
 		"libtorch_nvshmem.so", "libgomp.so.1"} {
@@ -189,11 +189,11 @@ func TestBundleWithCUDA(t *testing.T) {
 	own, err := filepath.Glob(filepath.Join(torch, "..", "nvidia", "cu13", "lib", "*.so*"))
 	require.NoError(t, err)
 	for _, from := range append(own, stubs...) {
-		link(from, nvidia)
+		put(from, filepath.Base(from))
 	}
-	link(stubs[0], nvidia)
-	require.NoError(t, os.Rename(filepath.Join(nvidia, filepath.Base(stubs[0])), filepath.Join(nvidia, "libcudnn_ops.so.9")))
-	link(stubs[0], nvidia)
+	for _, name := range []string{"libcudnn_ops.so.9", "libnvrtc.so.13", "libnvJitLink.so.13"} {
+		put(stubs[0], name)
+	}
 	files, err := Collect(path, dir, fake, Options{CUDA: true})
 	require.NoError(t, err)
 	var cuda []string
@@ -204,7 +204,7 @@ func TestBundleWithCUDA(t *testing.T) {
 		require.NotContains(t, f.Name, "libcuda.so", "the driver is the machine's")
 		require.NotContains(t, f.Name, "libnvperf", "nothing needs it")
 	}
-	for _, want := range []string{"libtorch_cuda.so", "libc10_cuda.so", "libtorch_cuda_linalg.so", "libcudnn.so.9", "libcudnn_ops.so.9", "libcublas.so.13", "libnccl.so.2"} {
+	for _, want := range []string{"libtorch_cuda.so", "libc10_cuda.so", "libtorch_cuda_linalg.so", "libcudnn.so.9", "libcudnn_ops.so.9", "libnvrtc.so.13", "libnvJitLink.so.13", "libcublas.so.13", "libnccl.so.2"} {
 		require.Contains(t, cuda, want)
 	}
 }
@@ -218,7 +218,7 @@ func TestProgramsThatWouldNotRunAreRefused(t *testing.T) {
 	goTool, err := exec.LookPath("gofmt")
 	if err == nil {
 		_, err = Collect(goTool, dir, torch, Options{})
-		require.ErrorContains(t, err, "github.com/libtorch-go/libtorch")
+		require.ErrorContains(t, err, "does not use github.com/libtorch-go/libtorch")
 	}
 	_, err = Collect(program(t, "CGO_ENABLED=0"), dir, torch, Options{})
 	require.ErrorContains(t, err, "was built without cgo")

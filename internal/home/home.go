@@ -40,8 +40,8 @@ func Places() []Place {
 }
 
 func candidates() (list []Place) {
-	if dir := os.Getenv(Env); dir != "" {
-		return []Place{{Dir: named(dir), Why: "$" + Env}}
+	if dir := FromEnv(); dir != "" {
+		return []Place{{Dir: dir, Why: "$" + Env}}
 	}
 	if exe, err := executable(); err == nil {
 		list = append(list, Place{Dir: filepath.Dir(exe), Why: "beside the executable"})
@@ -55,8 +55,13 @@ func candidates() (list []Place) {
 	return append(list, Place{Dir: "/usr/local/lib/libtorch-go", Why: "the system's"})
 }
 
-// named is the home that a folder of the environment means: itself or, where it is a checkout, its third_party.
-func named(dir string) string {
+// FromEnv is the home that the environment names, itself or, where that is a checkout, its third_party. It is "" where
+// none is named.
+func FromEnv() string {
+	dir := os.Getenv(Env)
+	if dir == "" {
+		return ""
+	}
 	inside := Place{Dir: filepath.Join(dir, "third_party")}
 	if _, err := os.Stat(inside.Shim()); err != nil {
 		return dir

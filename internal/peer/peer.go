@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/libtorch-go/libtorch/internal/home"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 )
@@ -64,11 +65,11 @@ func Command(t testing.TB, args ...string) *exec.Cmd {
 
 // Python is the peer that build.sh makes, or the env.sh of a bundle: a command without arguments.
 func Python() (*exec.Cmd, error) {
-	home := os.Getenv("LIBTORCH_GO_HOME")
-	if home == "" {
-		home = above("third_party")
+	dir := home.FromEnv()
+	if dir == "" {
+		dir = above("third_party")
 	}
-	made := filepath.Join(home, "peer", "python")
+	made := filepath.Join(dir, "peer", "python")
 	if _, err := os.Stat(made); err == nil {
 		return exec.Command(made), nil
 	}

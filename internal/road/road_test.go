@@ -75,8 +75,7 @@ func TestREADME(t *testing.T) {
 	commands := len(steps)
 
 	u.ship(t, text, first)
-	_, steps = run(t, filepath.Join(u.home, "hello"), prelude+"step 'go mod verify'\n", u.env) // nothing was written into the module cache
-	u.steps = append(u.steps, steps...)
+	u.stray(t)
 
 	took := time.Since(start)
 	t.Logf("%d commands and %d lines of Go until the first answer; all of it in %.0f s", commands, lines, took.Seconds())
@@ -153,6 +152,31 @@ func (u *trip) ship(t *testing.T, page, first string) {
 	u.steps = append(u.steps, steps...)
 	sizesAreTrue(t, page, out)
 	require.Equal(t, first, u.ask(t, isolated(t, filepath.Join(dir, "dist"), program)))
+}
+
+// stray does what README does not say: the tool without the paths of its sources; a program whose home is gone, and one
+// that is told of it as a folder. Nothing was written into the module cache by all of this.
+func (u *trip) stray(t *testing.T) {
+	dir := filepath.Join(u.home, "hello")
+	out, _ := run(t, dir, prelude+`
+step 'go build -trimpath -o ../tool `+module+`/cmd/libtorch'
+step '../tool install'
+step '../tool doctor'
+step 'go mod verify'
+`, u.env)
+	require.Contains(t, out, "has it already")
+	require.Contains(t, out, "all modules verified")
+
+	lost := exec.Command(filepath.Join(dir, "hello"))
+	lost.Env = []string{"HOME=" + t.TempDir()}
+	text, err := lost.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(text), "libtorch is not installed")
+	require.Contains(t, string(text), "run `go run "+module+"/cmd/libtorch@"+version+" install`")
+	lost.Env = append(lost.Env, "LIBTORCH_GO_HOME="+filepath.Join(dir, "dist"))
+	found := exec.Command(lost.Path)
+	found.Env = lost.Env
+	require.Regexp(t, answer, u.ask(t, found))
 }
 
 // sizesAreTrue compares what README says of the size of an archive, in the comment behind its command, with what the
