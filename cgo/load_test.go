@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/internal/home"
 )
 
 func TestShimsAreChecked(t *testing.T) {
@@ -23,7 +25,7 @@ func TestShimsAreChecked(t *testing.T) {
 	} {
 		s := fits
 		change(&s)
-		assert.ErrorContains(t, s.check("shim", "lib"), "the shim shim was built from other sources than this program; run ./build.sh in ", name)
+		assert.ErrorContains(t, s.check("shim", "lib"), "the shim shim was built from other sources than this program; "+home.Advice(), name)
 	}
 	s := fits
 	s.torchVersion = 29900

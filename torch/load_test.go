@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	where "github.com/libtorch-go/libtorch/internal/home"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -67,15 +68,16 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 	if dir := os.Getenv(cgo.EnvTorch); dir != "" {
 		libtorch = dir
 	}
+	advice := where.Advice()
 	cases := []struct {
 		name string
 		make func(t *testing.T, home string) // fills home, whose lib/ is there
 		want []string                        // parts of the message; @ stands for the folder
 	}{
 		{"empty folder", func(t *testing.T, home string) {},
-			[]string{"libtorch is not installed", "@/lib/libtorchgo.so ($LIBTORCH_GO_HOME)", "./build.sh"}},
+			[]string{"libtorch is not installed", "@/lib/libtorchgo.so ($LIBTORCH_GO_HOME)", advice}},
 		{"no libtorch", func(t *testing.T, home string) { touch(t, home, "libtorchgo.so", "") },
-			[]string{"cannot open libtorch in @/libtorch/torch/lib", "libc10.so", "./build.sh", "$LIBTORCH"}},
+			[]string{"cannot open libtorch in @/libtorch/torch/lib", "libc10.so", advice, "$LIBTORCH"}},
 		{"torch.path to nowhere", func(t *testing.T, home string) {
 			touch(t, home, "libtorchgo.so", "")
 			touch(t, home, "torch.path", "nowhere\n")
@@ -83,15 +85,15 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		{"not a library", func(t *testing.T, home string) {
 			touch(t, home, "libtorchgo.so", "text")
 			touch(t, home, "torch.path", libtorch)
-		}, []string{"cannot open the shim @/lib/libtorchgo.so", "./build.sh"}},
+		}, []string{"cannot open the shim @/lib/libtorchgo.so", advice}},
 		{"a shim of other sources", func(t *testing.T, home string) {
 			anotherShim(t, filepath.Join(home, "lib"), "TG_ABI", "21100", "12345")
 			touch(t, home, "torch.path", libtorch)
-		}, []string{"@/lib/libtorchgo.so was built from other sources", "run ./build.sh in "}},
+		}, []string{"@/lib/libtorchgo.so was built from other sources", advice}},
 		{"a shim of another ABI", func(t *testing.T, home string) {
 			anotherShim(t, filepath.Join(home, "lib"), "TG_ABI + 1", "21100", "12345")
 			touch(t, home, "torch.path", libtorch)
-		}, []string{"@/lib/libtorchgo.so was built from other sources", "run ./build.sh in "}},
+		}, []string{"@/lib/libtorchgo.so was built from other sources", advice}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 
 # Tests of the source tree itself, which is not in the bundle.
-SOURCE_TESTS="internal/lint internal/phrasebook internal/guides internal/road cgo/gen"
+SOURCE_TESTS="internal/lint internal/phrasebook internal/guides internal/home internal/road cgo/gen"
 
 bundle() {
 	local to=dist/bundle programs

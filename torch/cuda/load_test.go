@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	where "github.com/libtorch-go/libtorch/internal/home"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -150,9 +151,9 @@ func TestUnavailableSaysWhy(t *testing.T) {
 		{"hidden", []string{"CUDA_VISIBLE_DEVICES=", p.libraries(true)}, []string{"hidden: ", `CUDA_VISIBLE_DEVICES is ""`, "unset it"}},
 		{"hidden by number", []string{"CUDA_VISIBLE_DEVICES=-1"}, []string{"hidden: "}},
 		{"for the CPU", []string{"LIBTORCH=" + cpuOnly, p.libraries(true)}, []string{"missing library: ", "for the CPU alone"}},
-		{"no cuBLAS", []string{p.libraries(false)}, []string{"missing library: ", "cannot open", "./build.sh --cuda"}},
+		{"no cuBLAS", []string{p.libraries(false)}, []string{"missing library: ", "cannot open", where.Advice("--cuda")}},
 		{"another shim", []string{"LIBTORCH_GO_HOME=" + otherShim, "LIBTORCH=" + torchDir, p.libraries(true)},
-			[]string{"version mismatch: ", "run ./build.sh shim"}},
+			[]string{"version mismatch: ", where.Advice()}},
 		{"another CUDA", []string{"LIBTORCH_GO_HOME=" + otherCUDA, "LIBTORCH=" + torchDir, p.libraries(true)},
 			[]string{"version mismatch: ", "was built for CUDA 13", "is for CUDA 12"}},
 		{"an old driver", []string{p.libraries(true)}, []string{"version mismatch: ", "driver"}},
