@@ -67,7 +67,7 @@ func (r request) run(ctx context.Context, out io.Writer, source string) error {
 	}
 	defer unlock()
 	if r.installed(dir) {
-		fmt.Fprintf(out, "%s has it already: %s\n", dir, strings.Join(strings.Fields(r.stamp()), " "))
+		fmt.Fprintf(out, "%s has it already: libtorch %s for %s %s\n", dir, builtFor(dir), home.Module, home.Version())
 		return nil
 	}
 	partial := dir + ".partial"

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -83,7 +84,7 @@ func TestREADME(t *testing.T) {
 		require.Less(t, took, maxTime)
 	}
 	if *update {
-		writeTrial(t, u.steps, commands, lines)
+		u.writeTrial(t, commands, lines, took)
 	}
 }
 
@@ -268,13 +269,24 @@ func writable(dir string) {
 	})
 }
 
-func writeTrial(t *testing.T, steps []step, commands, lines int) {
+// writeTrial writes down what was typed and how long it took.
+func (u *trip) writeTrial(t *testing.T, commands, lines int, took time.Duration) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# A new user's trial\n\nWritten by `go test ./internal/road -road -update`, which `./build.sh test` runs without `-update`: the commands of README on a\n"+
 		"machine with Go, g++ and Python, an empty home and an empty module cache; libtorch's wheels had been downloaded before (545 MB).\n\n"+
-		"%d commands and %d lines of Go until the first answer.\n\n| command | seconds |\n|---|---|\n", commands, lines)
-	for _, s := range steps {
-		fmt.Fprintf(&b, "| `%s` | %.1f |\n", strings.ReplaceAll(s.command, "|", `\|`), s.seconds)
+		"%d commands and %d lines of Go until the first answer; %.0f s for all of it, on %d cores, on which the load was %s.\n\n| command | seconds |\n|---|---|\n",
+		commands, lines, took.Seconds(), runtime.NumCPU(), load())
+	for _, s := range u.steps {
+		fmt.Fprintf(&b, "| `%s` | %.1f |\n", strings.ReplaceAll(s.command, u.port, "8080"), s.seconds)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(checkout, "docs", "trial.md"), []byte(b.String()), 0o644))
+}
+
+// load is how many processes wanted to run, on average over the last 15 minutes.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(text)); err == nil && len(fields) > 2 {
+		return fields[2]
+	}
+	return "unknown"
 }
