@@ -23,12 +23,12 @@ var opticks []byte // the third book of Isaac Newton's Opticks
 
 var (
 	file        = flag.String("text", "", "`file` to learn from (default the third book of Newton's Opticks)")
-	steps       = flag.Int("steps", 1000, "steps of training")
-	size        = flag.Int("b", 32, "passages in a batch")
+	steps       = flag.Int("steps", 1500, "steps of training")
+	size        = flag.Int("b", 16, "passages in a batch")
 	context     = flag.Int("context", 64, "letters that a letter is predicted from, at most")
 	layers      = flag.Int("layers", 3, "blocks of the transformer")
 	heads       = flag.Int("heads", 4, "heads of attention")
-	width       = flag.Int("width", 96, "numbers that stand for a letter")
+	width       = flag.Int("width", 64, "numbers that stand for a letter")
 	rate        = flag.Float64("lr", 2e-3, "learning rate")
 	temperature = flag.Float64("temperature", 0.8, "how daring to write: less is duller")
 	letters     = flag.Int("n", 400, "letters to write")

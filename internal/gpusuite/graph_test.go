@@ -30,7 +30,6 @@ func newTrainer() *trainer {
 	r := &trainer{model: models.ResNet18(classes, models.ResNetOptions{Stem: models.CIFARStem})}
 	nn.To(r.model, dev, torch.ChannelsLast)
 	r.opt = optim.NewSGD(nn.Parameters(r.model), 0.0625, optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4})
-	r.opt.ParamGroups()[0].LRTensor()
 	r.scaler = amp.NewGradScaler(dev, amp.GradScalerOptions{InitScale: 1024})
 	return r
 }
