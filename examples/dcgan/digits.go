@@ -14,10 +14,11 @@ import (
 )
 
 var (
-	root  = flag.String("data", "", "folder with mnist in it (default a `folder` in the user's cache)")
-	limit = flag.Int("limit", 20_000, "images to learn from; 0 is all")
-	size  = flag.Int("b", 64, "images in a batch")
-	seed  = flag.Uint64("seed", 0, "seed of weights, order and noise")
+	root   = flag.String("data", "", "folder with mnist in it (default a `folder` in the user's cache)")
+	limit  = flag.Int("limit", 0, "images to learn from; 0 is all")
+	epochs = flag.Int("epochs", 2, "passes over the images")
+	size   = flag.Int("b", 64, "images in a batch")
+	seed   = flag.Uint64("seed", 0, "seed of weights, order and noise")
 )
 
 // initialise is the tutorial's weights_init: convolutions are drawn around 0, scales of batch norms around 1.

@@ -58,8 +58,8 @@ func newGAN(nz, n int, dev torch.Device) *gan {
 }
 
 // train is one pass over real images [N, 1, 32, 32]. The averages get the losses of D and G.
-func (g *gan) train(ctx context.Context, loader *data.Loader[data.Batch], lossD, lossG *meter.Average, progress *meter.Progress) error {
-	for batch, err := range loader.Epoch(ctx, 0) {
+func (g *gan) train(ctx context.Context, loader *data.Loader[data.Batch], epoch int, lossD, lossG *meter.Average, progress *meter.Progress) error {
+	for batch, err := range loader.Epoch(ctx, epoch) {
 		if err != nil {
 			return err
 		}
@@ -104,11 +104,13 @@ func run(ctx context.Context) (err error) {
 	}
 	g := newGAN(*nz, *width, torch.DefaultDevice())
 	lossD, lossG := &meter.Average{Name: "Loss_D", Format: "%.4f"}, &meter.Average{Name: "Loss_G", Format: "%.4f"}
-	progress := meter.NewProgress(os.Stdout, "", loader.Len(), lossD, lossG)
+	progress := meter.NewProgress(os.Stdout, "", *epochs*loader.Len(), lossD, lossG)
 	defer progress.Close()
-	progress.Every = 50
-	if err := g.train(ctx, loader, lossD, lossG, progress); err != nil {
-		return err
+	progress.Every = 100
+	for epoch := range *epochs {
+		if err := g.train(ctx, loader, epoch, lossD, lossG, progress); err != nil {
+			return err
+		}
 	}
 	torch.NoGrad(func() {
 		err = imageio.Save(*file, imageio.Grid(g.G.Forward(g.on.RandN(64, *nz, 1, 1)).AddScalar(1).DivScalar(2)))

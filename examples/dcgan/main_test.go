@@ -34,7 +34,7 @@ func TestFiftyStepsEqualPython(t *testing.T) {
 		defer g.optG.Close()
 		var lossD, lossG meter.Average
 		progress := meter.NewProgress(io.Discard, "", steps, &lossD, &lossG)
-		require.NoError(t, g.train(t.Context(), loader, &lossD, &lossG, progress))
+		require.NoError(t, g.train(t.Context(), loader, 0, &lossD, &lossG, progress))
 
 		want := peer.Run(t, "testdata/dcgan.py", peer.Tensors{"images": images}, "8", "100", "8")
 		require.Equal(t, want["lossD"].Float64(), lossD.Avg())
