@@ -39,7 +39,8 @@
 // Mathematics panics, edges return errors. An operator that is given shapes that do not
 // fit, or that runs out of memory, panics with an *[Error] and with nothing else; [Try]
 // turns that into an error value, [Recover] into the error of the function that defers it, and
-// errors.Is knows its kind ([ErrOutOfMemory]). What touches files, devices or the network returns an error in the usual way.
+// errors.Is knows its kind ([ErrOutOfMemory]). What touches files, devices or the network
+// returns an error in the usual way.
 //
 //	err := torch.Try(func() { x.MatMul(x) })
 //	// torch: matmul: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3) (with float32[2, 3], float32[2, 3])
