@@ -23,7 +23,7 @@ var layers = [][]string{
 		"torch/profiler", "torch/safetensors", "torch/pt", "torch/cpp"},
 	{"torch/nn", "torch/optim/lr", "internal/peer"},
 	{"torch/nn/utils"},
-	{"torch/nn/utils/parametrize", "torch/optim/swa"},
+	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint"},
 	{"amp", "vision/models", "internal/modparity", "internal/parity"},
 	{"vision/transforms", "vision/imageio", "vision/datasets/internal/sheet"},
 	{"vision/datasets"},

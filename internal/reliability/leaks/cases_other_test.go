@@ -13,9 +13,11 @@ import (
 	"testing"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/checkpoint"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/cuda/nvtx"
 	"github.com/libtorch-go/libtorch/torch/data"
+	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/pt"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 	"github.com/libtorch-go/libtorch/torch/signal/windows"
@@ -164,6 +166,29 @@ var fileCases = cases{
 		pt.Close(must(pt.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))))
 		(&pt.Dict{}).Set("a", 1)
 		_ = (&pt.GlobalError{Name: "os.system"}).Error()
+	},
+	"checkpoint": func() {
+		dir := filepath.Join(os.TempDir(), "leaks.checkpoint")
+		model := nn.NewLinear(2, 2)
+		defer nn.Close(model)
+		run := must(checkpoint.Open(dir, checkpoint.Parts{"model": model}, checkpoint.Options{Every: 1, Keep: 1, Async: true}))
+		ctx, cancel := checkpoint.OnTerm(context.Background())
+		must(run.Step(ctx, checkpoint.Point{Step: 1}))
+		check(run.Wait())
+		check(run.Save(checkpoint.Point{Step: 2}))
+		check(run.Close())
+		cancel()
+		at := must(run.Resume(nil))
+		check(checkpoint.Verify(at.Path))
+		must(run.Load(filepath.Join(at.Path, "checkpoint.pt"), nil))
+		check(os.Truncate(filepath.Join(at.Path, "manifest.json"), 3))
+		_, skipped, err := checkpoint.Latest(dir)
+		check(err)
+		var damage *checkpoint.DamageError
+		if !errors.As(skipped[0], &damage) || damage.Error() == "" || damage.Unwrap() == nil {
+			panic("no damage")
+		}
+		check(os.RemoveAll(dir))
 	},
 	"loader": func() {
 		set := data.NewTensorDataset(torch.RandN(4, 2), torch.RandN(4))
