@@ -66,6 +66,9 @@ func TestSidesAgree(t *testing.T) {
 		if b.group == cardGroup {
 			continue // TestCardCasesAgree, on the CPU
 		}
+		if b.group == fileGroup {
+			continue // half a gigabyte each; torch/pt and torch/safetensors compare with Python
+		}
 		b.n = 2
 		task, err := c.newTask(b, 1)
 		require.NoError(t, err)

@@ -26,11 +26,12 @@ const (
 	smallGroup     group = "small training steps"
 	trainingGroup  group = "training steps"
 	cardGroup      group = "on a card"
+	fileGroup      group = "files"
 	startGroup     group = "start"
 )
 
 // catalogue lists all cases in the order of the report.
-var catalogue = concat(tinyCases(), optimizerCases(), mlpCases(), trainingCases(), cardCases())
+var catalogue = concat(tinyCases(), optimizerCases(), mlpCases(), trainingCases(), fileCases(), cardCases())
 
 func concat(lists ...[]benchmark) (all []benchmark) {
 	for _, list := range lists {

@@ -151,7 +151,7 @@ func (c *crew) measure(o options) (*report, error) {
 
 // times compares times, one group of cases after the other.
 func (c *crew) times(r *report, o options) error {
-	groups := []group{tinyGroup, optimizerGroup, smallGroup, trainingGroup}
+	groups := []group{tinyGroup, optimizerGroup, smallGroup, trainingGroup, fileGroup}
 	if o.card {
 		groups = []group{cardGroup}
 	}

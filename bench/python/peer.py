@@ -18,12 +18,13 @@ import traceback
 import torch
 
 import cuda_cases
+import files
 import mlp
 import optimizers
 import resnet
 import tiny
 
-MAKERS = {**tiny.CASES, **optimizers.CASES, **mlp.CASES, **resnet.CASES, **cuda_cases.CASES}
+MAKERS = {**tiny.CASES, **optimizers.CASES, **mlp.CASES, **resnet.CASES, **files.CASES, **cuda_cases.CASES}
 
 
 class Peer:
