@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable"},
 	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data", "torch/meter",
 		"torch/profiler", "torch/safetensors", "torch/pt", "torch/cpp"},
-	{"torch/nn", "torch/optim/lr", "internal/peer"},
+	{"torch/nn", "torch/optim/lr", "torch/hub", "internal/peer"},
 	{"torch/nn/utils"},
 	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint"},
 	{"amp", "vision/models", "internal/modparity", "internal/parity"},

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +20,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/cuda/nvtx"
 	"github.com/libtorch-go/libtorch/torch/data"
+	"github.com/libtorch-go/libtorch/torch/hub"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/pt"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
@@ -166,6 +170,20 @@ var fileCases = cases{
 		pt.Close(must(pt.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))))
 		(&pt.Dict{}).Set("a", 1)
 		_ = (&pt.GlobalError{Name: "os.system"}).Error()
+	},
+	"hub": func() {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			check(pt.Write(w, map[string]torch.Tensor{"x": torch.Ones(1)}))
+		}))
+		defer server.Close()
+		dir := must(os.MkdirTemp("", "leaks"))
+		o := hub.Options{Dir: dir, Progress: hub.Bar(io.Discard)}
+		must(hub.Dir())
+		must(hub.Download(context.Background(), server.URL+"/x.pth", o))
+		torch.Close(must(hub.LoadStateDict(context.Background(), server.URL+"/x.pth", o))["x"])
+		_, err := models.Pretrained(context.Background(), "resnet18", "DEFAULT", hub.Options{Offline: true, Dir: dir})
+		refuse(err)
+		check(os.RemoveAll(dir))
 	},
 	"checkpoint": func() {
 		dir := filepath.Join(os.TempDir(), "leaks.checkpoint")
