@@ -95,6 +95,7 @@ folder() {
 }
 
 main() {
+	trap 'echo >&2; die "interrupted; run again to go on"' INT
 	local verb=''
 	while [[ $# -gt 0 ]]; do
 		case $1 in

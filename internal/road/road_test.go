@@ -2,6 +2,7 @@ package road
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"image"
@@ -153,6 +154,25 @@ func (u *trip) ship(t *testing.T, page, first string) {
 	u.steps = append(u.steps, steps...)
 	sizesAreTrue(t, page, out)
 	require.Equal(t, first, u.ask(t, isolated(t, filepath.Join(dir, "dist"), program)))
+	require.Equal(t, first, u.ask(t, isolated(t, unpack(t, filepath.Join(dir, "image.tar")), program)))
+}
+
+// unpack lays out an image as a container has it: its layers, one over the other.
+func unpack(t *testing.T, image string) (root string) {
+	blobs, root := t.TempDir(), t.TempDir()
+	tar := func(args ...string) {
+		out, err := exec.Command("tar", args...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	tar("-xf", image, "-C", blobs)
+	text, err := os.ReadFile(filepath.Join(blobs, "manifest.json"))
+	require.NoError(t, err)
+	var images []struct{ Layers []string }
+	require.NoError(t, json.Unmarshal(text, &images))
+	for _, layer := range images[0].Layers {
+		tar("-xzf", filepath.Join(blobs, layer), "-C", root)
+	}
+	return root
 }
 
 // stray does what README does not say: the tool without the paths of its sources; a program whose home is gone, and one

@@ -155,7 +155,7 @@ compile() {
 show_progress() {
 	local line done total quarter=0
 	while read -r line; do
-		[[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+		[[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ Building ]] || continue
 		done=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
 		if [[ -t 1 ]]; then
 			printf '\r    compiled %d of %d' "$done" "$total"

@@ -257,7 +257,7 @@ def main():
         full = e.errno in (errno.ENOSPC, errno.EDQUOT)
         sys.exit(f"build.sh: {'disk full: ' if full else ''}{e}")
     except KeyboardInterrupt:
-        sys.exit("build.sh: interrupted; run again to go on")
+        sys.exit(130)  # build.sh is interrupted as well, and says so
 
 
 if __name__ == "__main__":
