@@ -58,10 +58,16 @@ func (r request) run(ctx context.Context, out io.Writer, source string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	cache, err := home.Cache()
+	if err != nil {
 		return err
 	}
-	unlock, err := lock(ctx, dir+".lock", out)
+	for _, folder := range []string{cache, filepath.Dir(dir)} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+	}
+	unlock, err := lock(ctx, filepath.Join(cache, "install.lock"), out)
 	if err != nil {
 		return err
 	}

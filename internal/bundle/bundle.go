@@ -89,6 +89,9 @@ func Collect(program, dir, torch string, o Options) ([]File, error) {
 		roots = append(roots, more...)
 	}
 	if err := c.libraries(roots); err != nil {
+		if o.CUDA {
+			err = fmt.Errorf("%w; for all of CUDA's libraries %s", err, home.Advice("--cuda"))
+		}
 		return nil, err
 	}
 	if o.System {
