@@ -8,7 +8,7 @@ import (
 // tape is what is asked for in one recording.
 type tape struct {
 	owners map[any]bool
-	before []func()
+	before []func(replay bool)
 }
 
 var (
@@ -17,9 +17,10 @@ var (
 	tapes   = map[int]*tape{} // by thread
 )
 
-// Recording runs fn, and returns what [Before] was asked for in it. The caller's goroutine has
-// to be locked to its thread. A recording in another one takes its place until it ends.
-func Recording(fn func()) []func() {
+// Recording runs fn, and returns what [Before] was asked for in it, to be called before the next
+// run; with true where that is a replay, and with false where Go computes again. The caller's
+// goroutine has to be locked to its thread. A recording in another one takes its place until it ends.
+func Recording(fn func()) []func(replay bool) {
 	thread, t := threadID(), &tape{owners: map[any]bool{}}
 	mu.Lock()
 	outer := tapes[thread]
@@ -40,9 +41,9 @@ func Recording(fn func()) []func() {
 	return t.before
 }
 
-// Before asks for fn before every replay of the step that is being recorded on this thread,
-// and returns whether there is one. The same owner is heard once.
-func Before(owner any, fn func()) bool {
+// Before asks for fn before every run of the step that is being recorded on this thread, and
+// returns whether there is one. The same owner is heard once.
+func Before(owner any, fn func(replay bool)) bool {
 	if running.Load() == 0 {
 		return false
 	}

@@ -11,9 +11,9 @@ func TestRecording(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var log []string
-	note := func(what string) func() { return func() { log = append(log, what) } }
+	note := func(what string) func(bool) { return func(bool) { log = append(log, what) } }
 	require.False(t, Before(t, note("outside")))
-	var inner []func()
+	var inner []func(bool)
 	outer := Recording(func() {
 		require.True(t, Before(1, note("first")))
 		require.True(t, Before(1, note("again")))
@@ -27,7 +27,7 @@ func TestRecording(t *testing.T) {
 		require.False(t, <-elsewhere)
 	})
 	for _, fn := range append(outer, inner...) {
-		fn()
+		fn(true)
 	}
 	require.Equal(t, []string{"first", "second", "inner"}, log)
 	require.Panics(t, func() { Recording(func() { panic("broken") }) })

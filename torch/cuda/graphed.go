@@ -27,7 +27,7 @@ type Step struct {
 	warm     int      // runs that are left before the capture
 	rec      recorder // nil without a graph
 	in, out  []torch.Tensor
-	before   []func() // what is done on the host before each run
+	before   []func(replay bool) // what is done on the host before each run
 	captured bool
 	closed   bool
 }
@@ -59,8 +59,9 @@ type recorder interface {
 // The step runs on a thread of its own, under the caller's modes. It must not read values:
 // [ErrNotCapturable] names the operation that did. Each run is one step, also before the
 // capture. Numbers in Go are those of the capture, except for the learning rates of optimizers
-// with fused kernels, which each run writes before it begins: schedules step as ever. It panics
-// with a *torch.Error if there is no CUDA, unless it is disabled.
+// with fused kernels, which each run writes before it begins: schedules step as ever. Where another
+// optimizer's has changed, the next run is an error. It panics with a *torch.Error if there is no
+// CUDA, unless it is disabled.
 func Graphed(step func(inputs []torch.Tensor) []torch.Tensor, opts ...GraphedOptions) *Step {
 	o := option.One(opts)
 	if o.Disabled {
@@ -133,7 +134,7 @@ func (s *Step) begin(inputs []torch.Tensor) {
 	}
 	s.take(inputs)
 	for _, fn := range s.before {
-		fn()
+		fn(s.captured)
 	}
 }
 

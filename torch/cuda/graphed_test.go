@@ -2,6 +2,7 @@ package cuda_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -92,7 +93,7 @@ func TestGraphedDoesAgainWhatGoDid(t *testing.T) {
 	torchtest.NoLeaks(t)
 	var log []string
 	step := cuda.NewStep(func(in []torch.Tensor) []torch.Tensor {
-		require.True(t, replay.Before(t, func() { log = append(log, "written") }))
+		require.True(t, replay.Before(t, func(replay bool) { log = append(log, fmt.Sprint("written ", replay)) }))
 		return nil
 	}, cuda.GraphedOptions{}, cuda.Fake{Log: &log})
 	defer step.Close()
@@ -100,7 +101,8 @@ func TestGraphedDoesAgainWhatGoDid(t *testing.T) {
 		_, err := step.Run()
 		require.NoError(t, err)
 	}
-	require.Equal(t, []string{"warm", "written", "warm", "written", "warm", "written", "capture", "replay", "written", "replay"}, log)
+	require.Equal(t, []string{"warm", "written false", "warm", "written false", "warm",
+		"written false", "capture", "replay", "written true", "replay"}, log)
 }
 
 // Without a graph a step is its function, with or without a card.

@@ -80,9 +80,15 @@ func TestLearningRateOfGraphs(t *testing.T) {
 		group := fused.ParamGroups()[0]
 		require.Equal(t, 0.5, group.LRTensor().Float64())
 		group.LR = 0.25
-		before[0]()
+		before[0](true)
 		require.Equal(t, 0.25, group.LRTensor().Float64())
-		require.Empty(t, replay.Recording(separate.Step), "separate operators have it in Go")
+
+		frozen := replay.Recording(separate.Step)
+		require.Len(t, frozen, 1)
+		frozen[0](true)
+		separate.ParamGroups()[0].LR = 0.25
+		frozen[0](false) // Go computes again
+		require.ErrorContains(t, torch.Try(func() { frozen[0](true) }), "the learning rate 0.5 is part of a graph and cannot become 0.25")
 	})
 }
 

@@ -69,14 +69,23 @@ func (g *Group) WriteLR() {
 	g.written = g.LR
 }
 
-// followLR has the tensor of LRTensor, if there is one, follow LR; in a step that becomes a graph
-// there is one from now on, and each run of the step writes it before it begins.
+// followLR has the tensor of LRTensor, if there is one, follow LR. In a step that becomes a graph
+// there is one from now on, and each run of the step writes it before it begins; kernels that
+// have the rate as a number cannot follow.
 func (g *Group) followLR() {
-	switch {
-	case slices.ContainsFunc(g.batches, func(b *batch) bool { return !b.fused }):
-	case replay.Before(g, g.WriteLR):
+	fused := !slices.ContainsFunc(g.batches, func(b *batch) bool { return !b.fused })
+	recorded := g.LR
+	switch recording := replay.Before(g, func(replay bool) {
+		if fused {
+			g.WriteLR()
+		} else if replay && g.LR != recorded {
+			torch.Throw("optimizer", torch.KindValue, "the learning rate %v is part of a graph and cannot become %v: only fused kernels "+
+				"follow it (SGD, Adam, AdamW and Adagrad have some)", recorded, g.LR)
+		}
+	}); {
+	case fused && recording:
 		g.LRTensor()
-	case g.rate.Defined() && g.written != g.LR:
+	case fused && g.rate.Defined() && g.written != g.LR:
 		g.WriteLR()
 	}
 }
