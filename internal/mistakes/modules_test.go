@@ -105,13 +105,14 @@ func missing(name string) map[string]torch.Tensor {
 var refusals = []refusal{
 	{"a state dict without a key", func(string) error {
 		return nn.LoadStateDict(nn.NewSequential(nn.NewLinear(2, 2), nn.NewLinear(2, 1)), missing("1.bias"))
-	}, "nn: the state dict does not fit the module: missing: 1.bias"},
+	}, `nn: the state dict does not fit the module: Missing key(s) in state_dict: "1.bias"`},
 	{"a state dict with a key too many", func(string) error {
 		return nn.LoadStateDict(nn.NewSequential(nn.NewLinear(2, 2)), missing(""))
-	}, "nn: the state dict does not fit the module: unexpected: 1.bias, 1.weight"},
+	}, `nn: the state dict does not fit the module: Unexpected key(s) in state_dict: "1.bias", "1.weight"`},
 	{"a state dict of other shapes", func(string) error {
 		return nn.LoadStateDict(nn.NewSequential(nn.NewLinear(2, 2), nn.NewLinear(2, 3)), missing(""))
-	}, "nn: the state dict does not fit the module: 1.weight has shape [1 2], want [3 2]; 1.bias has shape [1], want [3]"},
+	}, "nn: the state dict does not fit the module: size mismatch for 1.weight: copying a param with shape [1 2] from checkpoint, " +
+		"the shape in current model is [3 2]; size mismatch for 1.bias: copying a param with shape [1] from checkpoint, the shape in current model is [3]"},
 	{"a loader of nothing", func(string) error { _, err := data.NewLoader[data.Batch](nil); return err },
 		"data: a loader needs a source, got nil"},
 	{"a loader of batches of -1", func(string) error {

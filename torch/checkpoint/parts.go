@@ -175,6 +175,9 @@ func restorePart(part, v any) error {
 		if dict == nil {
 			return errors.New("the file has no state of it")
 		}
+		if dict.Len() == 0 {
+			return nil // as of a scaler that did nothing
+		}
 		return part.LoadStateDict(dict.Map())
 	}
 	tensors, err := dict.Tensors()

@@ -231,21 +231,13 @@ func (r *Run) Resume(user any) (Point, error) {
 // Load brings the run to where a file was: checkpoint.pt of a checkpoint, or a file of Python's torch.save with parts
 // of the same names. Each part is checked before it changes, but parts before a wrong one have changed.
 func (r *Run) Load(path string, user any) (at Point, err error) {
-	v, err := pt.Load(path)
+	f, err := ReadFile(path)
 	if err != nil {
-		return at, fmt.Errorf("checkpoint: %w", err)
+		return at, err
 	}
-	defer pt.Close(v)
-	dict, ok := v.(*pt.Dict)
-	if !ok {
-		return at, fmt.Errorf("checkpoint: %s holds a %T, expected a dict of parts", path, v)
+	defer f.Close()
+	if at, err = f.Point(user); err != nil {
+		return Point{}, err
 	}
-	if at, err = point(dict, user); err == nil {
-		err = r.parts.restore(dict)
-	}
-	if err != nil {
-		return Point{}, fmt.Errorf("checkpoint: %s does not fit the run: %w", path, err)
-	}
-	at.Path = path
-	return at, nil
+	return at, f.Restore(r.parts)
 }

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -49,22 +50,47 @@ type Refusal struct {
 	Err  error
 }
 
-// Error names every key.
+// Error names every key, in PyTorch's words.
 func (e *StateDictError) Error() string {
 	var parts []string
 	if len(e.Missing) > 0 {
-		parts = append(parts, "missing: "+strings.Join(e.Missing, ", "))
+		parts = append(parts, "Missing key(s) in state_dict: "+quoted(e.Missing))
 	}
 	if len(e.Unexpected) > 0 {
-		parts = append(parts, "unexpected: "+strings.Join(e.Unexpected, ", "))
+		parts = append(parts, "Unexpected key(s) in state_dict: "+quoted(e.Unexpected))
 	}
 	for _, m := range e.Mismatched {
-		parts = append(parts, fmt.Sprintf("%s has shape %v, want %v", m.Name, m.Got, m.Want))
+		parts = append(parts, fmt.Sprintf("size mismatch for %s: copying a param with shape %v from checkpoint, the shape in current model is %v",
+			m.Name, m.Got, m.Want))
 	}
 	for _, r := range e.Refused {
 		parts = append(parts, fmt.Sprintf("%s cannot be loaded: %v", r.Name, r.Err))
 	}
 	return "nn: the state dict does not fit the module: " + strings.Join(parts, "; ")
+}
+
+func quoted(names []string) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = strconv.Quote(name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// StripPrefix returns the tensors whose names begin with a prefix under names without it, and the others as they
+// are: PyTorch's consume_prefix_in_state_dict_if_present. Prefixes are taken off one after the other, those
+// of wrappers from outside to inside:
+//
+//	state = nn.StripPrefix(state, "_orig_mod.", "module.") // of torch.compile, of DataParallel
+func StripPrefix(dict map[string]torch.Tensor, prefixes ...string) map[string]torch.Tensor {
+	own := make(map[string]torch.Tensor, len(dict))
+	for name, t := range dict {
+		for _, p := range prefixes {
+			name = strings.TrimPrefix(name, p)
+		}
+		own[name] = t
+	}
+	return own
 }
 
 // Unwrap returns the reasons of what was refused.

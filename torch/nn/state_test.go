@@ -58,14 +58,14 @@ func TestLoadStateDictComplains(t *testing.T) {
 			{"missing and unexpected", nn.LoadOptions{}, func(d map[string]torch.Tensor) {
 				d["module.0.weight"], d["extra"], d["1.bias"] = d["0.weight"], d["0.bias"], torch.Tensor{}
 				delete(d, "0.weight")
-			}, "nn: the state dict does not fit the module: missing: 0.weight, 1.bias; unexpected: extra, module.0.weight"},
+			}, "nn: the state dict does not fit the module: Missing key(s) in state_dict: \"0.weight\", \"1.bias\"; Unexpected key(s) in state_dict: \"extra\", \"module.0.weight\""},
 			{"shape", nn.LoadOptions{}, func(d map[string]torch.Tensor) {
 				d["0.bias"], d["1.running_var"] = torch.Ones(2, 1), torch.Ones(3)
-			}, "nn: the state dict does not fit the module: 0.bias has shape [2 1], want [2]; 1.running_var has shape [3], want [2]"},
+			}, "nn: the state dict does not fit the module: size mismatch for 0.bias: copying a param with shape [2 1] from checkpoint, the shape in current model is [2]; size mismatch for 1.running_var: copying a param with shape [3] from checkpoint, the shape in current model is [2]"},
 			{"shape, names not strict", nn.LoadOptions{NonStrict: true}, func(d map[string]torch.Tensor) {
 				d["0.bias"], d["extra"] = torch.Ones(5), torch.Ones(1)
 				delete(d, "1.weight")
-			}, "nn: the state dict does not fit the module: 0.bias has shape [5], want [2]"},
+			}, "nn: the state dict does not fit the module: size mismatch for 0.bias: copying a param with shape [5] from checkpoint, the shape in current model is [2]"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				err := nn.LoadStateDict(m, dict(c.edit), c.options)
@@ -139,4 +139,16 @@ func TestTo(t *testing.T) {
 	conv := nn.NewConv3d(1, 1, 2)
 	nn.To(conv, torch.ChannelsLast)
 	require.True(t, conv.Weight.IsContiguous(torch.ChannelsLast3d))
+}
+
+// Wrappers of Python's put their names before those of the module.
+func TestStripPrefix(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		model := nn.NewLinear(2, 2)
+		wrapped := map[string]torch.Tensor{"_orig_mod.module.weight": torch.Ones(2, 2), "module.bias": torch.Ones(2)}
+		require.Error(t, nn.LoadStateDict(model, wrapped))
+		require.NoError(t, nn.LoadStateDict(model, nn.StripPrefix(wrapped, "_orig_mod.", "module.")))
+		torchtest.Equal(t, model.Weight, torch.Ones(2, 2))
+	})
 }

@@ -16,6 +16,7 @@ type LoadOptions struct {
 	Device    torch.Device // where all tensors go, PyTorch's map_location; default: the CPU, wherever they were
 	MMap      bool         // map the file into memory and read what is used; nobody may shorten it meanwhile
 	Globals   []string     // classes and functions that are let through as data: "argparse.Namespace"
+	Verify    bool         // compare what is read with the zip file's sums; what is mapped is not read
 	MaxMemory int          // bytes for what is no tensor; default: the size of the file and 48 MB
 }
 
@@ -100,12 +101,12 @@ func load(r io.ReaderAt, size int64, o LoadOptions, path string) (v any, err err
 	if o.MaxMemory == 0 {
 		limits.Budget = size + floor
 	}
-	src, err := open(r, size, limits)
+	src, err := open(r, size, limits, o.Verify)
 	if err != nil {
 		return nil, err
 	}
 	d.storages, d.most = src.storages, 1<<20+4*int(src.pickled)
-	d.loader = loader{r: r, swap: src.swap, device: o.Device}
+	d.loader = loader{r: r, swap: src.swap, device: o.Device, verify: o.Verify}
 	if err := d.check(src.value); err != nil {
 		return nil, err
 	}
@@ -129,13 +130,13 @@ func load(r io.ReaderAt, size int64, o LoadOptions, path string) (v any, err err
 }
 
 // open finds the value and the storages of a file of either format.
-func open(r io.ReaderAt, size int64, l pickle.Limits) (source, error) {
+func open(r io.ReaderAt, size int64, l pickle.Limits, verify bool) (source, error) {
 	magic, err := bytesAt(r, 0, int(min(size, 4)))
 	switch {
 	case err != nil:
 		return source{}, err
 	case string(magic) == "PK\x03\x04":
-		return openZip(r, size, l)
+		return openZip(r, size, l, verify)
 	case len(magic) == 0:
 		return source{}, malformed("the file is empty")
 	}
@@ -158,7 +159,7 @@ func (d *decoder) build(v any) (any, error) {
 }
 
 // openZip finds the parts of a file of today's format.
-func openZip(r io.ReaderAt, size int64, l pickle.Limits) (src source, err error) {
+func openZip(r io.ReaderAt, size int64, l pickle.Limits, verify bool) (src source, err error) {
 	a, err := openArchive(r, size)
 	if err != nil {
 		return src, err
@@ -169,6 +170,11 @@ func openZip(r io.ReaderAt, size int64, l pickle.Limits) (src source, err error)
 	}
 	if !ok {
 		return src, malformed("the zip file has no data.pkl: torch.save did not write it")
+	}
+	if verify {
+		if err := verified(r, main); err != nil {
+			return src, err
+		}
 	}
 	order, err := a.text("byteorder")
 	if err != nil {
@@ -201,7 +207,7 @@ func openZip(r io.ReaderAt, size int64, l pickle.Limits) (src source, err error)
 			return malformed("storage %q has %d bytes, its record %d", id.key, id.size, rec.size)
 		}
 		if src.storages[id.key] == nil {
-			src.storages[id.key] = &storage{key: id.key, dtype: id.dtype, at: rec.data, size: rec.size}
+			src.storages[id.key] = &storage{key: id.key, dtype: id.dtype, at: rec.data, size: rec.size, crc: &rec.crc}
 		}
 		return nil
 	})

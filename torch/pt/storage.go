@@ -3,6 +3,7 @@ package pt
 import (
 	"cmp"
 	"encoding/binary"
+	"hash/crc32"
 	"io"
 	"slices"
 
@@ -27,6 +28,7 @@ type storage struct {
 	at    int64       // in the file
 	size  int64
 	base  torch.Tensor // its bytes, once they are read
+	crc   *uint32      // of its bytes, nil where the file has none
 	shift int64        // of the storage's first byte in base's memory
 }
 
@@ -38,6 +40,7 @@ type loader struct {
 	r      io.ReaderAt
 	swap   bool // the other byte order
 	device torch.Device
+	verify bool
 	mapped torch.Tensor // the whole file, where it is mapped into memory
 	buffer []byte
 }
@@ -53,18 +56,37 @@ func (l *loader) load(s *storage) error {
 	if l.buffer == nil {
 		l.buffer = make([]byte, piece)
 	}
+	sum := uint32(0)
 	for at := int64(0); at < s.size; at += piece {
 		b := l.buffer[:min(piece, s.size-at)]
 		if n, err := l.r.ReadAt(b, s.at+at); n < len(b) {
 			return cmp.Or(cutOff(err), io.ErrUnexpectedEOF)
+		}
+		if l.verify {
+			sum = crc32.Update(sum, crc32.IEEETable, b)
 		}
 		if l.swap {
 			swap(b, s.dtype)
 		}
 		torch.Scope(func() { torch.Fill(s.base.Narrow(0, int(at), len(b)), b) })
 	}
+	if l.verify && s.crc != nil && sum != *s.crc {
+		return malformed("the sum of storage %q is %08x, expected %08x", s.key, sum, *s.crc)
+	}
 	if !l.device.IsZero() && !l.device.IsCPU() {
 		s.base = s.base.To(l.device)
+	}
+	return nil
+}
+
+// verified compares the bytes of a record with its sum.
+func verified(r io.ReaderAt, rec record) error {
+	sum := crc32.NewIEEE()
+	if _, err := io.Copy(sum, io.NewSectionReader(r, rec.data, rec.size)); err != nil {
+		return err
+	}
+	if got := sum.Sum32(); got != rec.crc {
+		return malformed("the sum of record %q is %08x, expected %08x", rec.name, got, rec.crc)
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ var nnCases = cases{
 	},
 	"its state": func() {
 		m := nn.Clone(network())
-		check(nn.LoadStateDict(m, maps.Collect(nn.StateDict(m))))
+		check(nn.LoadStateDict(m, nn.StripPrefix(maps.Collect(nn.StateDict(m)), "module.")))
 		err := nn.LoadStateDict(m, nil)
 		var refused *nn.StateDictError
 		if errors.As(err, &refused) {
