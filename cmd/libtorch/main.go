@@ -4,6 +4,8 @@
 //	libtorch install            fetch libtorch and build the shim, into the user's cache
 //	libtorch doctor             what a program would find here, and what is missing
 //	libtorch bundle PROGRAM DIR a program with all that it needs, as a folder, an archive or an image
+//	libtorch inspect FILE       what is in a .pt, .pth, .safetensors or checkpoint
+//	libtorch convert FROM TO    weights from one of these formats into another
 //	libtorch env                the variables that name what is in use
 //
 // In a module that uses libtorch, `go get -tool github.com/libtorch-go/libtorch/cmd/libtorch` makes
@@ -34,6 +36,8 @@ func verbs() []verb {
 		{"install", "fetch libtorch and build the shim, into the user's cache", install},
 		{"doctor", "say what a program would find here, and what is missing", doctor},
 		{"bundle", "pack a program with all that it needs: a folder, an archive or an image", pack},
+		{"inspect", "list what is in a .pt, .pth, .safetensors or checkpoint", inspect},
+		{"convert", "convert weights between .pt, .pth and .safetensors", convert},
 		{"env", "print the variables that name what is in use", env},
 	}
 }

@@ -9,7 +9,7 @@ import (
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
 	nnutils "github.com/libtorch-go/libtorch/torch/nn/utils"
 	"github.com/libtorch-go/libtorch/torch/nn/utils/rnn"
-	"github.com/libtorch-go/libtorch/torch/safetensors"
+	"github.com/libtorch-go/libtorch/torch/pt"
 )
 
 // Net is the module of one's own on the page.
@@ -131,7 +131,23 @@ other.load_state_dict(net.state_dict())` + hidden + "other.state_dict()", func()
 			return detached(maps.Collect(nn.StateDict(other)))
 		}},
 		{"torch.save(net.state_dict(), path)" + hidden + "net.state_dict()", func() any {
-			err := safetensors.Save(path, nn.StateDict(net))
+			err := pt.Save(path, nn.StateDict(net))
+			if err != nil {
+				return err
+			}
+			return detached(maps.Collect(nn.StateDict(net)))
+		}},
+		{`torch.save(net.state_dict(), path)
+net.load_state_dict(torch.load(path))` + hidden + "net.state_dict()", func() any {
+			err := pt.Save(path, nn.StateDict(net))
+			if err != nil {
+				return err
+			}
+			state, err := pt.LoadStateDict(path)
+			if err != nil {
+				return err
+			}
+			err = nn.LoadStateDict(net, state)
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/optim"
+	"github.com/libtorch-go/libtorch/torch/pt"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 )
 
@@ -160,6 +161,19 @@ var machine = chapter{
 		{"del x" + hidden + "True", func() any { x.Close(); return x.Closed() }},
 		{`torch.save({'x': x}, path)
 y = torch.load(path)['x']`, func() any {
+			err := pt.Save(path, map[string]torch.Tensor{"x": x})
+			if err != nil {
+				return err
+			}
+			file, err := pt.LoadStateDict(path)
+			if err != nil {
+				return err
+			}
+			y = file["x"]
+			return y
+		}},
+		{`safetensors.torch.save_file({'x': x}, path)
+y = safetensors.torch.load_file(path)['x']`, func() any {
 			err := safetensors.Save(path, maps.All(map[string]torch.Tensor{"x": x}))
 			if err != nil {
 				return err

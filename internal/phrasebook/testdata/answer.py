@@ -14,6 +14,7 @@ import sys
 import warnings
 
 import numpy as np
+import safetensors.torch
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

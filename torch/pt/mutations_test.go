@@ -1,0 +1,120 @@
+package pt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/internal/pickle"
+)
+
+// mutationsVariable says how many files are bent and read, on all processors:
+//
+//	PT_MUTATIONS=15000000 go test ./torch/pt -run Mutations -timeout 2h
+const mutationsVariable = "PT_MUTATIONS"
+
+// edges are numbers that sums and products of them overflow.
+var edges = []uint64{0, 1, 255, 1<<16 - 1, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<62 - 1, 1 << 62, 1<<63 - 1, 1 << 63, 1<<64 - 1}
+
+// codes are bytes that mean something to a pickle machine.
+const codes = "\x80\x95.N\x88\x89KMJ\x8a\x8bG\x8cX\x8dUTCB\x8e\x96]})\x8f(aesu\x90\x91t\x85\x86\x87c\x93R\x81bQhjqr\x94012"
+
+// bent is a file with a few changes.
+func bent(r *rand.Rand, files [][]byte) []byte {
+	b := bytes.Clone(files[r.IntN(len(files))])
+	for range 1 + r.IntN(4) {
+		if len(b) == 0 {
+			return b
+		}
+		at := r.IntN(len(b))
+		n := min(1+r.IntN(16), len(b)-at)
+		switch r.IntN(8) {
+		case 0:
+			b[at] ^= 1 << r.IntN(8)
+		case 1:
+			b[at] = codes[r.IntN(len(codes))]
+		case 2:
+			b = append(b[:at:at], b[at+n:]...)
+		case 3:
+			b = append(b[:at+n:at+n], b[at:]...)
+		case 4:
+			other := files[r.IntN(len(files))]
+			if len(other) > 0 {
+				from := r.IntN(len(other))
+				b = append(append(b[:at:at], other[from:min(from+64, len(other))]...), b[at:]...)
+			}
+		case 5:
+			b = append(append(b[:at:at], codes[r.IntN(len(codes))]), b[at:]...)
+		case 6:
+			var edge [8]byte
+			binary.LittleEndian.PutUint64(edge[:], edges[r.IntN(len(edges))])
+			copy(b[at:], edge[:[]int{2, 4, 8}[r.IntN(3)]])
+		case 7:
+			b = b[:at]
+		}
+	}
+	return b
+}
+
+// examine reads a file as far as no tensor is needed.
+func examine(b []byte) {
+	d := &decoder{builders: allBuilders(), globals: map[string]bool{"a.B": true}}
+	src, err := open(bytes.NewReader(b), int64(len(b)), pickle.Limits{Budget: 4 << 20, Allow: d.allow}, false)
+	if err != nil {
+		return
+	}
+	d.storages, d.most = src.storages, 1<<16
+	_ = d.check(src.value)
+}
+
+// Files that were bent at random are read or refused: nothing panics, nothing hangs, nothing takes memory.
+func TestMutations(t *testing.T) {
+	total := int64(30_000)
+	if n, err := strconv.ParseInt(os.Getenv(mutationsVariable), 10, 64); err == nil {
+		total = n
+	}
+	var files, pickles [][]byte
+	for _, f := range corpusFiles(t) {
+		if len(f) >= small {
+			continue
+		}
+		files = append(files, f)
+		if at, end := bytes.Index(f, []byte(proto)), bytes.Index(f, []byte("PK\x07\x08")); at >= 0 && end > at {
+			pickles = append(pickles, f[at+len(proto):end])
+		}
+	}
+	require.NotEmpty(t, pickles)
+	var done, slowest atomic.Int64
+	var all sync.WaitGroup
+	for worker := range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(worker), uint64(total)))
+			for n := done.Add(1); n <= total; n = done.Add(1) {
+				b := bent(r, files)
+				if n%2 == 0 {
+					b = archived(string(bytes.TrimSuffix(bent(r, pickles), []byte("."))))
+				}
+				began := time.Now()
+				examine(b)
+				if took := int64(time.Since(began)); took > slowest.Load() {
+					slowest.Store(took)
+				}
+			}
+		})
+	}
+	all.Wait()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	t.Logf("%d files, the slowest in %v, %d MB from the system", total, time.Duration(slowest.Load()), m.Sys>>20)
+	require.Less(t, slowest.Load(), int64(10*time.Second))
+	require.Less(t, m.Sys, uint64(512<<20))
+}
