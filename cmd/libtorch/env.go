@@ -14,9 +14,8 @@ import (
 
 const envIntro = `usage: libtorch env
 
-Prints the variables that name the libtorch which a program finds here, for a shell, a unit of systemd or a container:
-
-    eval "$(libtorch env)"
+Prints the variables that name the libtorch which a program finds here, as a unit of systemd takes them (EnvironmentFile), and
+a shell: set -a; eval "$(libtorch env)"
 `
 
 func env(_ context.Context, args []string, out io.Writer) error {
@@ -28,10 +27,10 @@ func env(_ context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	torch, _ := home.Torch(place.Dir)
-	fmt.Fprintf(out, "export %s=%s\n", home.Env, quoted(place.Dir))
-	fmt.Fprintf(out, "export %s=%s\n", home.EnvTorch, quoted(torch))
+	fmt.Fprintf(out, "%s=%s\n", home.Env, quoted(place.Dir))
+	fmt.Fprintf(out, "%s=%s\n", home.EnvTorch, quoted(torch))
 	if version := builtFor(place.Dir); version != "" {
-		fmt.Fprintf(out, "export LIBTORCH_VERSION=%s\n", quoted(version))
+		fmt.Fprintf(out, "LIBTORCH_VERSION=%s\n", quoted(version))
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func TestEnv(t *testing.T) {
 	place, err := home.Find()
 	require.NoError(t, err)
 	text := clitest.Run(t, run, "env")
-	require.Contains(t, text, "export LIBTORCH_GO_HOME='"+place.Dir+"'\n")
+	require.Contains(t, text, "LIBTORCH_GO_HOME='"+place.Dir+"'\n")
 	out, err := exec.Command("sh", "-c", text+`echo "$LIBTORCH"`).Output()
 	require.NoError(t, err)
 	torch, _ := home.Torch(place.Dir)
