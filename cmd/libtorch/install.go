@@ -153,8 +153,9 @@ func (r request) build(ctx context.Context, out io.Writer, source, dir, shared s
 	if r.version != "" {
 		cmd.Env = append(cmd.Env, "LIBTORCH_VERSION="+r.version)
 	}
-	interruptAll(cmd)
+	end := interruptAll(cmd)
 	err := cmd.Run()
+	end()
 	switch {
 	case ctx.Err() != nil:
 		return cli.Interruptedf("interrupted; nothing was installed, run it again to go on")
@@ -163,7 +164,12 @@ func (r request) build(ctx context.Context, out io.Writer, source, dir, shared s
 	case err != nil:
 		return fmt.Errorf("nothing was installed: see above (%w)", err)
 	}
-	return os.RemoveAll(filepath.Join(dir, "obj")) // what the compiler made on the way
+	for _, name := range []string{"obj", "headers", "tools"} { // what it took on the way
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stamp is what an installation was made of. The sources of a version of this module never change.

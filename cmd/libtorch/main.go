@@ -10,6 +10,7 @@
 //
 // In a module that uses libtorch, `go get -tool github.com/libtorch-go/libtorch/cmd/libtorch` makes
 // it `go tool libtorch`; without a module it is `go run github.com/libtorch-go/libtorch/cmd/libtorch@latest`.
+// docs/deployment.md says where programs look, and what is in a bundle.
 package main
 
 import (

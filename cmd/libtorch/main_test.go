@@ -174,7 +174,7 @@ func TestInstallThatFails(t *testing.T) {
 	}
 }
 
-// An interrupt ends all that the script has started, and leaves nothing that a program would find.
+// An interrupt ends all that the script has started, that what bash runs beside itself ignores it notwithstanding, and leaves nothing that a program would find.
 func TestInstallIsInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	source := script(t, `mkdir -p "$2/lib"; sleep 600 & echo $! >"$2/pid"; echo started; wait`)

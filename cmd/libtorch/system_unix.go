@@ -16,12 +16,22 @@ import (
 )
 
 // interruptAll has the end of a command's context interrupt all that the command has started. They are a group of
-// their own, so that what a terminal sends reaches them through us alone.
-func interruptAll(cmd *exec.Cmd) {
+// their own, so that what a terminal sends reaches them through us alone. After the command, end ends those that an
+// interrupt does not.
+func interruptAll(cmd *exec.Cmd) (end func()) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
-	const patience = 20 * time.Second
+	interrupted := false
+	cmd.Cancel = func() error {
+		interrupted = true
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+	}
+	const patience = 5 * time.Second
 	cmd.WaitDelay = patience
+	return func() {
+		if interrupted {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it fails if none is left
+		}
+	}
 }
 
 // lock waits until no other installation of the same is under way.
