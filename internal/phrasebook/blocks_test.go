@@ -12,7 +12,7 @@ import (
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/optim"
 	"github.com/libtorch-go/libtorch/torch/optim/lr"
-	"github.com/libtorch-go/libtorch/torch/safetensors"
+	"github.com/libtorch-go/libtorch/torch/pt"
 )
 
 var wholeLoop = chapter{
@@ -380,15 +380,14 @@ other = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 5))`,
 	phrases: []phrase{
 		{`torch.save(model.state_dict(), path)
 model.load_state_dict(torch.load(path))` + hidden + "list(model.parameters())", func() any {
-			if err := safetensors.Save(path, nn.StateDict(model)); err != nil {
+			if err := pt.Save(path, nn.StateDict(model)); err != nil {
 				return err
 			}
-			file, err := safetensors.Load(path)
+			state, err := pt.LoadStateDict(path)
 			if err != nil {
 				return err
 			}
-			defer file.Close()
-			if err := nn.LoadStateDict(model, file.Tensors); err != nil {
+			if err := nn.LoadStateDict(model, state); err != nil {
 				return err
 			}
 			return nn.Parameters(model)

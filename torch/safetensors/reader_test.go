@@ -152,6 +152,13 @@ func TestLoadInto(t *testing.T) {
 		require.True(t, errors.As(err, &wrong))
 		require.Len(t, wrong.Unexpected, 3)
 
+		large := map[string]torch.Tensor{"x": torch.RandN(1 << 20), "y": torch.RandN(1<<20, 3)}
+		require.NoError(t, safetensors.Save(path, maps.All(large)))
+		torch.ResetPeakMemory()
+		before := torch.Stats().HostBytes
+		require.NoError(t, safetensors.LoadInto(path, maps.All(large)))
+		require.LessOrEqual(t, torch.Stats().HostPeak-before, int64(1<<20), "there is no second copy")
+
 		nn.To(half, torch.BFloat16)
 		require.NoError(t, safetensors.Save(path, nn.StateDict(model.A)))
 		require.NoError(t, safetensors.LoadInto(path, nn.StateDict(half)))
