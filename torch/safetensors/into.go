@@ -17,6 +17,7 @@ import (
 // IntoOptions are the optional arguments of [LoadInto].
 type IntoOptions struct {
 	NonStrict bool // pass over tensors that are missing, and over those that nobody asked for
+	MMap      bool // map the files into memory, which is faster; nobody may shorten them meanwhile
 }
 
 // MisfitError says why a file does not fit the tensors that it was to be loaded into.
@@ -59,7 +60,7 @@ func quoted(names []string) string {
 // others not, and the error says so.
 func LoadInto(path string, tensors iter.Seq2[string, torch.Tensor], opts ...IntoOptions) error {
 	o := option.One(opts)
-	r, err := Open(path)
+	r, err := Open(path, OpenOptions{MMap: o.MMap})
 	if err != nil {
 		return err
 	}
@@ -168,6 +169,10 @@ func (j job) read(buffer []byte) (err error) {
 		torch.NoGrad(func() {
 			torch.Scope(func() {
 				to := j.to.Detach()
+				if view, ok := j.view(); ok {
+					to.CopyInPlace(view)
+					return
+				}
 				if to.DType() == j.dtype && to.Device().IsCPU() && to.IsContiguous() && !to.IsConj() && !to.IsNeg() {
 					err = j.fill(to, buffer)
 					return

@@ -178,12 +178,11 @@ func (r *Reader) Tensor(name string) (t torch.Tensor, err error) {
 	broken := torch.Try(func() {
 		torch.NoGrad(func() {
 			torch.Scope(func() {
-				o := torch.TensorOptions{DType: p.dtype}
-				if at := p.data + p.begin; p.mapped.Defined() && at%int64(p.dtype.Size()) == 0 {
-					t = o.Empty(0).SetTensorOffsetInPlace(p.mapped, int(at)/p.dtype.Size(), p.shape, rowMajor(p.shape)...).Keep()
+				if view, ok := p.view(); ok {
+					t = view.Keep()
 					return
 				}
-				own := o.Empty(p.shape...)
+				own := torch.TensorOptions{DType: p.dtype}.Empty(p.shape...)
 				if err = p.fill(own, make([]byte, min(piece, p.end-p.begin))); err == nil {
 					t = own.Keep()
 				}
@@ -194,6 +193,15 @@ func (r *Reader) Tensor(name string) (t torch.Tensor, err error) {
 		return torch.Tensor{}, fmt.Errorf("safetensors: %s: tensor %q: %w", p.path, name, err)
 	}
 	return t, nil
+}
+
+// view is the tensor as a part of the mapped file; false if it is not mapped, or does not lie where its elements may.
+func (p place) view() (t torch.Tensor, ok bool) {
+	at, item := p.data+p.begin, p.dtype.Size()
+	if !p.mapped.Defined() || at%int64(item) != 0 {
+		return t, false
+	}
+	return torch.TensorOptions{DType: p.dtype}.Empty(0).SetTensorOffsetInPlace(p.mapped, int(at)/item, p.shape, rowMajor(p.shape)...), true
 }
 
 // rowMajor are the strides of a contiguous tensor.
