@@ -94,8 +94,9 @@ func TestVersions(t *testing.T) {
 		info debug.BuildInfo
 		want string
 	}{
-		"go run …/cmd/libtorch@v1.2.3": {debug.BuildInfo{Main: ours("v1.2.3")}, "v1.2.3"},
-		"a test in a checkout":         {debug.BuildInfo{Main: ours("(devel)")}, ""},
+		"go run …/cmd/libtorch@v1.2.3":       {debug.BuildInfo{Main: ours("v1.2.3")}, "v1.2.3"},
+		"go tool with a folder in our place": {debug.BuildInfo{Main: replaced}, ""},
+		"a test in a checkout":               {debug.BuildInfo{Main: ours("(devel)")}, ""},
 		"go build in a checkout": {debug.BuildInfo{Main: ours("v0.0.0-2026+dirty"),
 			Settings: []debug.BuildSetting{{Key: "vcs", Value: "git"}}}, ""},
 		"a program of another module": {debug.BuildInfo{Main: user, Deps: []*debug.Module{{Path: "x", Version: "v7.0.0"}, &released}}, "v1.2.3"},

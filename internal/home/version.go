@@ -2,6 +2,7 @@ package home
 
 import (
 	"runtime/debug"
+	"slices"
 	"strings"
 )
 
@@ -26,24 +27,24 @@ func versionIn(info *debug.BuildInfo) string {
 	return mod.Version
 }
 
-// moduleIn is this module among those that a program was built from.
+// moduleIn is this module among those that a program was built from, or what go.mod has put in its place.
 func moduleIn(info *debug.BuildInfo) *debug.Module {
-	if info.Main.Path == Module {
+	mod := &info.Main
+	if mod.Path == Module {
 		for _, s := range info.Settings {
 			if strings.HasPrefix(s.Key, "vcs") {
 				return nil // a checkout, which Go has given a version of its own making
 			}
 		}
-		return &info.Main
-	}
-	for _, dep := range info.Deps {
-		switch {
-		case dep.Path != Module:
-		case dep.Replace != nil:
-			return dep.Replace
-		default:
-			return dep
+	} else {
+		at := slices.IndexFunc(info.Deps, func(dep *debug.Module) bool { return dep.Path == Module })
+		if at < 0 {
+			return nil
 		}
+		mod = info.Deps[at]
 	}
-	return nil
+	if mod.Replace != nil {
+		return mod.Replace
+	}
+	return mod
 }
