@@ -34,7 +34,8 @@ func Grads(list []Tensor) []Tensor {
 }
 
 // SetGrad replaces x's gradient by g, which must have x's shape, dtype and device and, unless it is
-// sparse, its layout; the undefined tensor removes it. x is not its own gradient.
+// sparse, its layout; the undefined tensor removes it. x is not its own gradient. A g with history that
+// leads back to x keeps x as long as x keeps it: remove it when it is no longer needed.
 func (x Tensor) SetGrad(g Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpSetGradient)

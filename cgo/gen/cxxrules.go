@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,10 +35,7 @@ func unsafeGuard(o *Op) string {
 
 // expression is the call of the rule, whose arguments arg writes.
 func (r RuleCall) expression(arg func(int) string) string {
-	var list []string
-	for _, name := range r.Names {
-		list = append(list, fmt.Sprintf("%q", name))
-	}
+	list := slices.Clone(r.Told)
 	for _, i := range r.Args {
 		if i < 0 {
 			list = append(list, "{}")

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -51,7 +52,7 @@ func (g *Guard) stands() bool { return g.Unsafe || len(g.Rules) > 0 }
 type RuleCall struct {
 	Function string
 	Args     []int
-	Names    []string // told to the rule too, for the rules that the schema selects
+	Told     []string // what the rule is told first, in C++, for the rules that the schema selects
 }
 
 // matches reports whether a pattern of names.txt means an operator: it is held against the
@@ -124,7 +125,7 @@ func (o *Op) guard(like *Op, t *Tables) error {
 	}
 	g.Rules = o.bySchema()
 	for _, line := range t.Rules {
-		if !anyMatch(line.patterns, line.used, like) {
+		if !anyMatch(line.patterns, line.used, like) && !anyMatch(line.patterns, line.used, o) {
 			continue
 		}
 		call, err := o.ruleCall(line)
@@ -161,8 +162,12 @@ func (o *Op) ruleCall(line *ruleLine) (RuleCall, error) {
 // windowNames are the lists of ints that say how large windows, steps and borders are.
 var windowNames = regexp.MustCompile(`^(kernel_size|stride|padding|dilation|output_padding|output_size|pad|left|right)$`)
 
+// countedNames are those among them of which one number does not stand for all.
+var countedNames = regexp.MustCompile(`^(padding|output_size)$`)
+
 // bySchema are the rules that the schema selects: where it speaks of windows or borders, these
-// are bounded, because kernels compute with them in 32 bits, or step through them; sizes and
+// are bounded, because kernels compute with them in 32 bits, or step through them, and are as
+// many as kernels read; sizes and
 // strides reach no further than numbers do; a reduction is one of three.
 func (o *Op) bySchema() (calls []RuleCall) {
 	ints := func(name string) int {
@@ -183,7 +188,10 @@ func (o *Op) bySchema() (calls []RuleCall) {
 	}
 	for i, a := range o.Args {
 		if windowNames.MatchString(a.Name) && a.Type.Key() == "int[]" {
-			calls = append(calls, RuleCall{Function: "lengths", Args: []int{i}, Names: []string{a.Name}})
+			calls = append(calls, RuleCall{Function: "lengths", Args: []int{i}, Told: []string{strconv.Quote(a.Name)}})
+			if a.Type.Size > 1 && !a.HasDefault && countedNames.MatchString(a.Name) {
+				calls = append(calls, RuleCall{Function: "numbers", Args: []int{i}, Told: []string{strconv.Quote(a.Name), strconv.Itoa(a.Type.Size)}})
+			}
 		}
 	}
 	return calls

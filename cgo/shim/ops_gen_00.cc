@@ -1403,14 +1403,6 @@ void add__Scalar(Args& a, Results& r) {
 	at::_ops::add__Scalar::call(self, other, alpha);
 }
 
-void add__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	auto alpha = a.scalar();
-	at::_ops::add__Tensor::call(self, other, alpha);
-}
-
 void addbmm(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& batch1 = a.tensor();

@@ -2112,15 +2112,4 @@ void histogramdd(Args& a, Results& r) {
 	r.tensors(std::move(std::get<1>(out)));
 }
 
-void histogramdd_TensorList_bins(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto bins = a.tensors();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogramdd_TensorList_bins::call(self, bins, range, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensors(std::move(std::get<1>(out)));
-}
-
 }  // namespace tg::op

@@ -190,9 +190,19 @@
 #include <ATen/ops/prod_ops.h>
 #include <ATen/ops/promote_types_ops.h>
 #include <ATen/ops/put_ops.h>
-#include <ATen/ops/q_per_channel_axis_ops.h>
 
 namespace tg::op {
+
+void histogramdd_TensorList_bins(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.tensors();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogramdd_TensorList_bins::call(self, bins, range, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensors(std::move(std::get<1>(out)));
+}
 
 void histogramdd_int_bins(Args& a, Results& r) {
 	const auto& self = a.tensor();
@@ -2140,21 +2150,6 @@ void put(Args& a, Results& r) {
 	const auto& source = a.tensor();
 	auto accumulate = a.boolean();
 	r.tensor(at::_ops::put::call(self, index, source, accumulate));
-}
-
-void put_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_index;
-	const auto& index = apart(self, a.tensor(), own_index);
-	at::Tensor own_source;
-	const auto& source = apart(self, a.tensor(), own_source);
-	auto accumulate = a.boolean();
-	at::_ops::put_::call(self, index, source, accumulate);
-}
-
-void q_per_channel_axis(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.integer(at::_ops::q_per_channel_axis::call(self));
 }
 
 }  // namespace tg::op

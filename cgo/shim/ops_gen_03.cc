@@ -3,6 +3,8 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
+#include <ATen/ops/put_ops.h>
+#include <ATen/ops/q_per_channel_axis_ops.h>
 #include <ATen/ops/q_per_channel_scales_ops.h>
 #include <ATen/ops/q_per_channel_zero_points_ops.h>
 #include <ATen/ops/q_scale_ops.h>
@@ -200,6 +202,21 @@
 #include <ATen/ops/xlogy_ops.h>
 
 namespace tg::op {
+
+void put_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::Tensor own_index;
+	const auto& index = apart(self, a.tensor(), own_index);
+	at::Tensor own_source;
+	const auto& source = apart(self, a.tensor(), own_source);
+	auto accumulate = a.boolean();
+	at::_ops::put_::call(self, index, source, accumulate);
+}
+
+void q_per_channel_axis(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.integer(at::_ops::q_per_channel_axis::call(self));
+}
 
 void q_per_channel_scales(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -408,20 +425,6 @@ void repeat(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto repeats = a.symints();
 	r.tensor(at::_ops::repeat::call(self, repeats));
-}
-
-void repeat_interleave_Tensor(Args& a, Results& r) {
-	const auto& repeats = a.tensor();
-	auto output_size = a.opt_symint();
-	r.tensor(at::_ops::repeat_interleave_Tensor::call(repeats, output_size));
-}
-
-void repeat_interleave_self_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& repeats = a.tensor();
-	auto dim = a.opt_integer();
-	auto output_size = a.opt_symint();
-	r.tensor(at::_ops::repeat_interleave_self_Tensor::call(self, repeats, dim, output_size));
 }
 
 void repeat_interleave_self_int(Args& a, Results& r) {
@@ -1377,14 +1380,6 @@ void sub__Scalar(Args& a, Results& r) {
 	auto other = a.scalar();
 	auto alpha = a.scalar();
 	at::_ops::sub__Scalar::call(self, other, alpha);
-}
-
-void sub__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	auto alpha = a.scalar();
-	at::_ops::sub__Tensor::call(self, other, alpha);
 }
 
 void subtract_Scalar(Args& a, Results& r) {

@@ -177,6 +177,7 @@
 #include <ATen/ops/_nnpack_spatial_convolution_ops.h>
 #include <ATen/ops/_pack_padded_sequence_backward_ops.h>
 #include <ATen/ops/_pad_circular_ops.h>
+#include <ATen/ops/_pad_enum_ops.h>
 
 namespace tg::op {
 
@@ -184,6 +185,7 @@ void _adaptive_avg_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::_adaptive_avg_pool2d::call(self, output_size));
 }
@@ -199,6 +201,7 @@ void _adaptive_avg_pool3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::_adaptive_avg_pool3d::call(self, output_size));
 }
@@ -382,6 +385,7 @@ void _conv_depthwise2d(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::_conv_depthwise2d::call(self, weight, kernel_size, bias, stride, padding, dilation));
 }
@@ -566,6 +570,7 @@ void _ctc_loss_Tensor(Args& a, Results& r) {
 	auto blank = a.integer();
 	auto zero_infinity = a.boolean();
 	rule::labels(rule::of(log_probs), rule::of(targets), rule::of(target_lengths));
+	rule::as_they_lie(rule::of(input_lengths));
 	auto out = at::_ops::_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -1277,6 +1282,7 @@ void _foreach_copy(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto src = a.tensors();
 	auto non_blocking = a.boolean();
+	rule::plain_pair(rule::of(self), rule::of(src));
 	rule::same_length(rule::of(self), rule::of(src));
 	r.tensors(at::_ops::_foreach_copy::call(self, src, non_blocking));
 }
@@ -1286,6 +1292,7 @@ void _foreach_copy_(Args& a, Results& r) {
 	std::vector<at::Tensor> own_src;
 	auto src = apart(self, a.tensors(), own_src);
 	auto non_blocking = a.boolean();
+	rule::plain_pair(rule::of(self), rule::of(src));
 	rule::same_length(rule::of(self), rule::of(src));
 	at::_ops::_foreach_copy_::call(self, src, non_blocking);
 }
@@ -1803,7 +1810,7 @@ void _linalg_eigh(Args& a, Results& r) {
 	const auto& A = a.needed("A");
 	auto UPLO = a.string();
 	auto compute_v = a.boolean();
-	rule::finite(rule::of(A));
+	rule::no_infinite(rule::of(A));
 	auto out = at::_ops::_linalg_eigh::call(A, UPLO, compute_v);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -1812,7 +1819,7 @@ void _linalg_eigh(Args& a, Results& r) {
 void _linalg_eigvals(Args& a, Results& r) {
 	rule::refuse_unsafe("_linalg_eigvals");
 	const auto& self = a.needed("self");
-	rule::finite(rule::of(self));
+	rule::no_infinite(rule::of(self));
 	r.tensor(at::_ops::_linalg_eigvals::call(self));
 }
 
@@ -2312,6 +2319,7 @@ void _nnpack_spatial_convolution(Args& a, Results& r) {
 	auto padding = a.symints();
 	auto stride = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding));
 	rule::lengths("stride", rule::of(stride));
 	r.tensor(at::_ops::_nnpack_spatial_convolution::call(input, weight, bias, padding, stride));
 }
@@ -2329,7 +2337,18 @@ void _pad_circular(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto pad = a.symints();
 	rule::lengths("pad", rule::of(pad));
+	rule::circular(rule::of(self), rule::of(pad), {});
 	r.tensor(at::_ops::_pad_circular::call(self, pad));
+}
+
+void _pad_enum(Args& a, Results& r) {
+	rule::refuse_unsafe("_pad_enum");
+	const auto& self = a.needed("self");
+	auto pad = a.symints();
+	auto mode = a.integer();
+	auto value = a.opt_number();
+	rule::lengths("pad", rule::of(pad));
+	r.tensor(at::_ops::_pad_enum::call(self, pad, mode, value));
 }
 
 }  // namespace tg::op

@@ -4,7 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/_pad_enum_ops.h>
 #include <ATen/ops/_pad_packed_sequence_ops.h>
 #include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
 #include <ATen/ops/_pdist_backward_ops.h>
@@ -146,6 +145,7 @@
 #include <ATen/ops/adaptive_max_pool2d_backward_ops.h>
 #include <ATen/ops/adaptive_max_pool3d_ops.h>
 #include <ATen/ops/adaptive_max_pool3d_backward_ops.h>
+#include <ATen/ops/add_ops.h>
 #include <ATen/ops/affine_grid_generator_backward_ops.h>
 #if __has_include(<ATen/ops/align_tensors_ops.h>)
 #include <ATen/ops/align_tensors_ops.h>
@@ -184,18 +184,9 @@
 #include <ATen/ops/conv_depthwise3d_ops.h>
 #include <ATen/ops/conv_tbc_backward_ops.h>
 #include <ATen/ops/conv_transpose1d_ops.h>
+#include <ATen/ops/conv_transpose2d_ops.h>
 
 namespace tg::op {
-
-void _pad_enum(Args& a, Results& r) {
-	rule::refuse_unsafe("_pad_enum");
-	const auto& self = a.needed("self");
-	auto pad = a.symints();
-	auto mode = a.integer();
-	auto value = a.opt_number();
-	rule::lengths("pad", rule::of(pad));
-	r.tensor(at::_ops::_pad_enum::call(self, pad, mode, value));
-}
 
 void _pad_packed_sequence(Args& a, Results& r) {
 	const auto& data = a.needed("data");
@@ -684,6 +675,7 @@ void _slow_conv2d_backward_output_mask(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding));
 	auto out = at::_ops::_slow_conv2d_backward_output_mask::call(grad_output, self, weight, kernel_size, stride, padding, output_mask);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -701,6 +693,7 @@ void _slow_conv2d_forward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding));
 	r.tensor(at::_ops::_slow_conv2d_forward::call(self, weight, kernel_size, bias, stride, padding));
 }
 
@@ -1441,6 +1434,7 @@ void _upsample_bicubic2d_aa(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::antialiased(rule::of(self), rule::of(output_size), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_bicubic2d_aa::call(self, output_size, align_corners, scales_h, scales_w));
@@ -1464,6 +1458,7 @@ void _upsample_bicubic2d_aa_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	rule::antialiased(rule::of(input_size), rule::of(output_size), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_bicubic2d_aa_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
@@ -1476,6 +1471,7 @@ void _upsample_bilinear2d_aa(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::antialiased(rule::of(self), rule::of(output_size), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_bilinear2d_aa::call(self, output_size, align_corners, scales_h, scales_w));
@@ -1499,6 +1495,7 @@ void _upsample_bilinear2d_aa_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	rule::antialiased(rule::of(input_size), rule::of(output_size), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_bilinear2d_aa_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
@@ -1539,6 +1536,7 @@ void _upsample_nearest_exact2d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), {}, rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_nearest_exact2d::call(self, output_size, scales_h, scales_w));
@@ -1560,6 +1558,7 @@ void _upsample_nearest_exact2d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_nearest_exact2d_backward::call(grad_output, output_size, input_size, scales_h, scales_w));
 }
@@ -1571,6 +1570,7 @@ void _upsample_nearest_exact3d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), rule::of(scales_d), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_nearest_exact3d::call(self, output_size, scales_d, scales_h, scales_w));
@@ -1593,6 +1593,7 @@ void _upsample_nearest_exact3d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_nearest_exact3d_backward::call(grad_output, output_size, input_size, scales_d, scales_h, scales_w));
 }
@@ -1831,6 +1832,7 @@ void adaptive_avg_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::adaptive_avg_pool2d::call(self, output_size));
 }
@@ -1839,6 +1841,7 @@ void adaptive_avg_pool3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::adaptive_avg_pool3d::call(self, output_size));
 }
@@ -1857,6 +1860,7 @@ void adaptive_max_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::adaptive_max_pool2d::call(self, output_size);
 	r.tensor(std::move(std::get<0>(out)));
@@ -1875,6 +1879,7 @@ void adaptive_max_pool3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::adaptive_max_pool3d::call(self, output_size);
 	r.tensor(std::move(std::get<0>(out)));
@@ -1887,6 +1892,15 @@ void adaptive_max_pool3d_backward(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	const auto& indices = a.needed("indices");
 	r.tensor(at::_ops::adaptive_max_pool3d_backward::call(grad_output, self, indices));
+}
+
+void add__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	at::Tensor own_other;
+	const auto& other = apart(self, a.needed("other"), own_other);
+	auto alpha = a.scalar();
+	rule::no_offset(rule::of(self), rule::of(other));
+	at::_ops::add__Tensor::call(self, other, alpha);
 }
 
 void affine_grid_generator_backward(Args& a, Results& r) {
@@ -2016,6 +2030,7 @@ void avg_pool2d_backward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding));
 	r.tensor(at::_ops::avg_pool2d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
 }
 
@@ -2047,6 +2062,7 @@ void avg_pool3d_backward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 3, rule::of(padding));
 	r.tensor(at::_ops::avg_pool3d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
 }
 
@@ -2232,9 +2248,11 @@ void col2im(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto stride = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("dilation", rule::of(dilation));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding));
 	rule::lengths("stride", rule::of(stride));
 	rule::folded(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::col2im::call(self, output_size, kernel_size, dilation, padding, stride));
@@ -2309,6 +2327,7 @@ void conv_depthwise3d(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 3, rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
 }
@@ -2340,6 +2359,22 @@ void conv_transpose1d(Args& a, Results& r) {
 	rule::lengths("output_padding", rule::of(output_padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::conv_transpose1d::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
+}
+
+void conv_transpose2d_input(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	auto dilation = a.symints();
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("output_padding", rule::of(output_padding));
+	rule::lengths("dilation", rule::of(dilation));
+	r.tensor(at::_ops::conv_transpose2d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
 }
 
 }  // namespace tg::op

@@ -4,7 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/conv_transpose2d_ops.h>
 #include <ATen/ops/conv_transpose3d_ops.h>
 #include <ATen/ops/convolution_ops.h>
 #include <ATen/ops/convolution_backward_ops.h>
@@ -166,24 +165,10 @@
 #include <ATen/ops/new_zeros_ops.h>
 #include <ATen/ops/nll_loss_ops.h>
 #include <ATen/ops/nll_loss2d_ops.h>
+#include <ATen/ops/nll_loss2d_backward_ops.h>
+#include <ATen/ops/nll_loss2d_forward_ops.h>
 
 namespace tg::op {
-
-void conv_transpose2d_input(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto dilation = a.symints();
-	rule::lengths("stride", rule::of(stride));
-	rule::lengths("padding", rule::of(padding));
-	rule::lengths("output_padding", rule::of(output_padding));
-	rule::lengths("dilation", rule::of(dilation));
-	r.tensor(at::_ops::conv_transpose2d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
-}
 
 void conv_transpose3d_input(Args& a, Results& r) {
 	const auto& input = a.needed("input");
@@ -357,6 +342,7 @@ void ctc_loss_Tensor(Args& a, Results& r) {
 	auto zero_infinity = a.boolean();
 	rule::reduction(rule::of(reduction));
 	rule::labels(rule::of(log_probs), rule::of(targets), rule::of(target_lengths));
+	rule::as_they_lie(rule::of(input_lengths));
 	r.tensor(at::_ops::ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity));
 }
 
@@ -870,6 +856,7 @@ void fractional_max_pool2d(Args& a, Results& r) {
 	const auto& random_samples = a.needed("random_samples");
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::fractional_max_pool2d::call(self, kernel_size, output_size, random_samples);
 	r.tensor(std::move(std::get<0>(out)));
@@ -885,6 +872,7 @@ void fractional_max_pool2d_backward(Args& a, Results& r) {
 	const auto& indices = a.needed("indices");
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	r.tensor(at::_ops::fractional_max_pool2d_backward::call(grad_output, self, kernel_size, output_size, indices));
 }
 
@@ -895,6 +883,7 @@ void fractional_max_pool3d(Args& a, Results& r) {
 	const auto& random_samples = a.needed("random_samples");
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::fractional_max_pool3d::call(self, kernel_size, output_size, random_samples);
 	r.tensor(std::move(std::get<0>(out)));
@@ -910,6 +899,7 @@ void fractional_max_pool3d_backward(Args& a, Results& r) {
 	const auto& indices = a.needed("indices");
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size));
 	r.tensor(at::_ops::fractional_max_pool3d_backward::call(grad_output, self, kernel_size, output_size, indices));
 }
 
@@ -1012,6 +1002,7 @@ void grid_sampler(Args& a, Results& r) {
 	auto padding_mode = a.integer();
 	auto align_corners = a.boolean();
 	rule::sampler(rule::of(interpolation_mode), rule::of(padding_mode));
+	rule::places(rule::of(input), rule::of(grid), rule::of(padding_mode));
 	r.tensor(at::_ops::grid_sampler::call(input, grid, interpolation_mode, padding_mode, align_corners));
 }
 
@@ -1022,6 +1013,7 @@ void grid_sampler_2d(Args& a, Results& r) {
 	auto padding_mode = a.integer();
 	auto align_corners = a.boolean();
 	rule::sampler(rule::of(interpolation_mode), rule::of(padding_mode));
+	rule::places(rule::of(input), rule::of(grid), rule::of(padding_mode));
 	r.tensor(at::_ops::grid_sampler_2d::call(input, grid, interpolation_mode, padding_mode, align_corners));
 }
 
@@ -1046,6 +1038,7 @@ void grid_sampler_3d(Args& a, Results& r) {
 	auto padding_mode = a.integer();
 	auto align_corners = a.boolean();
 	rule::sampler(rule::of(interpolation_mode), rule::of(padding_mode));
+	rule::places(rule::of(input), rule::of(grid), rule::of(padding_mode));
 	r.tensor(at::_ops::grid_sampler_3d::call(input, grid, interpolation_mode, padding_mode, align_corners));
 }
 
@@ -1146,6 +1139,7 @@ void im2col(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("dilation", rule::of(dilation));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding));
 	rule::lengths("stride", rule::of(stride));
 	rule::unfolded(rule::of(self), rule::of(kernel_size), rule::of(dilation), rule::of(padding), rule::of(stride));
 	r.tensor(at::_ops::im2col::call(self, kernel_size, dilation, padding, stride));
@@ -1331,7 +1325,7 @@ void lift_fresh_copy(Args& a, Results& r) {
 void linalg_eigh(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto UPLO = a.string();
-	rule::finite(rule::of(self));
+	rule::no_infinite(rule::of(self));
 	auto out = at::_ops::linalg_eigh::call(self, UPLO);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -1339,14 +1333,14 @@ void linalg_eigh(Args& a, Results& r) {
 
 void linalg_eigvals(Args& a, Results& r) {
 	const auto& self = a.needed("self");
-	rule::finite(rule::of(self));
+	rule::no_infinite(rule::of(self));
 	r.tensor(at::_ops::linalg_eigvals::call(self));
 }
 
 void linalg_eigvalsh(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto UPLO = a.string();
-	rule::finite(rule::of(self));
+	rule::no_infinite(rule::of(self));
 	r.tensor(at::_ops::linalg_eigvalsh::call(self, UPLO));
 }
 
@@ -1644,6 +1638,7 @@ void max_pool2d_with_indices_backward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::max_pool2d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices));
 }
@@ -1693,6 +1688,7 @@ void max_pool3d_with_indices_backward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 3, rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::max_pool3d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices));
 }
@@ -1702,6 +1698,7 @@ void max_unpool2d(Args& a, Results& r) {
 	const auto& indices = a.needed("indices");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::max_unpool2d::call(self, indices, output_size));
 }
@@ -1713,8 +1710,10 @@ void max_unpool3d(Args& a, Results& r) {
 	auto stride = a.ints();
 	auto padding = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 3, rule::of(padding));
 	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::max_unpool3d::call(self, indices, output_size, stride, padding));
 }
@@ -1923,6 +1922,7 @@ void mkldnn_adaptive_avg_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	r.tensor(at::_ops::mkldnn_adaptive_avg_pool2d::call(self, output_size));
 }
 
@@ -2406,6 +2406,32 @@ void nll_loss2d(Args& a, Results& r) {
 	auto ignore_index = a.integer();
 	rule::reduction(rule::of(reduction));
 	r.tensor(at::_ops::nll_loss2d::call(self, target, weight, reduction, ignore_index));
+}
+
+void nll_loss2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("nll_loss2d_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	const auto& total_weight = a.needed("total_weight");
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::nll_loss2d_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight));
+}
+
+void nll_loss2d_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("nll_loss2d_forward");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	rule::reduction(rule::of(reduction));
+	auto out = at::_ops::nll_loss2d_forward::call(self, target, weight, reduction, ignore_index);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
 }
 
 }  // namespace tg::op

@@ -4,8 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/nll_loss2d_backward_ops.h>
-#include <ATen/ops/nll_loss2d_forward_ops.h>
 #include <ATen/ops/nll_loss_backward_ops.h>
 #include <ATen/ops/nll_loss_forward_ops.h>
 #include <ATen/ops/nll_loss_nd_ops.h>
@@ -38,6 +36,7 @@
 #include <ATen/ops/reflection_pad2d_backward_ops.h>
 #include <ATen/ops/reflection_pad3d_ops.h>
 #include <ATen/ops/reflection_pad3d_backward_ops.h>
+#include <ATen/ops/repeat_interleave_ops.h>
 #include <ATen/ops/replication_pad1d_ops.h>
 #include <ATen/ops/replication_pad1d_backward_ops.h>
 #include <ATen/ops/replication_pad2d_ops.h>
@@ -96,6 +95,7 @@
 #include <ATen/ops/split_ops.h>
 #include <ATen/ops/split_copy_ops.h>
 #include <ATen/ops/sspaddmm_ops.h>
+#include <ATen/ops/sub_ops.h>
 #include <ATen/ops/tensor_split_ops.h>
 #include <ATen/ops/thnn_conv2d_ops.h>
 #include <ATen/ops/to_dense_backward_ops.h>
@@ -135,32 +135,6 @@
 #include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
-
-void nll_loss2d_backward(Args& a, Results& r) {
-	rule::refuse_unsafe("nll_loss2d_backward");
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	const auto& total_weight = a.needed("total_weight");
-	rule::reduction(rule::of(reduction));
-	r.tensor(at::_ops::nll_loss2d_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight));
-}
-
-void nll_loss2d_forward(Args& a, Results& r) {
-	rule::refuse_unsafe("nll_loss2d_forward");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	rule::reduction(rule::of(reduction));
-	auto out = at::_ops::nll_loss2d_forward::call(self, target, weight, reduction, ignore_index);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
 
 void nll_loss_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("nll_loss_backward");
@@ -241,6 +215,7 @@ void pad(Args& a, Results& r) {
 	auto value = a.opt_number();
 	rule::lengths("pad", rule::of(pad));
 	rule::padded(rule::of(self), rule::of(pad));
+	rule::circular(rule::of(self), rule::of(pad), rule::of(mode));
 	r.tensor(at::_ops::pad::call(self, pad, mode, value));
 }
 
@@ -673,8 +648,8 @@ void reflection_pad1d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding));
 	rule::padded(rule::of(self), rule::of(padding));
-	rule::borders1(rule::of(padding));
 	r.tensor(at::_ops::reflection_pad1d::call(self, padding));
 }
 
@@ -684,6 +659,7 @@ void reflection_pad1d_backward(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding));
 	r.tensor(at::_ops::reflection_pad1d_backward::call(grad_output, self, padding));
 }
 
@@ -691,8 +667,8 @@ void reflection_pad2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 4, rule::of(padding));
 	rule::padded(rule::of(self), rule::of(padding));
-	rule::borders2(rule::of(padding));
 	r.tensor(at::_ops::reflection_pad2d::call(self, padding));
 }
 
@@ -702,6 +678,7 @@ void reflection_pad2d_backward(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 4, rule::of(padding));
 	r.tensor(at::_ops::reflection_pad2d_backward::call(grad_output, self, padding));
 }
 
@@ -709,8 +686,8 @@ void reflection_pad3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 6, rule::of(padding));
 	rule::padded(rule::of(self), rule::of(padding));
-	rule::borders3(rule::of(padding));
 	r.tensor(at::_ops::reflection_pad3d::call(self, padding));
 }
 
@@ -720,15 +697,32 @@ void reflection_pad3d_backward(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 6, rule::of(padding));
 	r.tensor(at::_ops::reflection_pad3d_backward::call(grad_output, self, padding));
+}
+
+void repeat_interleave_Tensor(Args& a, Results& r) {
+	const auto& repeats = a.needed("repeats");
+	auto output_size = a.opt_symint();
+	rule::repeats(rule::of(repeats));
+	r.tensor(at::_ops::repeat_interleave_Tensor::call(repeats, output_size));
+}
+
+void repeat_interleave_self_Tensor(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& repeats = a.needed("repeats");
+	auto dim = a.opt_integer();
+	auto output_size = a.opt_symint();
+	rule::repeats(rule::of(repeats));
+	r.tensor(at::_ops::repeat_interleave_self_Tensor::call(self, repeats, dim, output_size));
 }
 
 void replication_pad1d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding));
 	rule::padded(rule::of(self), rule::of(padding));
-	rule::borders1(rule::of(padding));
 	r.tensor(at::_ops::replication_pad1d::call(self, padding));
 }
 
@@ -738,6 +732,7 @@ void replication_pad1d_backward(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding));
 	r.tensor(at::_ops::replication_pad1d_backward::call(grad_output, self, padding));
 }
 
@@ -745,8 +740,8 @@ void replication_pad2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 4, rule::of(padding));
 	rule::padded(rule::of(self), rule::of(padding));
-	rule::borders2(rule::of(padding));
 	r.tensor(at::_ops::replication_pad2d::call(self, padding));
 }
 
@@ -756,6 +751,7 @@ void replication_pad2d_backward(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 4, rule::of(padding));
 	r.tensor(at::_ops::replication_pad2d_backward::call(grad_output, self, padding));
 }
 
@@ -763,8 +759,8 @@ void replication_pad3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 6, rule::of(padding));
 	rule::padded(rule::of(self), rule::of(padding));
-	rule::borders3(rule::of(padding));
 	r.tensor(at::_ops::replication_pad3d::call(self, padding));
 }
 
@@ -774,6 +770,7 @@ void replication_pad3d_backward(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 6, rule::of(padding));
 	r.tensor(at::_ops::replication_pad3d_backward::call(grad_output, self, padding));
 }
 
@@ -1141,6 +1138,7 @@ void slow_conv3d_forward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 3, rule::of(padding));
 	r.tensor(at::_ops::slow_conv3d_forward::call(self, weight, kernel_size, bias, stride, padding));
 }
 
@@ -1682,6 +1680,15 @@ void sspaddmm(Args& a, Results& r) {
 	r.tensor(at::_ops::sspaddmm::call(self, mat1, mat2, beta, alpha));
 }
 
+void sub__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	at::Tensor own_other;
+	const auto& other = apart(self, a.needed("other"), own_other);
+	auto alpha = a.scalar();
+	rule::no_offset(rule::of(self), rule::of(other));
+	at::_ops::sub__Tensor::call(self, other, alpha);
+}
+
 void tensor_split_sections(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto sections = a.integer();
@@ -1833,6 +1840,7 @@ void upsample_bicubic2d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), {}, rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_bicubic2d::call(self, output_size, align_corners, scales_h, scales_w));
@@ -1856,6 +1864,7 @@ void upsample_bicubic2d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	r.tensor(at::_ops::upsample_bicubic2d_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
 }
 
@@ -1866,6 +1875,7 @@ void upsample_bilinear2d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), {}, rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_bilinear2d::call(self, output_size, align_corners, scales_h, scales_w));
@@ -1889,6 +1899,7 @@ void upsample_bilinear2d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	r.tensor(at::_ops::upsample_bilinear2d_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
 }
 
@@ -1957,6 +1968,7 @@ void upsample_nearest2d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), {}, rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_nearest2d::call(self, output_size, scales_h, scales_w));
@@ -1978,6 +1990,7 @@ void upsample_nearest2d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size));
 	r.tensor(at::_ops::upsample_nearest2d_backward::call(grad_output, output_size, input_size, scales_h, scales_w));
 }
 
@@ -1988,6 +2001,7 @@ void upsample_nearest3d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), rule::of(scales_d), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_nearest3d::call(self, output_size, scales_d, scales_h, scales_w));
@@ -2010,6 +2024,7 @@ void upsample_nearest3d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size));
 	r.tensor(at::_ops::upsample_nearest3d_backward::call(grad_output, output_size, input_size, scales_d, scales_h, scales_w));
 }
 
@@ -2021,6 +2036,7 @@ void upsample_trilinear3d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), rule::of(scales_d), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_trilinear3d::call(self, output_size, align_corners, scales_d, scales_h, scales_w));
@@ -2045,6 +2061,7 @@ void upsample_trilinear3d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size));
 	r.tensor(at::_ops::upsample_trilinear3d_backward::call(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w));
 }
 

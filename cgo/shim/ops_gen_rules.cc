@@ -8,1546 +8,1596 @@ namespace {
 
 void f0(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f1(const c10::IValue* s) {
 	rule::refuse_unsafe("_adaptive_avg_pool2d_backward");
 }
 void f2(const c10::IValue* s) {
-	rule::refuse_unsafe("_adaptive_avg_pool3d_backward");
+	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 3, boxed::ints(s[1]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f3(const c10::IValue* s) {
-	rule::refuse_unsafe("_add_batch_dim");
+	rule::refuse_unsafe("_adaptive_avg_pool3d_backward");
 }
 void f4(const c10::IValue* s) {
-	rule::refuse_unsafe("_assert_tensor_metadata");
+	rule::refuse_unsafe("_add_batch_dim");
 }
 void f5(const c10::IValue* s) {
-	rule::refuse_unsafe("_batch_norm_impl_index");
+	rule::refuse_unsafe("_assert_tensor_metadata");
 }
 void f6(const c10::IValue* s) {
-	rule::refuse_unsafe("_batch_norm_impl_index_backward");
+	rule::refuse_unsafe("_batch_norm_impl_index");
 }
 void f7(const c10::IValue* s) {
-	rule::refuse_unsafe("_batch_norm_no_update");
+	rule::refuse_unsafe("_batch_norm_impl_index_backward");
 }
 void f8(const c10::IValue* s) {
-	rule::refuse_unsafe("_batch_norm_with_update");
+	rule::refuse_unsafe("_batch_norm_no_update");
 }
 void f9(const c10::IValue* s) {
-	rule::refuse_unsafe("_cdist_backward");
+	rule::refuse_unsafe("_batch_norm_with_update");
 }
 void f10(const c10::IValue* s) {
-	rule::refuse_unsafe("_cdist_forward");
+	rule::refuse_unsafe("_cdist_backward");
 }
 void f11(const c10::IValue* s) {
-	rule::refuse_unsafe("_cholesky_solve_helper");
+	rule::refuse_unsafe("_cdist_forward");
 }
 void f12(const c10::IValue* s) {
-	rule::refuse_unsafe("_choose_qparams_per_tensor");
+	rule::refuse_unsafe("_cholesky_solve_helper");
 }
 void f13(const c10::IValue* s) {
-	rule::refuse_unsafe("_chunk_cat");
+	rule::refuse_unsafe("_choose_qparams_per_tensor");
 }
 void f14(const c10::IValue* s) {
-	rule::refuse_unsafe("_coalesced_");
+	rule::refuse_unsafe("_chunk_cat");
 }
 void f15(const c10::IValue* s) {
-	rule::refuse_unsafe("_compute_linear_combination");
+	rule::refuse_unsafe("_coalesced_");
 }
 void f16(const c10::IValue* s) {
-	rule::viewable(boxed::tensor(s[0]));
+	rule::refuse_unsafe("_compute_linear_combination");
 }
 void f17(const c10::IValue* s) {
+	rule::viewable(boxed::tensor(s[0]));
+}
+void f18(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::numbers("padding", 2, boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f18(const c10::IValue* s) {
+void f19(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr");
 }
-void f19(const c10::IValue* s) {
+void f20(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo");
 }
-void f20(const c10::IValue* s) {
+void f21(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_weight_to_int4pack");
 }
-void f21(const c10::IValue* s) {
+void f22(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_weight_to_int4pack_for_cpu");
 }
-void f22(const c10::IValue* s) {
+void f23(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f23(const c10::IValue* s) {
+void f24(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution.deprecated");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f24(const c10::IValue* s) {
+void f25(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution_double_backward");
 	rule::lengths("stride", boxed::ints(s[6]));
 	rule::lengths("padding", boxed::ints(s[7]));
 	rule::lengths("dilation", boxed::ints(s[8]));
 	rule::lengths("output_padding", boxed::ints(s[10]));
 }
-void f25(const c10::IValue* s) {
+void f26(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution_mode");
 }
-void f26(const c10::IValue* s) {
+void f27(const c10::IValue* s) {
 	rule::refuse_unsafe("_copy_from");
 }
-void f27(const c10::IValue* s) {
+void f28(const c10::IValue* s) {
 	rule::refuse_unsafe("_copy_from_and_resize");
 }
-void f28(const c10::IValue* s) {
+void f29(const c10::IValue* s) {
 	rule::refuse_unsafe("_cslt_compress");
 }
-void f29(const c10::IValue* s) {
+void f30(const c10::IValue* s) {
 	rule::refuse_unsafe("_cslt_sparse_mm");
 }
-void f30(const c10::IValue* s) {
+void f31(const c10::IValue* s) {
 	rule::refuse_unsafe("_cslt_sparse_mm_search");
 }
-void f31(const c10::IValue* s) {
+void f32(const c10::IValue* s) {
 	rule::refuse_unsafe("_ctc_loss");
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f32(const c10::IValue* s) {
+void f33(const c10::IValue* s) {
 	rule::refuse_unsafe("_ctc_loss.Tensor");
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
-}
-void f33(const c10::IValue* s) {
-	rule::refuse_unsafe("_ctc_loss_backward");
+	rule::as_they_lie(boxed::tensor(s[2]));
 }
 void f34(const c10::IValue* s) {
-	rule::refuse_unsafe("_ctc_loss_backward.Tensor");
+	rule::refuse_unsafe("_ctc_loss_backward");
 }
 void f35(const c10::IValue* s) {
-	rule::refuse_unsafe("_cudnn_attention_backward");
+	rule::refuse_unsafe("_ctc_loss_backward.Tensor");
 }
 void f36(const c10::IValue* s) {
-	rule::refuse_unsafe("_cudnn_attention_forward");
+	rule::refuse_unsafe("_cudnn_attention_backward");
 }
 void f37(const c10::IValue* s) {
-	rule::refuse_unsafe("_cudnn_ctc_loss");
+	rule::refuse_unsafe("_cudnn_attention_forward");
 }
 void f38(const c10::IValue* s) {
-	rule::refuse_unsafe("_cudnn_ctc_loss.Tensor");
+	rule::refuse_unsafe("_cudnn_ctc_loss");
 }
 void f39(const c10::IValue* s) {
-	rule::refuse_unsafe("_cudnn_init_dropout_state");
+	rule::refuse_unsafe("_cudnn_ctc_loss.Tensor");
 }
 void f40(const c10::IValue* s) {
-	rule::refuse_unsafe("_cudnn_rnn");
+	rule::refuse_unsafe("_cudnn_init_dropout_state");
 }
 void f41(const c10::IValue* s) {
-	rule::refuse_unsafe("_cudnn_rnn_backward");
+	rule::refuse_unsafe("_cudnn_rnn");
 }
 void f42(const c10::IValue* s) {
-	rule::refuse_unsafe("_cudnn_rnn_flatten_weight");
+	rule::refuse_unsafe("_cudnn_rnn_backward");
 }
 void f43(const c10::IValue* s) {
-	rule::refuse_unsafe("_cummax_helper");
+	rule::refuse_unsafe("_cudnn_rnn_flatten_weight");
 }
 void f44(const c10::IValue* s) {
-	rule::refuse_unsafe("_cummin_helper");
+	rule::refuse_unsafe("_cummax_helper");
 }
 void f45(const c10::IValue* s) {
-	rule::refuse_unsafe("_dim_arange");
+	rule::refuse_unsafe("_cummin_helper");
 }
 void f46(const c10::IValue* s) {
-	rule::refuse_unsafe("_dirichlet_grad");
+	rule::refuse_unsafe("_dim_arange");
 }
 void f47(const c10::IValue* s) {
-	rule::refuse_unsafe("_dyn_quant_matmul_4bit");
+	rule::refuse_unsafe("_dirichlet_grad");
 }
 void f48(const c10::IValue* s) {
-	rule::refuse_unsafe("_dyn_quant_pack_4bit_weight");
+	rule::refuse_unsafe("_dyn_quant_matmul_4bit");
 }
 void f49(const c10::IValue* s) {
-	rule::refuse_unsafe("_efficient_attention_backward");
+	rule::refuse_unsafe("_dyn_quant_pack_4bit_weight");
 }
 void f50(const c10::IValue* s) {
-	rule::refuse_unsafe("_efficient_attention_forward");
+	rule::refuse_unsafe("_efficient_attention_backward");
 }
 void f51(const c10::IValue* s) {
+	rule::refuse_unsafe("_efficient_attention_forward");
+}
+void f52(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag");
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f52(const c10::IValue* s) {
+void f53(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_backward");
 }
-void f53(const c10::IValue* s) {
+void f54(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_dense_backward");
 }
-void f54(const c10::IValue* s) {
+void f55(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_forward_only");
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f55(const c10::IValue* s) {
+void f56(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_per_sample_weights_backward");
 }
-void f56(const c10::IValue* s) {
+void f57(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_sparse_backward");
 }
-void f57(const c10::IValue* s) {
+void f58(const c10::IValue* s) {
 	rule::refuse_unsafe("_empty_affine_quantized");
 }
-void f58(const c10::IValue* s) {
+void f59(const c10::IValue* s) {
 	rule::refuse_unsafe("_empty_per_channel_affine_quantized");
 }
-void f59(const c10::IValue* s) {
+void f60(const c10::IValue* s) {
 	rule::refuse_unsafe("_euclidean_dist");
 }
-void f60(const c10::IValue* s) {
+void f61(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_learnable_per_channel_affine");
 }
-void f61(const c10::IValue* s) {
+void f62(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_learnable_per_channel_affine_backward");
 }
-void f62(const c10::IValue* s) {
+void f63(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_learnable_per_tensor_affine");
 }
-void f63(const c10::IValue* s) {
+void f64(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_learnable_per_tensor_affine_backward");
 }
-void f64(const c10::IValue* s) {
+void f65(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams");
 }
-void f65(const c10::IValue* s) {
+void f66(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c");
 }
-void f66(const c10::IValue* s) {
+void f67(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r");
 }
-void f67(const c10::IValue* s) {
+void f68(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c");
 }
-void f68(const c10::IValue* s) {
+void f69(const c10::IValue* s) {
 	rule::refuse_unsafe("_fill_mem_eff_dropout_mask_");
 }
-void f69(const c10::IValue* s) {
+void f70(const c10::IValue* s) {
 	rule::refuse_unsafe("_flash_attention_backward");
 }
-void f70(const c10::IValue* s) {
+void f71(const c10::IValue* s) {
 	rule::refuse_unsafe("_flash_attention_forward");
 }
-void f71(const c10::IValue* s) {
+void f72(const c10::IValue* s) {
 	rule::refuse_unsafe("_flash_attention_forward.quantized");
 }
-void f72(const c10::IValue* s) {
+void f73(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[1]));
 }
-void f73(const c10::IValue* s) {
+void f74(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[3]));
 }
-void f74(const c10::IValue* s) {
+void f75(const c10::IValue* s) {
+	rule::plain_pair(boxed::tensors(s[0]), boxed::tensors(s[1]));
 	rule::same_length(boxed::tensors(s[0]), boxed::tensors(s[1]));
 }
-void f75(const c10::IValue* s) {
+void f76(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[2]));
 }
-void f76(const c10::IValue* s) {
+void f77(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_assert_async.msg");
 }
-void f77(const c10::IValue* s) {
+void f78(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_assert_scalar");
 }
-void f78(const c10::IValue* s) {
+void f79(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_sym_constrain_range");
 }
-void f79(const c10::IValue* s) {
+void f80(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_sym_constrain_range_for_size");
 }
-void f80(const c10::IValue* s) {
+void f81(const c10::IValue* s) {
 	rule::fused_adagrad(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]));
 }
-void f81(const c10::IValue* s) {
+void f82(const c10::IValue* s) {
 	rule::fused_adam(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::tensors(s[4]), boxed::tensors(s[5]));
 }
-void f82(const c10::IValue* s) {
+void f83(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_dropout");
 }
-void f83(const c10::IValue* s) {
+void f84(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_moving_avg_obs_fq_helper");
 }
-void f84(const c10::IValue* s) {
+void f85(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_rms_norm");
 }
-void f85(const c10::IValue* s) {
+void f86(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_rms_norm_backward");
 }
-void f86(const c10::IValue* s) {
+void f87(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_sdp_choice");
 }
-void f87(const c10::IValue* s) {
+void f88(const c10::IValue* s) {
 	rule::fused_sgd(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]));
 }
-void f88(const c10::IValue* s) {
+void f89(const c10::IValue* s) {
 	rule::refuse_unsafe("_fw_primal");
 }
-void f89(const c10::IValue* s) {
+void f90(const c10::IValue* s) {
 	rule::refuse_unsafe("_fw_primal_copy");
 }
-void f90(const c10::IValue* s) {
+void f91(const c10::IValue* s) {
 	rule::refuse_unsafe("_gather_sparse_backward");
 }
-void f91(const c10::IValue* s) {
+void f92(const c10::IValue* s) {
 	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback");
 }
-void f92(const c10::IValue* s) {
+void f93(const c10::IValue* s) {
 	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback_backward");
 }
-void f93(const c10::IValue* s) {
+void f94(const c10::IValue* s) {
 	rule::refuse_unsafe("_grouped_mm");
 }
-void f94(const c10::IValue* s) {
+void f95(const c10::IValue* s) {
 	rule::refuse_unsafe("_has_compatible_shallow_copy_type");
 }
-void f95(const c10::IValue* s) {
+void f96(const c10::IValue* s) {
 	rule::refuse_unsafe("_has_same_storage_numel");
 }
-void f96(const c10::IValue* s) {
+void f97(const c10::IValue* s) {
 	rule::refuse_unsafe("_histogramdd_bin_edges");
 }
-void f97(const c10::IValue* s) {
+void f98(const c10::IValue* s) {
 	rule::refuse_unsafe("_histogramdd_from_bin_cts");
 }
-void f98(const c10::IValue* s) {
+void f99(const c10::IValue* s) {
 	rule::refuse_unsafe("_histogramdd_from_bin_tensors");
 }
-void f99(const c10::IValue* s) {
+void f100(const c10::IValue* s) {
 	rule::refuse_unsafe("_index_put_impl_");
 }
-void f100(const c10::IValue* s) {
+void f101(const c10::IValue* s) {
 	rule::refuse_unsafe("_indices_copy");
 }
-void f101(const c10::IValue* s) {
+void f102(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm");
 }
-void f102(const c10::IValue* s) {
+void f103(const c10::IValue* s) {
 	rule::refuse_unsafe("_jagged_to_padded_dense_forward");
 }
-void f103(const c10::IValue* s) {
+void f104(const c10::IValue* s) {
 	rule::refuse_unsafe("_lazy_clone");
 }
-void f104(const c10::IValue* s) {
+void f105(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_check_errors");
 }
-void f105(const c10::IValue* s) {
+void f106(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det");
 }
-void f106(const c10::IValue* s) {
-	rule::refuse_unsafe("_linalg_eigh");
-	rule::finite(boxed::tensor(s[0]));
-}
 void f107(const c10::IValue* s) {
-	rule::refuse_unsafe("_linalg_eigvals");
-	rule::finite(boxed::tensor(s[0]));
+	rule::refuse_unsafe("_linalg_eigh");
+	rule::no_infinite(boxed::tensor(s[0]));
 }
 void f108(const c10::IValue* s) {
-	rule::refuse_unsafe("_linalg_slogdet");
+	rule::refuse_unsafe("_linalg_eigvals");
+	rule::no_infinite(boxed::tensor(s[0]));
 }
 void f109(const c10::IValue* s) {
-	rule::refuse_unsafe("_linalg_solve_ex");
+	rule::refuse_unsafe("_linalg_slogdet");
 }
 void f110(const c10::IValue* s) {
-	rule::refuse_unsafe("_linalg_svd");
+	rule::refuse_unsafe("_linalg_solve_ex");
 }
 void f111(const c10::IValue* s) {
-	rule::refuse_unsafe("_local_scalar_dense");
+	rule::refuse_unsafe("_linalg_svd");
 }
 void f112(const c10::IValue* s) {
-	rule::refuse_unsafe("_log_softmax_backward_data");
+	rule::refuse_unsafe("_local_scalar_dense");
 }
 void f113(const c10::IValue* s) {
-	rule::refuse_unsafe("_lstm_mps");
+	rule::refuse_unsafe("_log_softmax_backward_data");
 }
 void f114(const c10::IValue* s) {
-	rule::refuse_unsafe("_lu_with_info");
+	rule::refuse_unsafe("_lstm_mps");
 }
 void f115(const c10::IValue* s) {
-	rule::refuse_unsafe("_make_dep_token");
+	rule::refuse_unsafe("_lu_with_info");
 }
 void f116(const c10::IValue* s) {
-	rule::refuse_unsafe("_make_dual");
+	rule::refuse_unsafe("_make_dep_token");
 }
 void f117(const c10::IValue* s) {
-	rule::refuse_unsafe("_make_dual_copy");
+	rule::refuse_unsafe("_make_dual");
 }
 void f118(const c10::IValue* s) {
-	rule::refuse_unsafe("_make_per_channel_quantized_tensor");
+	rule::refuse_unsafe("_make_dual_copy");
 }
 void f119(const c10::IValue* s) {
-	rule::refuse_unsafe("_make_per_tensor_quantized_tensor");
+	rule::refuse_unsafe("_make_per_channel_quantized_tensor");
 }
 void f120(const c10::IValue* s) {
-	rule::refuse_unsafe("_masked_scale");
+	rule::refuse_unsafe("_make_per_tensor_quantized_tensor");
 }
 void f121(const c10::IValue* s) {
-	rule::refuse_unsafe("_masked_softmax");
+	rule::refuse_unsafe("_masked_scale");
 }
 void f122(const c10::IValue* s) {
-	rule::refuse_unsafe("_masked_softmax_backward");
+	rule::refuse_unsafe("_masked_softmax");
 }
 void f123(const c10::IValue* s) {
-	rule::refuse_unsafe("_mixed_dtypes_linear");
+	rule::refuse_unsafe("_masked_softmax_backward");
 }
 void f124(const c10::IValue* s) {
-	rule::refuse_unsafe("_mkldnn_reshape");
+	rule::refuse_unsafe("_mixed_dtypes_linear");
 }
 void f125(const c10::IValue* s) {
-	rule::refuse_unsafe("_mkldnn_transpose");
+	rule::refuse_unsafe("_mkldnn_reshape");
 }
 void f126(const c10::IValue* s) {
-	rule::refuse_unsafe("_mkldnn_transpose_");
+	rule::refuse_unsafe("_mkldnn_transpose");
 }
 void f127(const c10::IValue* s) {
+	rule::refuse_unsafe("_mkldnn_transpose_");
+}
+void f128(const c10::IValue* s) {
 	rule::refuse_unsafe("_mps_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f128(const c10::IValue* s) {
+void f129(const c10::IValue* s) {
 	rule::refuse_unsafe("_mps_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f129(const c10::IValue* s) {
+void f130(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit");
 }
-void f130(const c10::IValue* s) {
+void f131(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats");
 }
-void f131(const c10::IValue* s) {
+void f132(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit_no_training");
 }
-void f132(const c10::IValue* s) {
+void f133(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_multi_head_attention");
 }
-void f133(const c10::IValue* s) {
+void f134(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_compute_contiguous_strides_offsets");
 }
-void f134(const c10::IValue* s) {
+void f135(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded");
 }
-void f135(const c10::IValue* s) {
+void f136(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded_and_nested_example");
 }
-void f136(const c10::IValue* s) {
+void f137(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded_tensor");
 }
-void f137(const c10::IValue* s) {
+void f138(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_jagged_dummy");
 }
-void f138(const c10::IValue* s) {
+void f139(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_lengths");
 }
-void f139(const c10::IValue* s) {
+void f140(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_max_seqlen");
 }
-void f140(const c10::IValue* s) {
+void f141(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_min_seqlen");
 }
-void f141(const c10::IValue* s) {
+void f142(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_offsets");
 }
-void f142(const c10::IValue* s) {
+void f143(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_ragged_idx");
 }
-void f143(const c10::IValue* s) {
+void f144(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_values");
 }
-void f144(const c10::IValue* s) {
+void f145(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_values_copy");
 }
-void f145(const c10::IValue* s) {
+void f146(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_select_backward");
 }
-void f146(const c10::IValue* s) {
+void f147(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_sum_backward");
 }
-void f147(const c10::IValue* s) {
+void f148(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask");
 }
-void f148(const c10::IValue* s) {
+void f149(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask_left_aligned");
 }
-void f149(const c10::IValue* s) {
+void f150(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_size");
 }
-void f150(const c10::IValue* s) {
+void f151(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_softmax_with_shape");
 }
-void f151(const c10::IValue* s) {
+void f152(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_storage_offsets");
 }
-void f152(const c10::IValue* s) {
+void f153(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_strides");
 }
-void f153(const c10::IValue* s) {
+void f154(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_buffer");
 }
-void f154(const c10::IValue* s) {
+void f155(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_buffer_copy");
 }
-void f155(const c10::IValue* s) {
+void f156(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_jagged");
 }
-void f156(const c10::IValue* s) {
+void f157(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_jagged_copy");
 }
-void f157(const c10::IValue* s) {
+void f158(const c10::IValue* s) {
 	rule::refuse_unsafe("_new_zeros_with_same_feature_meta");
 }
-void f158(const c10::IValue* s) {
+void f159(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_available");
 }
-void f159(const c10::IValue* s) {
+void f160(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_spatial_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
+	rule::numbers("padding", 2, boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 }
-void f160(const c10::IValue* s) {
+void f161(const c10::IValue* s) {
 	rule::refuse_unsafe("_pack_padded_sequence_backward");
 }
-void f161(const c10::IValue* s) {
-	rule::lengths("pad", boxed::ints(s[1]));
-}
 void f162(const c10::IValue* s) {
+	rule::lengths("pad", boxed::ints(s[1]));
+	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), {});
+}
+void f163(const c10::IValue* s) {
 	rule::refuse_unsafe("_pad_enum");
 	rule::lengths("pad", boxed::ints(s[1]));
 }
-void f163(const c10::IValue* s) {
+void f164(const c10::IValue* s) {
 	rule::packed(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f164(const c10::IValue* s) {
+void f165(const c10::IValue* s) {
 	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
 }
-void f165(const c10::IValue* s) {
+void f166(const c10::IValue* s) {
 	rule::refuse_unsafe("_pdist_backward");
 }
-void f166(const c10::IValue* s) {
+void f167(const c10::IValue* s) {
 	rule::refuse_unsafe("_pdist_forward");
 }
-void f167(const c10::IValue* s) {
+void f168(const c10::IValue* s) {
 	rule::refuse_unsafe("_prelu_kernel");
 }
-void f168(const c10::IValue* s) {
+void f169(const c10::IValue* s) {
 	rule::refuse_unsafe("_prelu_kernel_backward");
 }
-void f169(const c10::IValue* s) {
+void f170(const c10::IValue* s) {
 	rule::refuse_unsafe("_print");
 }
-void f170(const c10::IValue* s) {
+void f171(const c10::IValue* s) {
 	rule::refuse_unsafe("_propagate_xla_data");
 }
-void f171(const c10::IValue* s) {
+void f172(const c10::IValue* s) {
 	rule::refuse_unsafe("_remove_batch_dim");
 }
-void f172(const c10::IValue* s) {
+void f173(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f173(const c10::IValue* s) {
+void f174(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f174(const c10::IValue* s) {
+void f175(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_from_tensor");
 }
-void f175(const c10::IValue* s) {
+void f176(const c10::IValue* s) {
 	rule::refuse_unsafe("_resize_output_");
 }
-void f176(const c10::IValue* s) {
+void f177(const c10::IValue* s) {
 	rule::refuse_unsafe("_rowwise_prune");
 }
-void f177(const c10::IValue* s) {
+void f178(const c10::IValue* s) {
 	rule::refuse_unsafe("_sample_dirichlet");
 }
-void f178(const c10::IValue* s) {
+void f179(const c10::IValue* s) {
 	rule::refuse_unsafe("_saturate_weight_to_fp16");
 }
-void f179(const c10::IValue* s) {
+void f180(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math");
 }
-void f180(const c10::IValue* s) {
+void f181(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math_for_mps");
 }
-void f181(const c10::IValue* s) {
+void f182(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention");
 }
-void f182(const c10::IValue* s) {
+void f183(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention_backward");
 }
-void f183(const c10::IValue* s) {
+void f184(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention");
 }
-void f184(const c10::IValue* s) {
+void f185(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention_backward");
 }
-void f185(const c10::IValue* s) {
+void f186(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention");
 }
-void f186(const c10::IValue* s) {
+void f187(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention.quantized");
 }
-void f187(const c10::IValue* s) {
+void f188(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_backward");
 }
-void f188(const c10::IValue* s) {
+void f189(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu");
 }
-void f189(const c10::IValue* s) {
+void f190(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu_backward");
 }
-void f190(const c10::IValue* s) {
+void f191(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable");
 }
-void f191(const c10::IValue* s) {
+void f192(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable_backward");
 }
-void f192(const c10::IValue* s) {
+void f193(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm");
 }
-void f193(const c10::IValue* s) {
+void f194(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm_v2");
 }
-void f194(const c10::IValue* s) {
+void f195(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm");
 }
-void f195(const c10::IValue* s) {
+void f196(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2");
 }
-void f196(const c10::IValue* s) {
+void f197(const c10::IValue* s) {
 	rule::refuse_unsafe("_segment_reduce_backward");
 }
-void f197(const c10::IValue* s) {
+void f198(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.output_mask");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::numbers("padding", 2, boxed::ints(s[5]));
 }
-void f198(const c10::IValue* s) {
+void f199(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
-}
-void f199(const c10::IValue* s) {
-	rule::refuse_unsafe("_sobol_engine_draw");
+	rule::numbers("padding", 2, boxed::ints(s[5]));
 }
 void f200(const c10::IValue* s) {
-	rule::refuse_unsafe("_sobol_engine_ff_");
+	rule::refuse_unsafe("_sobol_engine_draw");
 }
 void f201(const c10::IValue* s) {
-	rule::refuse_unsafe("_sobol_engine_initialize_state_");
+	rule::refuse_unsafe("_sobol_engine_ff_");
 }
 void f202(const c10::IValue* s) {
-	rule::refuse_unsafe("_sobol_engine_scramble_");
+	rule::refuse_unsafe("_sobol_engine_initialize_state_");
 }
 void f203(const c10::IValue* s) {
-	rule::refuse_unsafe("_softmax_backward_data");
+	rule::refuse_unsafe("_sobol_engine_scramble_");
 }
 void f204(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_addmm");
+	rule::refuse_unsafe("_softmax_backward_data");
 }
 void f205(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_broadcast_to");
+	rule::refuse_unsafe("_sparse_addmm");
 }
 void f206(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_broadcast_to_copy");
+	rule::refuse_unsafe("_sparse_broadcast_to");
 }
 void f207(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_bsc_tensor_unsafe");
+	rule::refuse_unsafe("_sparse_broadcast_to_copy");
 }
 void f208(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_bsr_tensor_unsafe");
+	rule::refuse_unsafe("_sparse_bsc_tensor_unsafe");
 }
 void f209(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_compressed_tensor_unsafe");
+	rule::refuse_unsafe("_sparse_bsr_tensor_unsafe");
 }
 void f210(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_compressed_tensor_with_dims");
+	rule::refuse_unsafe("_sparse_compressed_tensor_unsafe");
 }
 void f211(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_coo_tensor_unsafe");
+	rule::refuse_unsafe("_sparse_compressed_tensor_with_dims");
 }
 void f212(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_coo_tensor_with_dims");
+	rule::refuse_unsafe("_sparse_coo_tensor_unsafe");
 }
 void f213(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_coo_tensor_with_dims_and_tensors");
+	rule::refuse_unsafe("_sparse_coo_tensor_with_dims");
 }
 void f214(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_csc_tensor_unsafe");
+	rule::refuse_unsafe("_sparse_coo_tensor_with_dims_and_tensors");
 }
 void f215(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_csr_prod.dim_dtype");
+	rule::refuse_unsafe("_sparse_csc_tensor_unsafe");
 }
 void f216(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_csr_sum.dim_dtype");
+	rule::refuse_unsafe("_sparse_csr_prod.dim_dtype");
 }
 void f217(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_csr_tensor_unsafe");
+	rule::refuse_unsafe("_sparse_csr_sum.dim_dtype");
 }
 void f218(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_log_softmax");
+	rule::refuse_unsafe("_sparse_csr_tensor_unsafe");
 }
 void f219(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_log_softmax.int");
+	rule::refuse_unsafe("_sparse_log_softmax");
 }
 void f220(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_log_softmax_backward_data");
+	rule::refuse_unsafe("_sparse_log_softmax.int");
 }
 void f221(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_mask_projection");
+	rule::refuse_unsafe("_sparse_log_softmax_backward_data");
 }
 void f222(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_mm");
+	rule::refuse_unsafe("_sparse_mask_projection");
 }
 void f223(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_mm.reduce");
+	rule::refuse_unsafe("_sparse_mm");
 }
 void f224(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_mm_reduce_impl");
+	rule::refuse_unsafe("_sparse_mm.reduce");
 }
 void f225(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_mm_reduce_impl_backward");
+	rule::refuse_unsafe("_sparse_mm_reduce_impl");
 }
 void f226(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_semi_structured_addmm");
+	rule::refuse_unsafe("_sparse_mm_reduce_impl_backward");
 }
 void f227(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_semi_structured_apply");
+	rule::refuse_unsafe("_sparse_semi_structured_addmm");
 }
 void f228(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_semi_structured_apply_dense");
+	rule::refuse_unsafe("_sparse_semi_structured_apply");
 }
 void f229(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_semi_structured_linear");
+	rule::refuse_unsafe("_sparse_semi_structured_apply_dense");
 }
 void f230(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_semi_structured_mm");
+	rule::refuse_unsafe("_sparse_semi_structured_linear");
 }
 void f231(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_semi_structured_tile");
+	rule::refuse_unsafe("_sparse_semi_structured_mm");
 }
 void f232(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_softmax");
+	rule::refuse_unsafe("_sparse_semi_structured_tile");
 }
 void f233(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_softmax.int");
+	rule::refuse_unsafe("_sparse_softmax");
 }
 void f234(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_softmax_backward_data");
+	rule::refuse_unsafe("_sparse_softmax.int");
 }
 void f235(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_sparse_matmul");
+	rule::refuse_unsafe("_sparse_softmax_backward_data");
 }
 void f236(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_sum");
+	rule::refuse_unsafe("_sparse_sparse_matmul");
 }
 void f237(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_sum.dim");
+	rule::refuse_unsafe("_sparse_sum");
 }
 void f238(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_sum.dim_dtype");
+	rule::refuse_unsafe("_sparse_sum.dim");
 }
 void f239(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_sum.dtype");
+	rule::refuse_unsafe("_sparse_sum.dim_dtype");
 }
 void f240(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_sum_backward");
+	rule::refuse_unsafe("_sparse_sum.dtype");
 }
 void f241(const c10::IValue* s) {
-	rule::refuse_unsafe("_spdiags");
+	rule::refuse_unsafe("_sparse_sum_backward");
 }
 void f242(const c10::IValue* s) {
-	rule::refuse_unsafe("_spsolve");
+	rule::refuse_unsafe("_spdiags");
 }
 void f243(const c10::IValue* s) {
+	rule::refuse_unsafe("_spsolve");
+}
+void f244(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack");
 	rule::some(boxed::tensors(s[0]));
 }
-void f244(const c10::IValue* s) {
+void f245(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma");
 }
-void f245(const c10::IValue* s) {
+void f246(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma_grad");
 }
-void f246(const c10::IValue* s) {
+void f247(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_gru_cell_backward");
 }
-void f247(const c10::IValue* s) {
+void f248(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_lstm_cell_backward");
 }
-void f248(const c10::IValue* s) {
+void f249(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell");
 }
-void f249(const c10::IValue* s) {
+void f250(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell_backward");
 }
-void f250(const c10::IValue* s) {
+void f251(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell");
 }
-void f251(const c10::IValue* s) {
+void f252(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward");
 }
-void f252(const c10::IValue* s) {
+void f253(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward_impl");
 }
-void f253(const c10::IValue* s) {
+void f254(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse");
 }
-void f254(const c10::IValue* s) {
+void f255(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse.sparse_dim");
 }
-void f255(const c10::IValue* s) {
+void f256(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsc");
 }
-void f256(const c10::IValue* s) {
+void f257(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsr");
 }
-void f257(const c10::IValue* s) {
+void f258(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csc");
 }
-void f258(const c10::IValue* s) {
+void f259(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csr");
 }
-void f259(const c10::IValue* s) {
+void f260(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_semi_structured");
 }
-void f260(const c10::IValue* s) {
+void f261(const c10::IValue* s) {
 	rule::refuse_unsafe("_transform_bias_rescale_qkv");
 }
-void f261(const c10::IValue* s) {
+void f262(const c10::IValue* s) {
 	rule::refuse_unsafe("_transformer_encoder_layer_fwd");
 }
-void f262(const c10::IValue* s) {
+void f263(const c10::IValue* s) {
 	rule::refuse_unsafe("_trilinear");
 }
-void f263(const c10::IValue* s) {
+void f264(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_multi_head_attention");
 }
-void f264(const c10::IValue* s) {
+void f265(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_scaled_dot_attention");
 }
-void f265(const c10::IValue* s) {
+void f266(const c10::IValue* s) {
 	rule::refuse_unsafe("_unpack_dual");
 }
-void f266(const c10::IValue* s) {
+void f267(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index.Tensor");
 }
-void f267(const c10::IValue* s) {
+void f268(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index_put");
 }
-void f268(const c10::IValue* s) {
+void f269(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index");
 }
-void f269(const c10::IValue* s) {
+void f270(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index_put_accumulate");
 }
-void f270(const c10::IValue* s) {
+void f271(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_view");
 }
-void f271(const c10::IValue* s) {
+void f272(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f272(const c10::IValue* s) {
+void f273(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[3]));
 }
-void f273(const c10::IValue* s) {
+void f274(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
-	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
-	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
-}
-void f274(const c10::IValue* s) {
-	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward");
-	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
 void f275(const c10::IValue* s) {
+	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward");
+	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
+	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
+}
+void f276(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[2]));
 }
-void f276(const c10::IValue* s) {
+void f277(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[2]));
 }
-void f277(const c10::IValue* s) {
+void f278(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f278(const c10::IValue* s) {
+void f279(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[2]), boxed::opt_number(s[3]));
 }
-void f279(const c10::IValue* s) {
+void f280(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f280(const c10::IValue* s) {
+void f281(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[2]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f281(const c10::IValue* s) {
+void f282(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f282(const c10::IValue* s) {
+void f283(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss");
 }
-void f283(const c10::IValue* s) {
+void f284(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss.Tensor");
 }
-void f284(const c10::IValue* s) {
+void f285(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_rnn_flatten_weight");
 }
-void f285(const c10::IValue* s) {
+void f286(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss");
 }
-void f286(const c10::IValue* s) {
+void f287(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss.Tensor");
 }
-void f287(const c10::IValue* s) {
+void f288(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_compressed_sparse_indices");
 }
-void f288(const c10::IValue* s) {
+void f289(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsc_tensor_args");
 }
-void f289(const c10::IValue* s) {
+void f290(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsr_tensor_args");
 }
-void f290(const c10::IValue* s) {
+void f291(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_compressed_tensor_args");
 }
-void f291(const c10::IValue* s) {
+void f292(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_coo_tensor_args");
 }
-void f292(const c10::IValue* s) {
+void f293(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csc_tensor_args");
 }
-void f293(const c10::IValue* s) {
+void f294(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csr_tensor_args");
 }
-void f294(const c10::IValue* s) {
+void f295(const c10::IValue* s) {
 	rule::refuse_unsafe("_values_copy");
 }
-void f295(const c10::IValue* s) {
+void f296(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm");
 }
-void f296(const c10::IValue* s) {
+void f297(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_for_cpu");
 }
-void f297(const c10::IValue* s) {
+void f298(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_with_scales_and_zeros");
 }
-void f298(const c10::IValue* s) {
+void f299(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int8pack_mm");
 }
-void f299(const c10::IValue* s) {
+void f300(const c10::IValue* s) {
 	rule::weight_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[2]));
 }
-void f300(const c10::IValue* s) {
+void f301(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_differentiable_backward");
 }
-void f301(const c10::IValue* s) {
+void f302(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface");
 }
-void f302(const c10::IValue* s) {
+void f303(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface_backward");
 }
-void f303(const c10::IValue* s) {
+void f304(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_linear_prepack");
 }
-void f304(const c10::IValue* s) {
+void f305(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_quantized_linear_prepacked");
 }
-void f305(const c10::IValue* s) {
-	rule::refuse_unsafe("adaptive_max_pool2d_backward");
-}
 void f306(const c10::IValue* s) {
-	rule::refuse_unsafe("adaptive_max_pool3d_backward");
+	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f307(const c10::IValue* s) {
-	rule::refuse_unsafe("affine_grid_generator_backward");
+	rule::refuse_unsafe("adaptive_max_pool2d_backward");
 }
 void f308(const c10::IValue* s) {
-	rule::some(boxed::tensors(s[0]));
+	rule::refuse_unsafe("adaptive_max_pool3d_backward");
 }
 void f309(const c10::IValue* s) {
-	rule::not_sparse(boxed::tensor(s[0]));
+	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f310(const c10::IValue* s) {
-	rule::step(boxed::scalar(s[2]), boxed::opt_dtype(s[3]), {});
+	rule::refuse_unsafe("affine_grid_generator_backward");
 }
 void f311(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
+	rule::some(boxed::tensors(s[0]));
 }
 void f312(const c10::IValue* s) {
+	rule::not_sparse(boxed::tensor(s[0]));
+}
+void f313(const c10::IValue* s) {
+	rule::step(boxed::scalar(s[2]), boxed::opt_dtype(s[3]), {});
+}
+void f314(const c10::IValue* s) {
+	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
+}
+void f315(const c10::IValue* s) {
 	rule::refuse_unsafe("as_strided_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
-void f313(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
-}
-void f314(const c10::IValue* s) {
-	rule::lengths("kernel_size", boxed::ints(s[1]));
-	rule::lengths("stride", boxed::ints(s[2]));
-	rule::lengths("padding", boxed::ints(s[3]));
-	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
-}
-void f315(const c10::IValue* s) {
-	rule::lengths("kernel_size", boxed::ints(s[1]));
-	rule::lengths("stride", boxed::ints(s[2]));
-	rule::lengths("padding", boxed::ints(s[3]));
-	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
-}
 void f316(const c10::IValue* s) {
-	rule::refuse_unsafe("avg_pool2d_backward");
-	rule::lengths("kernel_size", boxed::ints(s[2]));
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
+	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
 }
 void f317(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
-	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
 void f318(const c10::IValue* s) {
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+}
+void f319(const c10::IValue* s) {
+	rule::refuse_unsafe("avg_pool2d_backward");
+	rule::lengths("kernel_size", boxed::ints(s[2]));
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::numbers("padding", 2, boxed::ints(s[4]));
+}
+void f320(const c10::IValue* s) {
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+}
+void f321(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
-}
-void f319(const c10::IValue* s) {
-	rule::refuse_unsafe("batch_norm_backward");
-}
-void f320(const c10::IValue* s) {
-	rule::refuse_unsafe("batch_norm_backward_elemt");
-}
-void f321(const c10::IValue* s) {
-	rule::refuse_unsafe("batch_norm_backward_reduce");
+	rule::numbers("padding", 3, boxed::ints(s[4]));
 }
 void f322(const c10::IValue* s) {
-	rule::refuse_unsafe("batch_norm_elemt");
+	rule::refuse_unsafe("batch_norm_backward");
 }
 void f323(const c10::IValue* s) {
-	rule::refuse_unsafe("batch_norm_gather_stats");
+	rule::refuse_unsafe("batch_norm_backward_elemt");
 }
 void f324(const c10::IValue* s) {
-	rule::refuse_unsafe("batch_norm_gather_stats_with_counts");
+	rule::refuse_unsafe("batch_norm_backward_reduce");
 }
 void f325(const c10::IValue* s) {
-	rule::refuse_unsafe("batch_norm_stats");
+	rule::refuse_unsafe("batch_norm_elemt");
 }
 void f326(const c10::IValue* s) {
-	rule::refuse_unsafe("batch_norm_update_stats");
+	rule::refuse_unsafe("batch_norm_gather_stats");
 }
 void f327(const c10::IValue* s) {
-	rule::reduction(boxed::integer(s[3]));
+	rule::refuse_unsafe("batch_norm_gather_stats_with_counts");
 }
 void f328(const c10::IValue* s) {
+	rule::refuse_unsafe("batch_norm_stats");
+}
+void f329(const c10::IValue* s) {
+	rule::refuse_unsafe("batch_norm_update_stats");
+}
+void f330(const c10::IValue* s) {
+	rule::reduction(boxed::integer(s[3]));
+}
+void f331(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f329(const c10::IValue* s) {
+void f332(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[4]));
 }
-void f330(const c10::IValue* s) {
+void f333(const c10::IValue* s) {
 	rule::trials(boxed::tensor(s[0]));
 }
-void f331(const c10::IValue* s) {
+void f334(const c10::IValue* s) {
 	rule::refuse_unsafe("ccol_indices_copy");
 }
-void f332(const c10::IValue* s) {
+void f335(const c10::IValue* s) {
 	rule::refuse_unsafe("choose_qparams_optimized");
 }
-void f333(const c10::IValue* s) {
+void f336(const c10::IValue* s) {
 	rule::chunks(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f334(const c10::IValue* s) {
+void f337(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
+	rule::numbers("padding", 2, boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::folded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f335(const c10::IValue* s) {
+void f338(const c10::IValue* s) {
 	rule::refuse_unsafe("col_indices_copy");
 }
-void f336(const c10::IValue* s) {
+void f339(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f337(const c10::IValue* s) {
+void f340(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f338(const c10::IValue* s) {
+void f341(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_depthwise3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::numbers("padding", 3, boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f339(const c10::IValue* s) {
+void f342(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_tbc_backward");
 }
-void f340(const c10::IValue* s) {
+void f343(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("output_padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f341(const c10::IValue* s) {
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
-	rule::lengths("dilation", boxed::ints(s[5]));
-	rule::lengths("output_padding", boxed::ints(s[7]));
-}
-void f342(const c10::IValue* s) {
-	rule::refuse_unsafe("convolution_backward");
-	rule::lengths("stride", boxed::ints(s[4]));
-	rule::lengths("padding", boxed::ints(s[5]));
-	rule::lengths("dilation", boxed::ints(s[6]));
-	rule::lengths("output_padding", boxed::ints(s[8]));
-}
-void f343(const c10::IValue* s) {
-	rule::refuse_unsafe("convolution_backward_overrideable");
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
-	rule::lengths("dilation", boxed::ints(s[5]));
-	rule::lengths("output_padding", boxed::ints(s[7]));
-}
 void f344(const c10::IValue* s) {
-	rule::refuse_unsafe("convolution_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
 void f345(const c10::IValue* s) {
-	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::refuse_unsafe("convolution_backward");
+	rule::lengths("stride", boxed::ints(s[4]));
+	rule::lengths("padding", boxed::ints(s[5]));
+	rule::lengths("dilation", boxed::ints(s[6]));
+	rule::lengths("output_padding", boxed::ints(s[8]));
 }
 void f346(const c10::IValue* s) {
-	rule::refuse_unsafe("copy_sparse_to_sparse_");
+	rule::refuse_unsafe("convolution_backward_overrideable");
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::lengths("output_padding", boxed::ints(s[7]));
 }
 void f347(const c10::IValue* s) {
-	rule::refuse_unsafe("crow_indices_copy");
+	rule::refuse_unsafe("convolution_overrideable");
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::lengths("output_padding", boxed::ints(s[7]));
 }
 void f348(const c10::IValue* s) {
+	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
+}
+void f349(const c10::IValue* s) {
+	rule::refuse_unsafe("copy_sparse_to_sparse_");
+}
+void f350(const c10::IValue* s) {
+	rule::refuse_unsafe("crow_indices_copy");
+}
+void f351(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f349(const c10::IValue* s) {
+void f352(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
-}
-void f350(const c10::IValue* s) {
-	rule::refuse_unsafe("cudnn_affine_grid_generator");
-}
-void f351(const c10::IValue* s) {
-	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
-}
-void f352(const c10::IValue* s) {
-	rule::refuse_unsafe("cudnn_batch_norm");
+	rule::as_they_lie(boxed::tensor(s[2]));
 }
 void f353(const c10::IValue* s) {
-	rule::refuse_unsafe("cudnn_batch_norm_backward");
+	rule::refuse_unsafe("cudnn_affine_grid_generator");
 }
 void f354(const c10::IValue* s) {
+	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
+}
+void f355(const c10::IValue* s) {
+	rule::refuse_unsafe("cudnn_batch_norm");
+}
+void f356(const c10::IValue* s) {
+	rule::refuse_unsafe("cudnn_batch_norm_backward");
+}
+void f357(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f355(const c10::IValue* s) {
+void f358(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f356(const c10::IValue* s) {
+void f359(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f357(const c10::IValue* s) {
+void f360(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f358(const c10::IValue* s) {
+void f361(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler");
 }
-void f359(const c10::IValue* s) {
+void f362(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler_backward");
 }
-void f360(const c10::IValue* s) {
+void f363(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_is_acceptable");
 }
-void f361(const c10::IValue* s) {
+void f364(const c10::IValue* s) {
 	rule::refuse_unsafe("cummaxmin_backward");
 }
-void f362(const c10::IValue* s) {
+void f365(const c10::IValue* s) {
 	rule::refuse_unsafe("cumprod_backward");
 }
-void f363(const c10::IValue* s) {
+void f366(const c10::IValue* s) {
 	rule::not_nested(boxed::tensor(s[0]));
 }
-void f364(const c10::IValue* s) {
+void f367(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensor(s[0]));
 }
-void f365(const c10::IValue* s) {
+void f368(const c10::IValue* s) {
 	rule::refuse_unsafe("diagonal_backward");
 }
-void f366(const c10::IValue* s) {
+void f369(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
 }
-void f367(const c10::IValue* s) {
+void f370(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
 }
-void f368(const c10::IValue* s) {
+void f371(const c10::IValue* s) {
 	rule::sections(boxed::integer(s[1]));
 }
-void f369(const c10::IValue* s) {
+void f372(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_backward");
 }
-void f370(const c10::IValue* s) {
+void f373(const c10::IValue* s) {
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f371(const c10::IValue* s) {
+void f374(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_dense_backward");
 }
-void f372(const c10::IValue* s) {
+void f375(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_sparse_backward");
 }
-void f373(const c10::IValue* s) {
+void f376(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
 }
-void f374(const c10::IValue* s) {
+void f377(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
 }
-void f375(const c10::IValue* s) {
+void f378(const c10::IValue* s) {
 	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f376(const c10::IValue* s) {
+void f379(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
 }
-void f377(const c10::IValue* s) {
+void f380(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
 }
-void f378(const c10::IValue* s) {
+void f381(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
 }
-void f379(const c10::IValue* s) {
+void f382(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight");
 }
-void f380(const c10::IValue* s) {
+void f383(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
 }
-void f381(const c10::IValue* s) {
+void f384(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
 }
-void f382(const c10::IValue* s) {
+void f385(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
 }
-void f383(const c10::IValue* s) {
+void f386(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
 }
-void f384(const c10::IValue* s) {
+void f387(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
 }
-void f385(const c10::IValue* s) {
+void f388(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f386(const c10::IValue* s) {
+void f389(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
+	rule::numbers("output_size", 2, boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f387(const c10::IValue* s) {
+void f390(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
+	rule::numbers("output_size", 2, boxed::ints(s[3]));
 }
-void f388(const c10::IValue* s) {
+void f391(const c10::IValue* s) {
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("output_size", boxed::ints(s[2]));
+	rule::numbers("output_size", 3, boxed::ints(s[2]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
+}
+void f392(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
-}
-void f389(const c10::IValue* s) {
-	rule::refuse_unsafe("from_file");
-}
-void f390(const c10::IValue* s) {
-	rule::filled(boxed::opt_layout(s[3]));
-}
-void f391(const c10::IValue* s) {
-	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
-}
-void f392(const c10::IValue* s) {
-	rule::refuse_unsafe("gather_backward");
+	rule::numbers("output_size", 3, boxed::ints(s[3]));
 }
 void f393(const c10::IValue* s) {
-	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::refuse_unsafe("from_file");
 }
 void f394(const c10::IValue* s) {
-	rule::refuse_unsafe("glu_backward");
+	rule::filled(boxed::opt_layout(s[3]));
 }
 void f395(const c10::IValue* s) {
-	rule::refuse_unsafe("glu_backward_jvp");
+	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
 }
 void f396(const c10::IValue* s) {
-	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
+	rule::refuse_unsafe("gather_backward");
 }
 void f397(const c10::IValue* s) {
-	rule::refuse_unsafe("grid_sampler_2d_backward");
+	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f398(const c10::IValue* s) {
-	rule::refuse_unsafe("grid_sampler_3d_backward");
+	rule::refuse_unsafe("glu_backward");
 }
 void f399(const c10::IValue* s) {
-	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
+	rule::refuse_unsafe("glu_backward_jvp");
 }
 void f400(const c10::IValue* s) {
-	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
+	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
+	rule::places(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[3]));
 }
 void f401(const c10::IValue* s) {
-	rule::refuse_unsafe("hspmm");
+	rule::refuse_unsafe("grid_sampler_2d_backward");
 }
 void f402(const c10::IValue* s) {
-	rule::reduction(boxed::integer(s[2]));
+	rule::refuse_unsafe("grid_sampler_3d_backward");
 }
 void f403(const c10::IValue* s) {
+	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
+}
+void f404(const c10::IValue* s) {
+	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
+}
+void f405(const c10::IValue* s) {
+	rule::refuse_unsafe("hspmm");
+}
+void f406(const c10::IValue* s) {
+	rule::reduction(boxed::integer(s[2]));
+}
+void f407(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
+	rule::numbers("padding", 2, boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::unfolded(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f404(const c10::IValue* s) {
+void f408(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 }
-void f405(const c10::IValue* s) {
+void f409(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 }
-void f406(const c10::IValue* s) {
+void f410(const c10::IValue* s) {
 	rule::refuse_unsafe("index_select_backward");
 }
-void f407(const c10::IValue* s) {
+void f411(const c10::IValue* s) {
 	rule::refuse_unsafe("indices_copy");
 }
-void f408(const c10::IValue* s) {
+void f412(const c10::IValue* s) {
 	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
 }
-void f409(const c10::IValue* s) {
+void f413(const c10::IValue* s) {
 	rule::multiple(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f410(const c10::IValue* s) {
+void f414(const c10::IValue* s) {
 	rule::refuse_unsafe("lift");
 }
-void f411(const c10::IValue* s) {
+void f415(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh");
 }
-void f412(const c10::IValue* s) {
+void f416(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh_copy");
 }
-void f413(const c10::IValue* s) {
-	rule::finite(boxed::tensor(s[0]));
-}
-void f414(const c10::IValue* s) {
-	rule::pivots(boxed::tensor(s[1]));
-}
-void f415(const c10::IValue* s) {
-	rule::exponent(boxed::integer(s[1]));
-}
-void f416(const c10::IValue* s) {
-	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
-}
 void f417(const c10::IValue* s) {
-	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
+	rule::no_infinite(boxed::tensor(s[0]));
 }
 void f418(const c10::IValue* s) {
-	rule::refuse_unsafe("linear_backward");
+	rule::pivots(boxed::tensor(s[1]));
 }
 void f419(const c10::IValue* s) {
-	rule::refuse_unsafe("log_sigmoid_backward");
+	rule::exponent(boxed::integer(s[1]));
 }
 void f420(const c10::IValue* s) {
-	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
+	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
 void f421(const c10::IValue* s) {
-	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
+	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
 void f422(const c10::IValue* s) {
-	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
+	rule::refuse_unsafe("linear_backward");
 }
 void f423(const c10::IValue* s) {
-	rule::refuse_unsafe("masked_scatter_backward");
+	rule::refuse_unsafe("log_sigmoid_backward");
 }
 void f424(const c10::IValue* s) {
-	rule::refuse_unsafe("masked_select_backward");
+	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
 void f425(const c10::IValue* s) {
-	rule::refuse_unsafe("matmul_backward");
+	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
 void f426(const c10::IValue* s) {
-	rule::refuse_unsafe("matrix_exp_backward");
+	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
 }
 void f427(const c10::IValue* s) {
-	rule::lengths("kernel_size", boxed::ints(s[1]));
-	rule::lengths("stride", boxed::ints(s[2]));
-	rule::lengths("padding", boxed::ints(s[3]));
-	rule::lengths("dilation", boxed::ints(s[4]));
-	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+	rule::refuse_unsafe("masked_scatter_backward");
 }
 void f428(const c10::IValue* s) {
-	rule::lengths("kernel_size", boxed::ints(s[1]));
-	rule::lengths("stride", boxed::ints(s[2]));
-	rule::lengths("padding", boxed::ints(s[3]));
-	rule::lengths("dilation", boxed::ints(s[4]));
-	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+	rule::refuse_unsafe("masked_select_backward");
 }
 void f429(const c10::IValue* s) {
-	rule::refuse_unsafe("max_pool2d_backward");
-	rule::lengths("kernel_size", boxed::ints(s[2]));
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
-	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::refuse_unsafe("matmul_backward");
 }
 void f430(const c10::IValue* s) {
-	rule::refuse_unsafe("max_pool2d_with_indices_backward");
-	rule::lengths("kernel_size", boxed::ints(s[2]));
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
-	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::refuse_unsafe("matrix_exp_backward");
 }
 void f431(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
-	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
 void f432(const c10::IValue* s) {
-	rule::refuse_unsafe("max_pool3d_with_indices_backward");
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+}
+void f433(const c10::IValue* s) {
+	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f433(const c10::IValue* s) {
-	rule::lengths("output_size", boxed::ints(s[2]));
-	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
-}
 void f434(const c10::IValue* s) {
-	rule::lengths("output_size", boxed::ints(s[2]));
+	rule::refuse_unsafe("max_pool2d_with_indices_backward");
+	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
-	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
+	rule::numbers("padding", 2, boxed::ints(s[4]));
+	rule::lengths("dilation", boxed::ints(s[5]));
 }
 void f435(const c10::IValue* s) {
-	rule::refuse_unsafe("miopen_batch_norm");
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
 void f436(const c10::IValue* s) {
-	rule::refuse_unsafe("miopen_batch_norm_backward");
+	rule::refuse_unsafe("max_pool3d_with_indices_backward");
+	rule::lengths("kernel_size", boxed::ints(s[2]));
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::numbers("padding", 3, boxed::ints(s[4]));
+	rule::lengths("dilation", boxed::ints(s[5]));
 }
 void f437(const c10::IValue* s) {
+	rule::lengths("output_size", boxed::ints(s[2]));
+	rule::numbers("output_size", 2, boxed::ints(s[2]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
+}
+void f438(const c10::IValue* s) {
+	rule::lengths("output_size", boxed::ints(s[2]));
+	rule::numbers("output_size", 3, boxed::ints(s[2]));
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::numbers("padding", 3, boxed::ints(s[4]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
+}
+void f439(const c10::IValue* s) {
+	rule::refuse_unsafe("miopen_batch_norm");
+}
+void f440(const c10::IValue* s) {
+	rule::refuse_unsafe("miopen_batch_norm_backward");
+}
+void f441(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f438(const c10::IValue* s) {
+void f442(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f439(const c10::IValue* s) {
+void f443(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f440(const c10::IValue* s) {
+void f444(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f441(const c10::IValue* s) {
+void f445(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f442(const c10::IValue* s) {
+void f446(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f443(const c10::IValue* s) {
+void f447(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f444(const c10::IValue* s) {
+void f448(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f445(const c10::IValue* s) {
+void f449(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f446(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f447(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f448(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f449(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f450(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f451(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f452(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f453(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1555,14 +1605,14 @@ void f453(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f454(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f455(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1570,119 +1620,124 @@ void f455(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f456(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f457(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f458(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f459(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f460(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f461(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f462(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f463(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f464(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f465(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f466(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f467(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f468(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f469(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f470(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f471(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f472(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f473(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f474(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f475(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f476(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f477(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f478(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f479(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f480(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f481(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f482(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
+	rule::lengths("pad", boxed::ints(s[1]));
+	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
+}
+void f487(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f483(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f484(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f485(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1690,7 +1745,7 @@ void f485(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f486(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1698,7 +1753,7 @@ void f486(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f487(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1706,129 +1761,142 @@ void f487(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f488(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f489(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f490(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f491(const c10::IValue* s) {
-	rule::lengths("padding", boxed::ints(s[1]));
-	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
-	rule::borders1(boxed::ints(s[1]));
-}
-void f492(const c10::IValue* s) {
-	rule::refuse_unsafe("reflection_pad1d_backward");
-	rule::lengths("padding", boxed::ints(s[2]));
-}
-void f493(const c10::IValue* s) {
-	rule::lengths("padding", boxed::ints(s[1]));
-	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
-	rule::borders2(boxed::ints(s[1]));
-}
-void f494(const c10::IValue* s) {
-	rule::refuse_unsafe("reflection_pad2d_backward");
-	rule::lengths("padding", boxed::ints(s[2]));
-}
-void f495(const c10::IValue* s) {
-	rule::lengths("padding", boxed::ints(s[1]));
-	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
-	rule::borders3(boxed::ints(s[1]));
-}
 void f496(const c10::IValue* s) {
-	rule::refuse_unsafe("reflection_pad3d_backward");
-	rule::lengths("padding", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[1]));
+	rule::numbers("padding", 2, boxed::ints(s[1]));
+	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f497(const c10::IValue* s) {
-	rule::refuse_unsafe("replication_pad1d_backward");
+	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
+	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
 void f498(const c10::IValue* s) {
-	rule::refuse_unsafe("replication_pad2d_backward");
-	rule::lengths("padding", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[1]));
+	rule::numbers("padding", 4, boxed::ints(s[1]));
+	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f499(const c10::IValue* s) {
-	rule::refuse_unsafe("replication_pad3d_backward");
+	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
+	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
 void f500(const c10::IValue* s) {
-	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
+	rule::lengths("padding", boxed::ints(s[1]));
+	rule::numbers("padding", 6, boxed::ints(s[1]));
+	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f501(const c10::IValue* s) {
-	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
+	rule::refuse_unsafe("reflection_pad3d_backward");
+	rule::lengths("padding", boxed::ints(s[2]));
+	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
 void f502(const c10::IValue* s) {
-	rule::refuse_unsafe("resize_as_sparse_");
+	rule::repeats(boxed::tensor(s[0]));
 }
 void f503(const c10::IValue* s) {
-	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
+	rule::repeats(boxed::tensor(s[1]));
 }
 void f504(const c10::IValue* s) {
-	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
+	rule::refuse_unsafe("replication_pad1d_backward");
+	rule::lengths("padding", boxed::ints(s[2]));
+	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
 void f505(const c10::IValue* s) {
-	rule::refuse_unsafe("row_indices_copy");
+	rule::refuse_unsafe("replication_pad2d_backward");
+	rule::lengths("padding", boxed::ints(s[2]));
+	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
 void f506(const c10::IValue* s) {
-	rule::refuse_unsafe("rrelu_with_noise");
+	rule::refuse_unsafe("replication_pad3d_backward");
+	rule::lengths("padding", boxed::ints(s[2]));
+	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
 void f507(const c10::IValue* s) {
-	rule::refuse_unsafe("rrelu_with_noise_");
+	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
 void f508(const c10::IValue* s) {
-	rule::refuse_unsafe("rrelu_with_noise_backward");
+	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
 void f509(const c10::IValue* s) {
-	rule::attention(boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
+	rule::refuse_unsafe("resize_as_sparse_");
 }
 void f510(const c10::IValue* s) {
-	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
+	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
 void f511(const c10::IValue* s) {
-	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
+	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
 void f512(const c10::IValue* s) {
-	rule::refuse_unsafe("select_backward");
+	rule::refuse_unsafe("row_indices_copy");
 }
 void f513(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
+	rule::refuse_unsafe("rrelu_with_noise");
 }
 void f514(const c10::IValue* s) {
-	rule::refuse_unsafe("slice_backward");
+	rule::refuse_unsafe("rrelu_with_noise_");
 }
 void f515(const c10::IValue* s) {
-	rule::refuse_unsafe("slice_inverse");
+	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
 void f516(const c10::IValue* s) {
+	rule::attention(boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
+}
+void f517(const c10::IValue* s) {
+	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
+}
+void f518(const c10::IValue* s) {
+	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
+}
+void f519(const c10::IValue* s) {
+	rule::refuse_unsafe("select_backward");
+}
+void f520(const c10::IValue* s) {
+	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
+}
+void f521(const c10::IValue* s) {
+	rule::refuse_unsafe("slice_backward");
+}
+void f522(const c10::IValue* s) {
+	rule::refuse_unsafe("slice_inverse");
+}
+void f523(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f517(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::numbers("padding", 3, boxed::ints(s[5]));
 }
-void f518(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f519(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f520(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1836,7 +1904,7 @@ void f520(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f521(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1844,409 +1912,441 @@ void f521(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f522(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f523(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f524(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f525(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f526(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f527(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f528(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f529(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f530(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f531(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f532(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f533(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f534(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f535(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f536(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f537(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f538(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f539(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f540(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f541(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f542(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f543(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::some_elements(boxed::tensor(s[0]));
 }
-void f544(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f545(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f546(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f547(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f548(const c10::IValue* s) {
+void f555(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f549(const c10::IValue* s) {
+void f556(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f550(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f551(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f552(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f553(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f554(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f555(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f556(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f557(const c10::IValue* s) {
+void f564(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f558(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
-}
-void f559(const c10::IValue* s) {
-	rule::refuse_unsafe("value_selecting_reduction_backward");
-}
-void f560(const c10::IValue* s) {
-	rule::refuse_unsafe("values_copy");
-}
-void f561(const c10::IValue* s) {
-	rule::no_gradient(boxed::tensor(s[0]));
-}
-void f562(const c10::IValue* s) {
-	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
-}
-void f563(const c10::IValue* s) {
-	rule::float_mkldnn(boxed::tensor(s[0]));
-}
-void f564(const c10::IValue* s) {
-	rule::no_mkldnn(boxed::opt_layout(s[2]));
-}
-void f565(const c10::IValue* s) {
-	rule::refuse_unsafe("align_to.ellipsis_idx");
+	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
 void f566(const c10::IValue* s) {
-	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
+	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
 void f567(const c10::IValue* s) {
+	rule::refuse_unsafe("values_copy");
+}
+void f568(const c10::IValue* s) {
+	rule::no_gradient(boxed::tensor(s[0]));
+}
+void f569(const c10::IValue* s) {
+	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
+}
+void f570(const c10::IValue* s) {
+	rule::float_mkldnn(boxed::tensor(s[0]));
+}
+void f571(const c10::IValue* s) {
+	rule::no_mkldnn(boxed::opt_layout(s[2]));
+}
+void f572(const c10::IValue* s) {
+	rule::refuse_unsafe("align_to.ellipsis_idx");
+}
+void f573(const c10::IValue* s) {
+	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
+}
+void f574(const c10::IValue* s) {
+	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
+}
+void f575(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f568(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f569(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f570(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f571(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f572(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f573(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f574(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f575(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f576(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f577(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f578(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f579(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f580(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f581(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f582(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f583(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f584(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f585(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f586(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f587(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f588(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f589(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f590(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f591(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f592(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f593(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f594(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f595(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f596(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f597(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f598(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f599(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f600(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f601(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f602(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f603(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f604(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f605(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f606(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f607(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f608(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
+	rule::numbers("padding", 2, boxed::ints(s[4]));
 }
-void f609(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
+	rule::numbers("padding", 3, boxed::ints(s[4]));
 }
-void f610(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
+	rule::numbers("output_size", 2, boxed::ints(s[3]));
 }
-void f611(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
+	rule::numbers("output_size", 3, boxed::ints(s[3]));
 }
-void f612(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
+	rule::numbers("padding", 2, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f613(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
+	rule::numbers("padding", 3, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f614(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
+	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f615(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
+	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f616(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
+	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f617(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
+	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f618(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
+	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f619(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
+	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f620(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f621(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f622(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f623(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f624(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f625(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f626(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f627(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f628(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f629(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f630(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f631(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f632(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2254,7 +2354,7 @@ void f632(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f633(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2262,57 +2362,61 @@ void f633(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f634(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f635(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::numbers("padding", 2, boxed::ints(s[5]));
 }
-void f636(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::numbers("padding", 2, boxed::ints(s[5]));
 }
-void f637(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::numbers("padding", 2, boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f638(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f639(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::numbers("padding", 3, boxed::ints(s[5]));
 }
-void f640(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f641(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f642(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
-	rule::finite(boxed::tensor(s[0]));
+	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f643(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f644(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -2321,978 +2425,984 @@ void f644(const c10::IValue* s) {
 const GuardRow guard_rows[] = {
 	{"aten::_adaptive_avg_pool2d", "", f0},
 	{"aten::_adaptive_avg_pool2d_backward", "", f1},
-	{"aten::_adaptive_avg_pool3d", "", f0},
-	{"aten::_adaptive_avg_pool3d_backward", "", f2},
-	{"aten::_add_batch_dim", "", f3},
-	{"aten::_assert_tensor_metadata", "", f4},
-	{"aten::_batch_norm_impl_index", "", f5},
-	{"aten::_batch_norm_impl_index_backward", "", f6},
-	{"aten::_batch_norm_no_update", "", f7},
-	{"aten::_batch_norm_with_update", "", f8},
-	{"aten::_cdist_backward", "", f9},
-	{"aten::_cdist_forward", "", f10},
-	{"aten::_cholesky_solve_helper", "", f11},
-	{"aten::_choose_qparams_per_tensor", "", f12},
-	{"aten::_chunk_cat", "", f13},
-	{"aten::_coalesced_", "", f14},
-	{"aten::_compute_linear_combination", "", f15},
-	{"aten::_conj", "", f16},
-	{"aten::_conj_copy", "", f16},
-	{"aten::_conv_depthwise2d", "", f17},
-	{"aten::_convert_indices_from_coo_to_csr", "", f18},
-	{"aten::_convert_indices_from_csr_to_coo", "", f19},
-	{"aten::_convert_weight_to_int4pack", "", f20},
-	{"aten::_convert_weight_to_int4pack_for_cpu", "", f21},
-	{"aten::_convolution", "", f22},
-	{"aten::_convolution", "deprecated", f23},
-	{"aten::_convolution_double_backward", "", f24},
-	{"aten::_convolution_mode", "", f25},
-	{"aten::_copy_from", "", f26},
-	{"aten::_copy_from_and_resize", "", f27},
-	{"aten::_cslt_compress", "", f28},
-	{"aten::_cslt_sparse_mm", "", f29},
-	{"aten::_cslt_sparse_mm_search", "", f30},
-	{"aten::_ctc_loss", "", f31},
-	{"aten::_ctc_loss", "Tensor", f32},
-	{"aten::_ctc_loss_backward", "", f33},
-	{"aten::_ctc_loss_backward", "Tensor", f34},
-	{"aten::_cudnn_attention_backward", "", f35},
-	{"aten::_cudnn_attention_forward", "", f36},
-	{"aten::_cudnn_ctc_loss", "", f37},
-	{"aten::_cudnn_ctc_loss", "Tensor", f38},
-	{"aten::_cudnn_init_dropout_state", "", f39},
-	{"aten::_cudnn_rnn", "", f40},
-	{"aten::_cudnn_rnn_backward", "", f41},
-	{"aten::_cudnn_rnn_flatten_weight", "", f42},
-	{"aten::_cummax_helper", "", f43},
-	{"aten::_cummin_helper", "", f44},
-	{"aten::_dim_arange", "", f45},
-	{"aten::_dirichlet_grad", "", f46},
-	{"aten::_dyn_quant_matmul_4bit", "", f47},
-	{"aten::_dyn_quant_pack_4bit_weight", "", f48},
-	{"aten::_efficient_attention_backward", "", f49},
-	{"aten::_efficient_attention_forward", "", f50},
-	{"aten::_embedding_bag", "", f51},
-	{"aten::_embedding_bag_backward", "", f52},
-	{"aten::_embedding_bag_dense_backward", "", f53},
-	{"aten::_embedding_bag_forward_only", "", f54},
-	{"aten::_embedding_bag_per_sample_weights_backward", "", f55},
-	{"aten::_embedding_bag_sparse_backward", "", f56},
-	{"aten::_empty_affine_quantized", "", f57},
-	{"aten::_empty_per_channel_affine_quantized", "", f58},
-	{"aten::_euclidean_dist", "", f59},
-	{"aten::_fake_quantize_learnable_per_channel_affine", "", f60},
-	{"aten::_fake_quantize_learnable_per_channel_affine_backward", "", f61},
-	{"aten::_fake_quantize_learnable_per_tensor_affine", "", f62},
-	{"aten::_fake_quantize_learnable_per_tensor_affine_backward", "", f63},
-	{"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "", f64},
-	{"aten::_fft_c2c", "", f65},
-	{"aten::_fft_c2r", "", f66},
-	{"aten::_fft_r2c", "", f67},
-	{"aten::_fill_mem_eff_dropout_mask_", "", f68},
-	{"aten::_flash_attention_backward", "", f69},
-	{"aten::_flash_attention_forward", "", f70},
-	{"aten::_flash_attention_forward", "quantized", f71},
-	{"aten::_foreach_add", "ScalarList", f72},
-	{"aten::_foreach_add_", "ScalarList", f72},
-	{"aten::_foreach_addcdiv", "ScalarList", f73},
-	{"aten::_foreach_addcdiv_", "ScalarList", f73},
-	{"aten::_foreach_addcmul", "ScalarList", f73},
-	{"aten::_foreach_addcmul_", "ScalarList", f73},
-	{"aten::_foreach_clamp_max", "ScalarList", f72},
-	{"aten::_foreach_clamp_max_", "ScalarList", f72},
-	{"aten::_foreach_clamp_min", "ScalarList", f72},
-	{"aten::_foreach_clamp_min_", "ScalarList", f72},
-	{"aten::_foreach_copy", "", f74},
-	{"aten::_foreach_copy_", "", f74},
-	{"aten::_foreach_div", "ScalarList", f72},
-	{"aten::_foreach_div_", "ScalarList", f72},
-	{"aten::_foreach_lerp", "ScalarList", f75},
-	{"aten::_foreach_lerp_", "ScalarList", f75},
-	{"aten::_foreach_maximum", "ScalarList", f72},
-	{"aten::_foreach_maximum_", "ScalarList", f72},
-	{"aten::_foreach_minimum", "ScalarList", f72},
-	{"aten::_foreach_minimum_", "ScalarList", f72},
-	{"aten::_foreach_mul", "ScalarList", f72},
-	{"aten::_foreach_mul_", "ScalarList", f72},
-	{"aten::_foreach_pow", "ScalarList", f72},
-	{"aten::_foreach_pow_", "ScalarList", f72},
-	{"aten::_foreach_sub", "ScalarList", f72},
-	{"aten::_foreach_sub_", "ScalarList", f72},
-	{"aten::_functional_assert_async", "msg", f76},
-	{"aten::_functional_assert_scalar", "", f77},
-	{"aten::_functional_sym_constrain_range", "", f78},
-	{"aten::_functional_sym_constrain_range_for_size", "", f79},
-	{"aten::_fused_adagrad_", "", f80},
-	{"aten::_fused_adagrad_", "tensor_lr", f80},
-	{"aten::_fused_adam_", "", f81},
-	{"aten::_fused_adam_", "tensor_lr", f81},
-	{"aten::_fused_adamw_", "", f81},
-	{"aten::_fused_adamw_", "tensor_lr", f81},
-	{"aten::_fused_dropout", "", f82},
-	{"aten::_fused_moving_avg_obs_fq_helper", "", f83},
-	{"aten::_fused_rms_norm", "", f84},
-	{"aten::_fused_rms_norm_backward", "", f85},
-	{"aten::_fused_sdp_choice", "", f86},
-	{"aten::_fused_sgd_", "", f87},
-	{"aten::_fused_sgd_", "tensor_lr", f87},
-	{"aten::_fw_primal", "", f88},
-	{"aten::_fw_primal_copy", "", f89},
-	{"aten::_gather_sparse_backward", "", f90},
-	{"aten::_grid_sampler_2d_cpu_fallback", "", f91},
-	{"aten::_grid_sampler_2d_cpu_fallback_backward", "", f92},
-	{"aten::_grouped_mm", "", f93},
-	{"aten::_has_compatible_shallow_copy_type", "", f94},
-	{"aten::_has_same_storage_numel", "", f95},
-	{"aten::_histogramdd_bin_edges", "", f96},
-	{"aten::_histogramdd_from_bin_cts", "", f97},
-	{"aten::_histogramdd_from_bin_tensors", "", f98},
-	{"aten::_index_put_impl_", "", f99},
-	{"aten::_indices_copy", "", f100},
-	{"aten::_int_mm", "", f101},
-	{"aten::_jagged_to_padded_dense_forward", "", f102},
-	{"aten::_lazy_clone", "", f103},
-	{"aten::_linalg_check_errors", "", f104},
-	{"aten::_linalg_det", "", f105},
-	{"aten::_linalg_eigh", "", f106},
-	{"aten::_linalg_eigvals", "", f107},
-	{"aten::_linalg_slogdet", "", f108},
-	{"aten::_linalg_solve_ex", "", f109},
-	{"aten::_linalg_svd", "", f110},
-	{"aten::_local_scalar_dense", "", f111},
-	{"aten::_log_softmax_backward_data", "", f112},
-	{"aten::_lstm_mps", "", f113},
-	{"aten::_lu_with_info", "", f114},
-	{"aten::_make_dep_token", "", f115},
-	{"aten::_make_dual", "", f116},
-	{"aten::_make_dual_copy", "", f117},
-	{"aten::_make_per_channel_quantized_tensor", "", f118},
-	{"aten::_make_per_tensor_quantized_tensor", "", f119},
-	{"aten::_masked_scale", "", f120},
-	{"aten::_masked_softmax", "", f121},
-	{"aten::_masked_softmax_backward", "", f122},
-	{"aten::_mixed_dtypes_linear", "", f123},
-	{"aten::_mkldnn_reshape", "", f124},
-	{"aten::_mkldnn_transpose", "", f125},
-	{"aten::_mkldnn_transpose_", "", f126},
-	{"aten::_mps_convolution", "", f127},
-	{"aten::_mps_convolution_transpose", "", f128},
-	{"aten::_native_batch_norm_legit", "", f129},
-	{"aten::_native_batch_norm_legit", "no_stats", f130},
-	{"aten::_native_batch_norm_legit_no_training", "", f131},
-	{"aten::_native_multi_head_attention", "", f132},
-	{"aten::_neg_view", "", f16},
-	{"aten::_neg_view_copy", "", f16},
-	{"aten::_nested_compute_contiguous_strides_offsets", "", f133},
-	{"aten::_nested_from_padded", "", f134},
-	{"aten::_nested_from_padded_and_nested_example", "", f135},
-	{"aten::_nested_from_padded_tensor", "", f136},
-	{"aten::_nested_get_jagged_dummy", "", f137},
-	{"aten::_nested_get_lengths", "", f138},
-	{"aten::_nested_get_max_seqlen", "", f139},
-	{"aten::_nested_get_min_seqlen", "", f140},
-	{"aten::_nested_get_offsets", "", f141},
-	{"aten::_nested_get_ragged_idx", "", f142},
-	{"aten::_nested_get_values", "", f143},
-	{"aten::_nested_get_values_copy", "", f144},
-	{"aten::_nested_select_backward", "", f145},
-	{"aten::_nested_sum_backward", "", f146},
-	{"aten::_nested_tensor_from_mask", "", f147},
-	{"aten::_nested_tensor_from_mask_left_aligned", "", f148},
-	{"aten::_nested_tensor_size", "", f149},
-	{"aten::_nested_tensor_softmax_with_shape", "", f150},
-	{"aten::_nested_tensor_storage_offsets", "", f151},
-	{"aten::_nested_tensor_strides", "", f152},
-	{"aten::_nested_view_from_buffer", "", f153},
-	{"aten::_nested_view_from_buffer_copy", "", f154},
-	{"aten::_nested_view_from_jagged", "", f155},
-	{"aten::_nested_view_from_jagged_copy", "", f156},
-	{"aten::_new_zeros_with_same_feature_meta", "", f157},
-	{"aten::_nnpack_available", "", f158},
-	{"aten::_nnpack_spatial_convolution", "", f159},
-	{"aten::_pack_padded_sequence_backward", "", f160},
-	{"aten::_pad_circular", "", f161},
-	{"aten::_pad_enum", "", f162},
-	{"aten::_pad_packed_sequence", "", f163},
-	{"aten::_padded_dense_to_jagged_forward", "", f164},
-	{"aten::_pdist_backward", "", f165},
-	{"aten::_pdist_forward", "", f166},
-	{"aten::_prelu_kernel", "", f167},
-	{"aten::_prelu_kernel_backward", "", f168},
-	{"aten::_print", "", f169},
-	{"aten::_propagate_xla_data", "", f170},
-	{"aten::_remove_batch_dim", "", f171},
-	{"aten::_reshape_alias", "", f172},
-	{"aten::_reshape_alias_copy", "", f173},
-	{"aten::_reshape_from_tensor", "", f174},
-	{"aten::_resize_output_", "", f175},
-	{"aten::_rowwise_prune", "", f176},
-	{"aten::_sample_dirichlet", "", f177},
-	{"aten::_saturate_weight_to_fp16", "", f178},
-	{"aten::_scaled_dot_product_attention_math", "", f179},
-	{"aten::_scaled_dot_product_attention_math_for_mps", "", f180},
-	{"aten::_scaled_dot_product_cudnn_attention", "", f181},
-	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f182},
-	{"aten::_scaled_dot_product_efficient_attention", "", f183},
-	{"aten::_scaled_dot_product_efficient_attention_backward", "", f184},
-	{"aten::_scaled_dot_product_flash_attention", "", f185},
-	{"aten::_scaled_dot_product_flash_attention", "quantized", f186},
-	{"aten::_scaled_dot_product_flash_attention_backward", "", f187},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f188},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f189},
-	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f190},
-	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f191},
-	{"aten::_scaled_grouped_mm", "", f192},
-	{"aten::_scaled_grouped_mm_v2", "", f193},
-	{"aten::_scaled_mm", "", f194},
-	{"aten::_scaled_mm_v2", "", f195},
-	{"aten::_segment_reduce_backward", "", f196},
-	{"aten::_slow_conv2d_backward", "output_mask", f197},
-	{"aten::_slow_conv2d_forward", "", f198},
-	{"aten::_sobol_engine_draw", "", f199},
-	{"aten::_sobol_engine_ff_", "", f200},
-	{"aten::_sobol_engine_initialize_state_", "", f201},
-	{"aten::_sobol_engine_scramble_", "", f202},
-	{"aten::_softmax_backward_data", "", f203},
-	{"aten::_sparse_addmm", "", f204},
-	{"aten::_sparse_broadcast_to", "", f205},
-	{"aten::_sparse_broadcast_to_copy", "", f206},
-	{"aten::_sparse_bsc_tensor_unsafe", "", f207},
-	{"aten::_sparse_bsr_tensor_unsafe", "", f208},
-	{"aten::_sparse_compressed_tensor_unsafe", "", f209},
-	{"aten::_sparse_compressed_tensor_with_dims", "", f210},
-	{"aten::_sparse_coo_tensor_unsafe", "", f211},
-	{"aten::_sparse_coo_tensor_with_dims", "", f212},
-	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f213},
-	{"aten::_sparse_csc_tensor_unsafe", "", f214},
-	{"aten::_sparse_csr_prod", "dim_dtype", f215},
-	{"aten::_sparse_csr_sum", "dim_dtype", f216},
-	{"aten::_sparse_csr_tensor_unsafe", "", f217},
-	{"aten::_sparse_log_softmax", "", f218},
-	{"aten::_sparse_log_softmax", "int", f219},
-	{"aten::_sparse_log_softmax_backward_data", "", f220},
-	{"aten::_sparse_mask_projection", "", f221},
-	{"aten::_sparse_mm", "", f222},
-	{"aten::_sparse_mm", "reduce", f223},
-	{"aten::_sparse_mm_reduce_impl", "", f224},
-	{"aten::_sparse_mm_reduce_impl_backward", "", f225},
-	{"aten::_sparse_semi_structured_addmm", "", f226},
-	{"aten::_sparse_semi_structured_apply", "", f227},
-	{"aten::_sparse_semi_structured_apply_dense", "", f228},
-	{"aten::_sparse_semi_structured_linear", "", f229},
-	{"aten::_sparse_semi_structured_mm", "", f230},
-	{"aten::_sparse_semi_structured_tile", "", f231},
-	{"aten::_sparse_softmax", "", f232},
-	{"aten::_sparse_softmax", "int", f233},
-	{"aten::_sparse_softmax_backward_data", "", f234},
-	{"aten::_sparse_sparse_matmul", "", f235},
-	{"aten::_sparse_sum", "", f236},
-	{"aten::_sparse_sum", "dim", f237},
-	{"aten::_sparse_sum", "dim_dtype", f238},
-	{"aten::_sparse_sum", "dtype", f239},
-	{"aten::_sparse_sum_backward", "", f240},
-	{"aten::_spdiags", "", f241},
-	{"aten::_spsolve", "", f242},
-	{"aten::_stack", "", f243},
-	{"aten::_standard_gamma", "", f244},
-	{"aten::_standard_gamma_grad", "", f245},
-	{"aten::_thnn_differentiable_gru_cell_backward", "", f246},
-	{"aten::_thnn_differentiable_lstm_cell_backward", "", f247},
-	{"aten::_thnn_fused_gru_cell", "", f248},
-	{"aten::_thnn_fused_gru_cell_backward", "", f249},
-	{"aten::_thnn_fused_lstm_cell", "", f250},
-	{"aten::_thnn_fused_lstm_cell_backward", "", f251},
-	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f252},
-	{"aten::_to_sparse", "", f253},
-	{"aten::_to_sparse", "sparse_dim", f254},
-	{"aten::_to_sparse_bsc", "", f255},
-	{"aten::_to_sparse_bsr", "", f256},
-	{"aten::_to_sparse_csc", "", f257},
-	{"aten::_to_sparse_csr", "", f258},
-	{"aten::_to_sparse_semi_structured", "", f259},
-	{"aten::_transform_bias_rescale_qkv", "", f260},
-	{"aten::_transformer_encoder_layer_fwd", "", f261},
-	{"aten::_trilinear", "", f262},
-	{"aten::_triton_multi_head_attention", "", f263},
-	{"aten::_triton_scaled_dot_attention", "", f264},
-	{"aten::_unpack_dual", "", f265},
-	{"aten::_unsafe_index", "Tensor", f266},
-	{"aten::_unsafe_index_put", "", f267},
-	{"aten::_unsafe_masked_index", "", f268},
-	{"aten::_unsafe_masked_index_put_accumulate", "", f269},
-	{"aten::_unsafe_view", "", f270},
-	{"aten::_upsample_bicubic2d_aa", "", f271},
-	{"aten::_upsample_bicubic2d_aa", "vec", f272},
-	{"aten::_upsample_bicubic2d_aa_backward", "", f273},
-	{"aten::_upsample_bilinear2d_aa", "", f271},
-	{"aten::_upsample_bilinear2d_aa", "vec", f272},
-	{"aten::_upsample_bilinear2d_aa_backward", "", f274},
-	{"aten::_upsample_nearest_exact1d", "", f275},
-	{"aten::_upsample_nearest_exact1d", "vec", f276},
-	{"aten::_upsample_nearest_exact1d_backward", "", f277},
-	{"aten::_upsample_nearest_exact2d", "", f278},
-	{"aten::_upsample_nearest_exact2d", "vec", f276},
-	{"aten::_upsample_nearest_exact2d_backward", "", f279},
-	{"aten::_upsample_nearest_exact3d", "", f280},
-	{"aten::_upsample_nearest_exact3d", "vec", f276},
-	{"aten::_upsample_nearest_exact3d_backward", "", f281},
-	{"aten::_use_cudnn_ctc_loss", "", f282},
-	{"aten::_use_cudnn_ctc_loss", "Tensor", f283},
-	{"aten::_use_cudnn_rnn_flatten_weight", "", f284},
-	{"aten::_use_miopen_ctc_loss", "", f285},
-	{"aten::_use_miopen_ctc_loss", "Tensor", f286},
-	{"aten::_validate_compressed_sparse_indices", "", f287},
-	{"aten::_validate_sparse_bsc_tensor_args", "", f288},
-	{"aten::_validate_sparse_bsr_tensor_args", "", f289},
-	{"aten::_validate_sparse_compressed_tensor_args", "", f290},
-	{"aten::_validate_sparse_coo_tensor_args", "", f291},
-	{"aten::_validate_sparse_csc_tensor_args", "", f292},
-	{"aten::_validate_sparse_csr_tensor_args", "", f293},
-	{"aten::_values_copy", "", f294},
-	{"aten::_weight_int4pack_mm", "", f295},
-	{"aten::_weight_int4pack_mm_for_cpu", "", f296},
-	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f297},
-	{"aten::_weight_int8pack_mm", "", f298},
-	{"aten::_weight_norm", "", f299},
-	{"aten::_weight_norm_differentiable_backward", "", f300},
-	{"aten::_weight_norm_interface", "", f301},
-	{"aten::_weight_norm_interface_backward", "", f302},
-	{"aten::_wrapped_linear_prepack", "", f303},
-	{"aten::_wrapped_quantized_linear_prepacked", "", f304},
-	{"aten::adaptive_avg_pool1d", "", f0},
+	{"aten::_adaptive_avg_pool3d", "", f2},
+	{"aten::_adaptive_avg_pool3d_backward", "", f3},
+	{"aten::_add_batch_dim", "", f4},
+	{"aten::_assert_tensor_metadata", "", f5},
+	{"aten::_batch_norm_impl_index", "", f6},
+	{"aten::_batch_norm_impl_index_backward", "", f7},
+	{"aten::_batch_norm_no_update", "", f8},
+	{"aten::_batch_norm_with_update", "", f9},
+	{"aten::_cdist_backward", "", f10},
+	{"aten::_cdist_forward", "", f11},
+	{"aten::_cholesky_solve_helper", "", f12},
+	{"aten::_choose_qparams_per_tensor", "", f13},
+	{"aten::_chunk_cat", "", f14},
+	{"aten::_coalesced_", "", f15},
+	{"aten::_compute_linear_combination", "", f16},
+	{"aten::_conj", "", f17},
+	{"aten::_conj_copy", "", f17},
+	{"aten::_conv_depthwise2d", "", f18},
+	{"aten::_convert_indices_from_coo_to_csr", "", f19},
+	{"aten::_convert_indices_from_csr_to_coo", "", f20},
+	{"aten::_convert_weight_to_int4pack", "", f21},
+	{"aten::_convert_weight_to_int4pack_for_cpu", "", f22},
+	{"aten::_convolution", "", f23},
+	{"aten::_convolution", "deprecated", f24},
+	{"aten::_convolution_double_backward", "", f25},
+	{"aten::_convolution_mode", "", f26},
+	{"aten::_copy_from", "", f27},
+	{"aten::_copy_from_and_resize", "", f28},
+	{"aten::_cslt_compress", "", f29},
+	{"aten::_cslt_sparse_mm", "", f30},
+	{"aten::_cslt_sparse_mm_search", "", f31},
+	{"aten::_ctc_loss", "", f32},
+	{"aten::_ctc_loss", "Tensor", f33},
+	{"aten::_ctc_loss_backward", "", f34},
+	{"aten::_ctc_loss_backward", "Tensor", f35},
+	{"aten::_cudnn_attention_backward", "", f36},
+	{"aten::_cudnn_attention_forward", "", f37},
+	{"aten::_cudnn_ctc_loss", "", f38},
+	{"aten::_cudnn_ctc_loss", "Tensor", f39},
+	{"aten::_cudnn_init_dropout_state", "", f40},
+	{"aten::_cudnn_rnn", "", f41},
+	{"aten::_cudnn_rnn_backward", "", f42},
+	{"aten::_cudnn_rnn_flatten_weight", "", f43},
+	{"aten::_cummax_helper", "", f44},
+	{"aten::_cummin_helper", "", f45},
+	{"aten::_dim_arange", "", f46},
+	{"aten::_dirichlet_grad", "", f47},
+	{"aten::_dyn_quant_matmul_4bit", "", f48},
+	{"aten::_dyn_quant_pack_4bit_weight", "", f49},
+	{"aten::_efficient_attention_backward", "", f50},
+	{"aten::_efficient_attention_forward", "", f51},
+	{"aten::_embedding_bag", "", f52},
+	{"aten::_embedding_bag_backward", "", f53},
+	{"aten::_embedding_bag_dense_backward", "", f54},
+	{"aten::_embedding_bag_forward_only", "", f55},
+	{"aten::_embedding_bag_per_sample_weights_backward", "", f56},
+	{"aten::_embedding_bag_sparse_backward", "", f57},
+	{"aten::_empty_affine_quantized", "", f58},
+	{"aten::_empty_per_channel_affine_quantized", "", f59},
+	{"aten::_euclidean_dist", "", f60},
+	{"aten::_fake_quantize_learnable_per_channel_affine", "", f61},
+	{"aten::_fake_quantize_learnable_per_channel_affine_backward", "", f62},
+	{"aten::_fake_quantize_learnable_per_tensor_affine", "", f63},
+	{"aten::_fake_quantize_learnable_per_tensor_affine_backward", "", f64},
+	{"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "", f65},
+	{"aten::_fft_c2c", "", f66},
+	{"aten::_fft_c2r", "", f67},
+	{"aten::_fft_r2c", "", f68},
+	{"aten::_fill_mem_eff_dropout_mask_", "", f69},
+	{"aten::_flash_attention_backward", "", f70},
+	{"aten::_flash_attention_forward", "", f71},
+	{"aten::_flash_attention_forward", "quantized", f72},
+	{"aten::_foreach_add", "ScalarList", f73},
+	{"aten::_foreach_add_", "ScalarList", f73},
+	{"aten::_foreach_addcdiv", "ScalarList", f74},
+	{"aten::_foreach_addcdiv_", "ScalarList", f74},
+	{"aten::_foreach_addcmul", "ScalarList", f74},
+	{"aten::_foreach_addcmul_", "ScalarList", f74},
+	{"aten::_foreach_clamp_max", "ScalarList", f73},
+	{"aten::_foreach_clamp_max_", "ScalarList", f73},
+	{"aten::_foreach_clamp_min", "ScalarList", f73},
+	{"aten::_foreach_clamp_min_", "ScalarList", f73},
+	{"aten::_foreach_copy", "", f75},
+	{"aten::_foreach_copy_", "", f75},
+	{"aten::_foreach_div", "ScalarList", f73},
+	{"aten::_foreach_div_", "ScalarList", f73},
+	{"aten::_foreach_lerp", "ScalarList", f76},
+	{"aten::_foreach_lerp_", "ScalarList", f76},
+	{"aten::_foreach_maximum", "ScalarList", f73},
+	{"aten::_foreach_maximum_", "ScalarList", f73},
+	{"aten::_foreach_minimum", "ScalarList", f73},
+	{"aten::_foreach_minimum_", "ScalarList", f73},
+	{"aten::_foreach_mul", "ScalarList", f73},
+	{"aten::_foreach_mul_", "ScalarList", f73},
+	{"aten::_foreach_pow", "ScalarList", f73},
+	{"aten::_foreach_pow_", "ScalarList", f73},
+	{"aten::_foreach_sub", "ScalarList", f73},
+	{"aten::_foreach_sub_", "ScalarList", f73},
+	{"aten::_functional_assert_async", "msg", f77},
+	{"aten::_functional_assert_scalar", "", f78},
+	{"aten::_functional_sym_constrain_range", "", f79},
+	{"aten::_functional_sym_constrain_range_for_size", "", f80},
+	{"aten::_fused_adagrad_", "", f81},
+	{"aten::_fused_adagrad_", "tensor_lr", f81},
+	{"aten::_fused_adam_", "", f82},
+	{"aten::_fused_adam_", "tensor_lr", f82},
+	{"aten::_fused_adamw_", "", f82},
+	{"aten::_fused_adamw_", "tensor_lr", f82},
+	{"aten::_fused_dropout", "", f83},
+	{"aten::_fused_moving_avg_obs_fq_helper", "", f84},
+	{"aten::_fused_rms_norm", "", f85},
+	{"aten::_fused_rms_norm_backward", "", f86},
+	{"aten::_fused_sdp_choice", "", f87},
+	{"aten::_fused_sgd_", "", f88},
+	{"aten::_fused_sgd_", "tensor_lr", f88},
+	{"aten::_fw_primal", "", f89},
+	{"aten::_fw_primal_copy", "", f90},
+	{"aten::_gather_sparse_backward", "", f91},
+	{"aten::_grid_sampler_2d_cpu_fallback", "", f92},
+	{"aten::_grid_sampler_2d_cpu_fallback_backward", "", f93},
+	{"aten::_grouped_mm", "", f94},
+	{"aten::_has_compatible_shallow_copy_type", "", f95},
+	{"aten::_has_same_storage_numel", "", f96},
+	{"aten::_histogramdd_bin_edges", "", f97},
+	{"aten::_histogramdd_from_bin_cts", "", f98},
+	{"aten::_histogramdd_from_bin_tensors", "", f99},
+	{"aten::_index_put_impl_", "", f100},
+	{"aten::_indices_copy", "", f101},
+	{"aten::_int_mm", "", f102},
+	{"aten::_jagged_to_padded_dense_forward", "", f103},
+	{"aten::_lazy_clone", "", f104},
+	{"aten::_linalg_check_errors", "", f105},
+	{"aten::_linalg_det", "", f106},
+	{"aten::_linalg_eigh", "", f107},
+	{"aten::_linalg_eigvals", "", f108},
+	{"aten::_linalg_slogdet", "", f109},
+	{"aten::_linalg_solve_ex", "", f110},
+	{"aten::_linalg_svd", "", f111},
+	{"aten::_local_scalar_dense", "", f112},
+	{"aten::_log_softmax_backward_data", "", f113},
+	{"aten::_lstm_mps", "", f114},
+	{"aten::_lu_with_info", "", f115},
+	{"aten::_make_dep_token", "", f116},
+	{"aten::_make_dual", "", f117},
+	{"aten::_make_dual_copy", "", f118},
+	{"aten::_make_per_channel_quantized_tensor", "", f119},
+	{"aten::_make_per_tensor_quantized_tensor", "", f120},
+	{"aten::_masked_scale", "", f121},
+	{"aten::_masked_softmax", "", f122},
+	{"aten::_masked_softmax_backward", "", f123},
+	{"aten::_mixed_dtypes_linear", "", f124},
+	{"aten::_mkldnn_reshape", "", f125},
+	{"aten::_mkldnn_transpose", "", f126},
+	{"aten::_mkldnn_transpose_", "", f127},
+	{"aten::_mps_convolution", "", f128},
+	{"aten::_mps_convolution_transpose", "", f129},
+	{"aten::_native_batch_norm_legit", "", f130},
+	{"aten::_native_batch_norm_legit", "no_stats", f131},
+	{"aten::_native_batch_norm_legit_no_training", "", f132},
+	{"aten::_native_multi_head_attention", "", f133},
+	{"aten::_neg_view", "", f17},
+	{"aten::_neg_view_copy", "", f17},
+	{"aten::_nested_compute_contiguous_strides_offsets", "", f134},
+	{"aten::_nested_from_padded", "", f135},
+	{"aten::_nested_from_padded_and_nested_example", "", f136},
+	{"aten::_nested_from_padded_tensor", "", f137},
+	{"aten::_nested_get_jagged_dummy", "", f138},
+	{"aten::_nested_get_lengths", "", f139},
+	{"aten::_nested_get_max_seqlen", "", f140},
+	{"aten::_nested_get_min_seqlen", "", f141},
+	{"aten::_nested_get_offsets", "", f142},
+	{"aten::_nested_get_ragged_idx", "", f143},
+	{"aten::_nested_get_values", "", f144},
+	{"aten::_nested_get_values_copy", "", f145},
+	{"aten::_nested_select_backward", "", f146},
+	{"aten::_nested_sum_backward", "", f147},
+	{"aten::_nested_tensor_from_mask", "", f148},
+	{"aten::_nested_tensor_from_mask_left_aligned", "", f149},
+	{"aten::_nested_tensor_size", "", f150},
+	{"aten::_nested_tensor_softmax_with_shape", "", f151},
+	{"aten::_nested_tensor_storage_offsets", "", f152},
+	{"aten::_nested_tensor_strides", "", f153},
+	{"aten::_nested_view_from_buffer", "", f154},
+	{"aten::_nested_view_from_buffer_copy", "", f155},
+	{"aten::_nested_view_from_jagged", "", f156},
+	{"aten::_nested_view_from_jagged_copy", "", f157},
+	{"aten::_new_zeros_with_same_feature_meta", "", f158},
+	{"aten::_nnpack_available", "", f159},
+	{"aten::_nnpack_spatial_convolution", "", f160},
+	{"aten::_pack_padded_sequence_backward", "", f161},
+	{"aten::_pad_circular", "", f162},
+	{"aten::_pad_enum", "", f163},
+	{"aten::_pad_packed_sequence", "", f164},
+	{"aten::_padded_dense_to_jagged_forward", "", f165},
+	{"aten::_pdist_backward", "", f166},
+	{"aten::_pdist_forward", "", f167},
+	{"aten::_prelu_kernel", "", f168},
+	{"aten::_prelu_kernel_backward", "", f169},
+	{"aten::_print", "", f170},
+	{"aten::_propagate_xla_data", "", f171},
+	{"aten::_remove_batch_dim", "", f172},
+	{"aten::_reshape_alias", "", f173},
+	{"aten::_reshape_alias_copy", "", f174},
+	{"aten::_reshape_from_tensor", "", f175},
+	{"aten::_resize_output_", "", f176},
+	{"aten::_rowwise_prune", "", f177},
+	{"aten::_sample_dirichlet", "", f178},
+	{"aten::_saturate_weight_to_fp16", "", f179},
+	{"aten::_scaled_dot_product_attention_math", "", f180},
+	{"aten::_scaled_dot_product_attention_math_for_mps", "", f181},
+	{"aten::_scaled_dot_product_cudnn_attention", "", f182},
+	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f183},
+	{"aten::_scaled_dot_product_efficient_attention", "", f184},
+	{"aten::_scaled_dot_product_efficient_attention_backward", "", f185},
+	{"aten::_scaled_dot_product_flash_attention", "", f186},
+	{"aten::_scaled_dot_product_flash_attention", "quantized", f187},
+	{"aten::_scaled_dot_product_flash_attention_backward", "", f188},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f189},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f190},
+	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f191},
+	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f192},
+	{"aten::_scaled_grouped_mm", "", f193},
+	{"aten::_scaled_grouped_mm_v2", "", f194},
+	{"aten::_scaled_mm", "", f195},
+	{"aten::_scaled_mm_v2", "", f196},
+	{"aten::_segment_reduce_backward", "", f197},
+	{"aten::_slow_conv2d_backward", "output_mask", f198},
+	{"aten::_slow_conv2d_forward", "", f199},
+	{"aten::_sobol_engine_draw", "", f200},
+	{"aten::_sobol_engine_ff_", "", f201},
+	{"aten::_sobol_engine_initialize_state_", "", f202},
+	{"aten::_sobol_engine_scramble_", "", f203},
+	{"aten::_softmax_backward_data", "", f204},
+	{"aten::_sparse_addmm", "", f205},
+	{"aten::_sparse_broadcast_to", "", f206},
+	{"aten::_sparse_broadcast_to_copy", "", f207},
+	{"aten::_sparse_bsc_tensor_unsafe", "", f208},
+	{"aten::_sparse_bsr_tensor_unsafe", "", f209},
+	{"aten::_sparse_compressed_tensor_unsafe", "", f210},
+	{"aten::_sparse_compressed_tensor_with_dims", "", f211},
+	{"aten::_sparse_coo_tensor_unsafe", "", f212},
+	{"aten::_sparse_coo_tensor_with_dims", "", f213},
+	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f214},
+	{"aten::_sparse_csc_tensor_unsafe", "", f215},
+	{"aten::_sparse_csr_prod", "dim_dtype", f216},
+	{"aten::_sparse_csr_sum", "dim_dtype", f217},
+	{"aten::_sparse_csr_tensor_unsafe", "", f218},
+	{"aten::_sparse_log_softmax", "", f219},
+	{"aten::_sparse_log_softmax", "int", f220},
+	{"aten::_sparse_log_softmax_backward_data", "", f221},
+	{"aten::_sparse_mask_projection", "", f222},
+	{"aten::_sparse_mm", "", f223},
+	{"aten::_sparse_mm", "reduce", f224},
+	{"aten::_sparse_mm_reduce_impl", "", f225},
+	{"aten::_sparse_mm_reduce_impl_backward", "", f226},
+	{"aten::_sparse_semi_structured_addmm", "", f227},
+	{"aten::_sparse_semi_structured_apply", "", f228},
+	{"aten::_sparse_semi_structured_apply_dense", "", f229},
+	{"aten::_sparse_semi_structured_linear", "", f230},
+	{"aten::_sparse_semi_structured_mm", "", f231},
+	{"aten::_sparse_semi_structured_tile", "", f232},
+	{"aten::_sparse_softmax", "", f233},
+	{"aten::_sparse_softmax", "int", f234},
+	{"aten::_sparse_softmax_backward_data", "", f235},
+	{"aten::_sparse_sparse_matmul", "", f236},
+	{"aten::_sparse_sum", "", f237},
+	{"aten::_sparse_sum", "dim", f238},
+	{"aten::_sparse_sum", "dim_dtype", f239},
+	{"aten::_sparse_sum", "dtype", f240},
+	{"aten::_sparse_sum_backward", "", f241},
+	{"aten::_spdiags", "", f242},
+	{"aten::_spsolve", "", f243},
+	{"aten::_stack", "", f244},
+	{"aten::_standard_gamma", "", f245},
+	{"aten::_standard_gamma_grad", "", f246},
+	{"aten::_thnn_differentiable_gru_cell_backward", "", f247},
+	{"aten::_thnn_differentiable_lstm_cell_backward", "", f248},
+	{"aten::_thnn_fused_gru_cell", "", f249},
+	{"aten::_thnn_fused_gru_cell_backward", "", f250},
+	{"aten::_thnn_fused_lstm_cell", "", f251},
+	{"aten::_thnn_fused_lstm_cell_backward", "", f252},
+	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f253},
+	{"aten::_to_sparse", "", f254},
+	{"aten::_to_sparse", "sparse_dim", f255},
+	{"aten::_to_sparse_bsc", "", f256},
+	{"aten::_to_sparse_bsr", "", f257},
+	{"aten::_to_sparse_csc", "", f258},
+	{"aten::_to_sparse_csr", "", f259},
+	{"aten::_to_sparse_semi_structured", "", f260},
+	{"aten::_transform_bias_rescale_qkv", "", f261},
+	{"aten::_transformer_encoder_layer_fwd", "", f262},
+	{"aten::_trilinear", "", f263},
+	{"aten::_triton_multi_head_attention", "", f264},
+	{"aten::_triton_scaled_dot_attention", "", f265},
+	{"aten::_unpack_dual", "", f266},
+	{"aten::_unsafe_index", "Tensor", f267},
+	{"aten::_unsafe_index_put", "", f268},
+	{"aten::_unsafe_masked_index", "", f269},
+	{"aten::_unsafe_masked_index_put_accumulate", "", f270},
+	{"aten::_unsafe_view", "", f271},
+	{"aten::_upsample_bicubic2d_aa", "", f272},
+	{"aten::_upsample_bicubic2d_aa", "vec", f273},
+	{"aten::_upsample_bicubic2d_aa_backward", "", f274},
+	{"aten::_upsample_bilinear2d_aa", "", f272},
+	{"aten::_upsample_bilinear2d_aa", "vec", f273},
+	{"aten::_upsample_bilinear2d_aa_backward", "", f275},
+	{"aten::_upsample_nearest_exact1d", "", f276},
+	{"aten::_upsample_nearest_exact1d", "vec", f277},
+	{"aten::_upsample_nearest_exact1d_backward", "", f278},
+	{"aten::_upsample_nearest_exact2d", "", f279},
+	{"aten::_upsample_nearest_exact2d", "vec", f277},
+	{"aten::_upsample_nearest_exact2d_backward", "", f280},
+	{"aten::_upsample_nearest_exact3d", "", f281},
+	{"aten::_upsample_nearest_exact3d", "vec", f277},
+	{"aten::_upsample_nearest_exact3d_backward", "", f282},
+	{"aten::_use_cudnn_ctc_loss", "", f283},
+	{"aten::_use_cudnn_ctc_loss", "Tensor", f284},
+	{"aten::_use_cudnn_rnn_flatten_weight", "", f285},
+	{"aten::_use_miopen_ctc_loss", "", f286},
+	{"aten::_use_miopen_ctc_loss", "Tensor", f287},
+	{"aten::_validate_compressed_sparse_indices", "", f288},
+	{"aten::_validate_sparse_bsc_tensor_args", "", f289},
+	{"aten::_validate_sparse_bsr_tensor_args", "", f290},
+	{"aten::_validate_sparse_compressed_tensor_args", "", f291},
+	{"aten::_validate_sparse_coo_tensor_args", "", f292},
+	{"aten::_validate_sparse_csc_tensor_args", "", f293},
+	{"aten::_validate_sparse_csr_tensor_args", "", f294},
+	{"aten::_values_copy", "", f295},
+	{"aten::_weight_int4pack_mm", "", f296},
+	{"aten::_weight_int4pack_mm_for_cpu", "", f297},
+	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f298},
+	{"aten::_weight_int8pack_mm", "", f299},
+	{"aten::_weight_norm", "", f300},
+	{"aten::_weight_norm_differentiable_backward", "", f301},
+	{"aten::_weight_norm_interface", "", f302},
+	{"aten::_weight_norm_interface_backward", "", f303},
+	{"aten::_wrapped_linear_prepack", "", f304},
+	{"aten::_wrapped_quantized_linear_prepacked", "", f305},
+	{"aten::adaptive_avg_pool1d", "", f306},
 	{"aten::adaptive_avg_pool2d", "", f0},
-	{"aten::adaptive_avg_pool3d", "", f0},
-	{"aten::adaptive_max_pool1d", "", f0},
+	{"aten::adaptive_avg_pool3d", "", f2},
+	{"aten::adaptive_max_pool1d", "", f306},
 	{"aten::adaptive_max_pool2d", "", f0},
-	{"aten::adaptive_max_pool2d_backward", "", f305},
-	{"aten::adaptive_max_pool3d", "", f0},
-	{"aten::adaptive_max_pool3d_backward", "", f306},
-	{"aten::affine_grid_generator_backward", "", f307},
-	{"aten::align_tensors", "", f308},
-	{"aten::alpha_dropout", "", f309},
-	{"aten::alpha_dropout_", "", f309},
-	{"aten::arange", "start_step", f310},
-	{"aten::as_strided", "", f311},
-	{"aten::as_strided_", "", f311},
-	{"aten::as_strided_copy", "", f312},
-	{"aten::as_strided_scatter", "", f313},
-	{"aten::avg_pool1d", "", f314},
-	{"aten::avg_pool2d", "", f315},
-	{"aten::avg_pool2d_backward", "", f316},
-	{"aten::avg_pool3d", "", f317},
-	{"aten::avg_pool3d_backward", "", f318},
-	{"aten::batch_norm_backward", "", f319},
-	{"aten::batch_norm_backward_elemt", "", f320},
-	{"aten::batch_norm_backward_reduce", "", f321},
-	{"aten::batch_norm_elemt", "", f322},
-	{"aten::batch_norm_gather_stats", "", f323},
-	{"aten::batch_norm_gather_stats_with_counts", "", f324},
-	{"aten::batch_norm_stats", "", f325},
-	{"aten::batch_norm_update_stats", "", f326},
-	{"aten::binary_cross_entropy", "", f327},
-	{"aten::binary_cross_entropy_backward", "", f328},
-	{"aten::binary_cross_entropy_with_logits", "", f329},
-	{"aten::binomial", "", f330},
-	{"aten::ccol_indices_copy", "", f331},
-	{"aten::choose_qparams_optimized", "", f332},
-	{"aten::chunk", "", f333},
-	{"aten::col2im", "", f334},
-	{"aten::col_indices_copy", "", f335},
-	{"aten::constant_pad_nd", "", f336},
-	{"aten::conv1d", "", f337},
-	{"aten::conv2d", "", f337},
-	{"aten::conv3d", "", f337},
-	{"aten::conv_depthwise3d", "", f338},
-	{"aten::conv_tbc_backward", "", f339},
-	{"aten::conv_transpose1d", "", f340},
-	{"aten::conv_transpose2d", "input", f340},
-	{"aten::conv_transpose3d", "input", f340},
-	{"aten::convolution", "", f341},
-	{"aten::convolution_backward", "", f342},
-	{"aten::convolution_backward_overrideable", "", f343},
-	{"aten::convolution_overrideable", "", f344},
-	{"aten::copy", "", f345},
-	{"aten::copy_", "", f345},
-	{"aten::copy_sparse_to_sparse_", "", f346},
-	{"aten::cosine_embedding_loss", "", f329},
-	{"aten::cross_entropy_loss", "", f327},
-	{"aten::crow_indices_copy", "", f347},
-	{"aten::ctc_loss", "IntList", f348},
-	{"aten::ctc_loss", "Tensor", f349},
-	{"aten::cudnn_affine_grid_generator", "", f350},
-	{"aten::cudnn_affine_grid_generator_backward", "", f351},
-	{"aten::cudnn_batch_norm", "", f352},
-	{"aten::cudnn_batch_norm_backward", "", f353},
-	{"aten::cudnn_convolution", "", f354},
-	{"aten::cudnn_convolution_add_relu", "", f355},
-	{"aten::cudnn_convolution_relu", "", f356},
-	{"aten::cudnn_convolution_transpose", "", f357},
-	{"aten::cudnn_grid_sampler", "", f358},
-	{"aten::cudnn_grid_sampler_backward", "", f359},
-	{"aten::cudnn_is_acceptable", "", f360},
-	{"aten::cummaxmin_backward", "", f361},
-	{"aten::cumprod_backward", "", f362},
-	{"aten::cumulative_trapezoid", "dx", f363},
-	{"aten::cumulative_trapezoid", "x", f363},
-	{"aten::dequantize", "self", f364},
-	{"aten::diagonal_backward", "", f365},
-	{"aten::div", "Scalar_mode", f366},
-	{"aten::div", "Tensor_mode", f367},
-	{"aten::div_", "Scalar_mode", f366},
-	{"aten::div_", "Tensor_mode", f367},
-	{"aten::divide", "Scalar_mode", f366},
-	{"aten::divide", "Tensor_mode", f367},
-	{"aten::divide_", "Scalar_mode", f366},
-	{"aten::divide_", "Tensor_mode", f367},
-	{"aten::dropout", "", f309},
-	{"aten::dropout_", "", f309},
-	{"aten::dsplit", "int", f368},
-	{"aten::embedding_backward", "", f369},
-	{"aten::embedding_bag", "", f370},
-	{"aten::embedding_bag", "padding_idx", f370},
-	{"aten::embedding_dense_backward", "", f371},
-	{"aten::embedding_sparse_backward", "", f372},
-	{"aten::empty_strided", "", f373},
-	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f374},
-	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f375},
-	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f376},
-	{"aten::fbgemm_linear_fp16_weight", "", f377},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f378},
-	{"aten::fbgemm_linear_int8_weight", "", f379},
-	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f380},
-	{"aten::fbgemm_linear_quantize_weight", "", f381},
-	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f382},
-	{"aten::fbgemm_pack_quantized_matrix", "", f383},
-	{"aten::fbgemm_pack_quantized_matrix", "KN", f384},
-	{"aten::feature_alpha_dropout", "", f309},
-	{"aten::feature_alpha_dropout_", "", f309},
-	{"aten::feature_dropout", "", f309},
-	{"aten::feature_dropout_", "", f309},
-	{"aten::fill", "Tensor", f385},
-	{"aten::fill_", "Tensor", f385},
-	{"aten::fractional_max_pool2d", "", f386},
-	{"aten::fractional_max_pool2d_backward", "", f387},
-	{"aten::fractional_max_pool3d", "", f386},
-	{"aten::fractional_max_pool3d_backward", "", f388},
-	{"aten::from_file", "", f389},
-	{"aten::full", "", f390},
-	{"aten::full_like", "", f390},
-	{"aten::fused_moving_avg_obs_fake_quant", "", f391},
-	{"aten::gather_backward", "", f392},
-	{"aten::gelu_backward", "", f393},
-	{"aten::glu_backward", "", f394},
-	{"aten::glu_backward_jvp", "", f395},
-	{"aten::grid_sampler", "", f396},
-	{"aten::grid_sampler_2d", "", f396},
-	{"aten::grid_sampler_2d_backward", "", f397},
-	{"aten::grid_sampler_3d", "", f396},
-	{"aten::grid_sampler_3d_backward", "", f398},
-	{"aten::gru", "data", f399},
-	{"aten::gru", "input", f400},
-	{"aten::hinge_embedding_loss", "", f327},
-	{"aten::hsplit", "int", f368},
-	{"aten::hspmm", "", f401},
-	{"aten::huber_loss", "", f402},
-	{"aten::huber_loss_backward", "", f327},
-	{"aten::im2col", "", f403},
-	{"aten::index_add", "", f404},
-	{"aten::index_add_", "", f404},
-	{"aten::index_copy", "", f404},
-	{"aten::index_copy_", "", f404},
-	{"aten::index_fill", "int_Scalar", f405},
-	{"aten::index_fill", "int_Tensor", f404},
-	{"aten::index_fill_", "int_Scalar", f405},
-	{"aten::index_fill_", "int_Tensor", f404},
-	{"aten::index_reduce", "", f404},
-	{"aten::index_reduce_", "", f404},
-	{"aten::index_select_backward", "", f406},
-	{"aten::indices_copy", "", f407},
-	{"aten::infinitely_differentiable_gelu_backward", "", f408},
-	{"aten::kl_div", "", f402},
-	{"aten::l1_loss", "", f402},
-	{"aten::lcm", "", f409},
-	{"aten::lcm_", "", f409},
-	{"aten::lift", "", f410},
-	{"aten::lift_fresh", "", f411},
-	{"aten::lift_fresh_copy", "", f412},
-	{"aten::linalg_eigh", "", f413},
-	{"aten::linalg_eigvals", "", f413},
-	{"aten::linalg_eigvalsh", "", f413},
-	{"aten::linalg_ldl_solve", "", f414},
-	{"aten::linalg_matrix_power", "", f415},
-	{"aten::linalg_matrix_rank", "", f416},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f417},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f417},
-	{"aten::linalg_matrix_rank", "tol_tensor", f416},
-	{"aten::linalg_pinv", "", f416},
-	{"aten::linalg_pinv", "atol_rtol_float", f417},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f417},
-	{"aten::linalg_pinv", "rcond_tensor", f416},
-	{"aten::linear_backward", "", f418},
-	{"aten::log_sigmoid_backward", "", f419},
-	{"aten::lstm", "data", f420},
-	{"aten::lstm", "input", f421},
-	{"aten::lu_unpack", "", f422},
-	{"aten::margin_ranking_loss", "", f329},
-	{"aten::masked_scatter_backward", "", f423},
-	{"aten::masked_select_backward", "", f424},
-	{"aten::matmul_backward", "", f425},
-	{"aten::matrix_exp_backward", "", f426},
-	{"aten::matrix_power", "", f415},
-	{"aten::max_pool1d", "", f427},
-	{"aten::max_pool1d_with_indices", "", f427},
-	{"aten::max_pool2d", "", f428},
-	{"aten::max_pool2d_backward", "", f429},
-	{"aten::max_pool2d_with_indices", "", f428},
-	{"aten::max_pool2d_with_indices_backward", "", f430},
-	{"aten::max_pool3d", "", f431},
-	{"aten::max_pool3d_with_indices", "", f431},
-	{"aten::max_pool3d_with_indices_backward", "", f432},
-	{"aten::max_unpool2d", "", f433},
-	{"aten::max_unpool3d", "", f434},
-	{"aten::miopen_batch_norm", "", f435},
-	{"aten::miopen_batch_norm_backward", "", f436},
-	{"aten::miopen_convolution", "", f437},
-	{"aten::miopen_convolution_add_relu", "", f438},
-	{"aten::miopen_convolution_relu", "", f439},
-	{"aten::miopen_convolution_transpose", "", f440},
-	{"aten::miopen_ctc_loss", "", f441},
-	{"aten::miopen_ctc_loss", "Tensor", f442},
-	{"aten::miopen_depthwise_convolution", "", f443},
-	{"aten::miopen_rnn", "", f444},
-	{"aten::miopen_rnn_backward", "", f445},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f446},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f447},
-	{"aten::mkldnn_convolution", "", f448},
-	{"aten::mkldnn_linear", "", f449},
-	{"aten::mkldnn_linear_backward", "", f450},
-	{"aten::mkldnn_linear_backward_input", "", f451},
-	{"aten::mkldnn_linear_backward_weights", "", f452},
-	{"aten::mkldnn_max_pool2d", "", f453},
-	{"aten::mkldnn_max_pool2d_backward", "", f454},
-	{"aten::mkldnn_max_pool3d", "", f455},
-	{"aten::mkldnn_max_pool3d_backward", "", f456},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f457},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f458},
-	{"aten::mkldnn_rnn_layer", "", f459},
-	{"aten::mkldnn_rnn_layer_backward", "", f460},
-	{"aten::mps_convolution_backward", "", f461},
-	{"aten::mps_convolution_transpose_backward", "", f462},
-	{"aten::mse_loss", "", f402},
-	{"aten::mse_loss_backward", "", f327},
-	{"aten::multi_margin_loss", "", f463},
-	{"aten::multi_margin_loss_backward", "", f464},
-	{"aten::multilabel_margin_loss", "", f402},
-	{"aten::multilabel_margin_loss_backward", "", f465},
-	{"aten::multilabel_margin_loss_forward", "", f466},
-	{"aten::mv", "", f385},
-	{"aten::native_batch_norm", "", f467},
-	{"aten::native_batch_norm_backward", "", f468},
-	{"aten::native_channel_shuffle", "", f469},
-	{"aten::native_dropout_backward", "", f470},
-	{"aten::native_group_norm_backward", "", f471},
-	{"aten::native_layer_norm_backward", "", f472},
-	{"aten::new_empty_strided", "", f473},
-	{"aten::new_full", "", f474},
-	{"aten::new_ones", "", f390},
-	{"aten::new_zeros", "", f475},
-	{"aten::nll_loss", "", f327},
-	{"aten::nll_loss2d", "", f327},
-	{"aten::nll_loss2d_backward", "", f476},
-	{"aten::nll_loss2d_forward", "", f477},
-	{"aten::nll_loss_backward", "", f478},
-	{"aten::nll_loss_forward", "", f479},
-	{"aten::nll_loss_nd", "", f327},
-	{"aten::normal", "float_float", f480},
-	{"aten::ones", "", f481},
-	{"aten::ones_like", "", f481},
-	{"aten::pad", "", f336},
-	{"aten::poisson_nll_loss", "", f463},
-	{"aten::quantize_per_tensor", "tensor_qparams", f375},
-	{"aten::quantized_batch_norm", "", f482},
-	{"aten::quantized_gru_cell", "", f483},
-	{"aten::quantized_lstm_cell", "", f484},
-	{"aten::quantized_max_pool1d", "", f485},
-	{"aten::quantized_max_pool2d", "", f486},
-	{"aten::quantized_max_pool3d", "", f487},
-	{"aten::quantized_rnn_relu_cell", "", f488},
-	{"aten::quantized_rnn_tanh_cell", "", f489},
-	{"aten::rand", "", f481},
-	{"aten::rand", "generator", f390},
-	{"aten::rand_like", "", f481},
-	{"aten::rand_like", "generator", f390},
-	{"aten::randint", "", f390},
-	{"aten::randint", "generator", f474},
-	{"aten::randint", "low", f474},
-	{"aten::randint", "low_generator", f480},
-	{"aten::randint_like", "", f390},
-	{"aten::randint_like", "Tensor", f390},
-	{"aten::randint_like", "Tensor_generator", f474},
-	{"aten::randint_like", "generator", f474},
-	{"aten::randint_like", "low_dtype", f474},
-	{"aten::randint_like", "low_generator_dtype", f480},
-	{"aten::randn", "", f481},
-	{"aten::randn", "generator", f390},
-	{"aten::randn_like", "", f481},
-	{"aten::randn_like", "generator", f390},
-	{"aten::random_", "from", f490},
-	{"aten::randperm", "", f481},
-	{"aten::randperm", "generator", f390},
-	{"aten::range", "step", f310},
-	{"aten::reflection_pad1d", "", f491},
-	{"aten::reflection_pad1d_backward", "", f492},
-	{"aten::reflection_pad2d", "", f493},
-	{"aten::reflection_pad2d_backward", "", f494},
-	{"aten::reflection_pad3d", "", f495},
-	{"aten::reflection_pad3d_backward", "", f496},
-	{"aten::replication_pad1d", "", f491},
-	{"aten::replication_pad1d_backward", "", f497},
-	{"aten::replication_pad2d", "", f493},
-	{"aten::replication_pad2d_backward", "", f498},
-	{"aten::replication_pad3d", "", f495},
-	{"aten::replication_pad3d_backward", "", f499},
-	{"aten::resize_", "", f500},
-	{"aten::resize_as_", "", f501},
-	{"aten::resize_as_sparse_", "", f502},
-	{"aten::rnn_relu", "data", f503},
-	{"aten::rnn_relu", "input", f504},
-	{"aten::rnn_tanh", "data", f503},
-	{"aten::rnn_tanh", "input", f504},
-	{"aten::row_indices_copy", "", f505},
-	{"aten::rrelu_with_noise", "", f506},
-	{"aten::rrelu_with_noise_", "", f507},
-	{"aten::rrelu_with_noise_backward", "", f508},
-	{"aten::scaled_dot_product_attention", "", f509},
-	{"aten::scatter", "reduce", f404},
-	{"aten::scatter", "src", f404},
-	{"aten::scatter", "value", f405},
-	{"aten::scatter", "value_reduce", f405},
-	{"aten::scatter_", "reduce", f404},
-	{"aten::scatter_", "src", f404},
-	{"aten::scatter_", "value", f405},
-	{"aten::scatter_", "value_reduce", f405},
-	{"aten::scatter_add", "", f404},
-	{"aten::scatter_add_", "", f404},
-	{"aten::scatter_reduce", "two", f404},
-	{"aten::scatter_reduce_", "two", f404},
-	{"aten::segment_reduce", "", f510},
-	{"aten::select", "int", f511},
-	{"aten::select_backward", "", f512},
-	{"aten::select_copy", "int", f511},
-	{"aten::set_", "source_Tensor_storage_offset", f513},
-	{"aten::slice_backward", "", f514},
-	{"aten::slice_inverse", "", f515},
-	{"aten::slow_conv3d", "", f516},
-	{"aten::slow_conv3d_forward", "", f517},
-	{"aten::slow_conv_dilated2d", "", f518},
-	{"aten::slow_conv_dilated3d", "", f519},
-	{"aten::slow_conv_transpose2d", "", f520},
-	{"aten::slow_conv_transpose3d", "", f521},
-	{"aten::smooth_l1_loss", "", f402},
-	{"aten::smooth_l1_loss_backward", "", f327},
-	{"aten::soft_margin_loss", "", f402},
-	{"aten::soft_margin_loss_backward", "", f327},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f522},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f523},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f524},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f525},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f526},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f527},
-	{"aten::sparse_coo_tensor", "indices_size", f528},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f529},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f530},
-	{"aten::sparse_csr_tensor", "crow_col_value", f531},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f532},
-	{"aten::sparse_resize_", "", f533},
-	{"aten::sparse_resize_and_clear_", "", f534},
-	{"aten::special_chebyshev_polynomial_t", "", f535},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f536},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f537},
-	{"aten::special_chebyshev_polynomial_u", "", f535},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f536},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f537},
-	{"aten::special_chebyshev_polynomial_v", "", f535},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f536},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f537},
-	{"aten::special_chebyshev_polynomial_w", "", f535},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f536},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f537},
-	{"aten::special_hermite_polynomial_h", "", f535},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f536},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f537},
-	{"aten::special_hermite_polynomial_he", "", f535},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f536},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f537},
-	{"aten::special_laguerre_polynomial_l", "", f535},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f536},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f537},
-	{"aten::special_legendre_polynomial_p", "", f535},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f536},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f537},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f535},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f536},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f537},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f535},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f536},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f537},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f535},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f536},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f537},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f535},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f536},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f537},
-	{"aten::split", "Tensor", f538},
-	{"aten::split_copy", "Tensor", f538},
-	{"aten::sspaddmm", "", f539},
-	{"aten::tensor_split", "sections", f368},
-	{"aten::tensor_split", "tensor_indices_or_sections", f540},
-	{"aten::thnn_conv2d", "", f541},
-	{"aten::to_dense_backward", "", f542},
-	{"aten::to_mkldnn", "", f543},
-	{"aten::to_mkldnn_backward", "", f544},
-	{"aten::trace_backward", "", f545},
-	{"aten::trapezoid", "dx", f363},
-	{"aten::trapezoid", "x", f363},
-	{"aten::trapz", "dx", f363},
-	{"aten::trapz", "x", f363},
-	{"aten::triplet_margin_loss", "", f546},
-	{"aten::unbind", "int", f547},
-	{"aten::unbind_copy", "int", f547},
-	{"aten::unfold_backward", "", f548},
-	{"aten::unsafe_chunk", "", f333},
-	{"aten::unsafe_split", "Tensor", f538},
-	{"aten::upsample_bicubic2d", "", f549},
-	{"aten::upsample_bicubic2d", "vec", f272},
-	{"aten::upsample_bicubic2d_backward", "", f550},
-	{"aten::upsample_bilinear2d", "", f549},
-	{"aten::upsample_bilinear2d", "vec", f272},
-	{"aten::upsample_bilinear2d_backward", "", f551},
-	{"aten::upsample_linear1d", "", f552},
-	{"aten::upsample_linear1d", "vec", f272},
-	{"aten::upsample_linear1d_backward", "", f553},
-	{"aten::upsample_nearest1d", "", f275},
-	{"aten::upsample_nearest1d", "vec", f276},
-	{"aten::upsample_nearest1d_backward", "", f554},
-	{"aten::upsample_nearest2d", "", f278},
-	{"aten::upsample_nearest2d", "vec", f276},
-	{"aten::upsample_nearest2d_backward", "", f555},
-	{"aten::upsample_nearest3d", "", f280},
-	{"aten::upsample_nearest3d", "vec", f276},
-	{"aten::upsample_nearest3d_backward", "", f556},
-	{"aten::upsample_trilinear3d", "", f557},
-	{"aten::upsample_trilinear3d", "vec", f272},
-	{"aten::upsample_trilinear3d_backward", "", f558},
-	{"aten::value_selecting_reduction_backward", "", f559},
-	{"aten::values_copy", "", f560},
-	{"aten::vander", "", f561},
-	{"aten::view", "dtype", f562},
-	{"aten::view_copy", "dtype", f562},
-	{"aten::vsplit", "int", f368},
-	{"aten::zero_", "", f563},
-	{"aten::zeros", "", f564},
-	{"aten::zeros_like", "", f564},
-	{"aten::align_to", "ellipsis_idx", f565},
-	{"aten::arange", "start_out", f566},
-	{"aten::binary_cross_entropy", "out", f327},
-	{"aten::binary_cross_entropy_backward", "grad_input", f567},
-	{"aten::cudnn_batch_norm", "out", f568},
-	{"aten::cudnn_convolution", "out", f569},
-	{"aten::div", "out_mode", f367},
-	{"aten::divide", "out_mode", f367},
-	{"aten::full", "names", f474},
-	{"aten::lcm", "out", f409},
-	{"aten::_fft_r2c", "out", f570},
-	{"aten::_fft_c2r", "out", f571},
-	{"aten::_fft_c2c", "out", f572},
-	{"aten::index_copy", "out", f404},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f573},
-	{"aten::fbgemm_linear_fp16_weight", "out", f574},
-	{"aten::_log_softmax_backward_data", "out", f575},
-	{"aten::matrix_power", "out", f415},
-	{"aten::_compute_linear_combination", "out", f576},
-	{"aten::_int_mm", "out", f577},
-	{"aten::mv", "out", f385},
-	{"aten::native_batch_norm", "out", f467},
-	{"aten::_native_batch_norm_legit", "out", f578},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f579},
-	{"aten::batch_norm_elemt", "out", f580},
-	{"aten::ones", "names", f390},
-	{"aten::rand", "names", f390},
-	{"aten::rand", "generator_with_names", f474},
-	{"aten::randn", "names", f390},
-	{"aten::randn", "generator_with_names", f474},
-	{"aten::range", "out", f566},
-	{"aten::gelu_backward", "grad_input", f393},
-	{"aten::_softmax_backward_data", "out", f581},
-	{"aten::sspaddmm", "out", f582},
-	{"aten::_chunk_cat", "out", f583},
-	{"aten::_stack", "out", f584},
-	{"aten::zeros", "names", f475},
-	{"aten::_batch_norm_with_update", "out", f585},
-	{"aten::_sparse_softmax", "Dimname", f586},
-	{"aten::_sparse_log_softmax", "Dimname", f587},
-	{"aten::_scaled_mm", "out", f588},
-	{"aten::_scaled_mm_v2", "out", f589},
-	{"aten::hspmm", "out", f590},
-	{"aten::lstm_mps_backward", "", f591},
-	{"aten::set_", "source_Storage_storage_offset", f513},
-	{"aten::index_add", "out", f404},
-	{"aten::index_reduce", "out", f404},
-	{"aten::scatter", "src_out", f404},
-	{"aten::scatter", "value_out", f405},
-	{"aten::scatter", "reduce_out", f404},
-	{"aten::scatter", "value_reduce_out", f405},
-	{"aten::scatter_add", "out", f404},
-	{"aten::scatter_reduce", "two_out", f404},
-	{"aten::lu_unpack", "out", f422},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f592},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f593},
-	{"aten::mse_loss", "out", f402},
-	{"aten::mse_loss_backward", "grad_input", f327},
-	{"aten::multi_margin_loss", "out", f463},
-	{"aten::multi_margin_loss_backward", "grad_input", f594},
-	{"aten::multilabel_margin_loss", "out", f402},
-	{"aten::multilabel_margin_loss_forward", "output", f595},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f596},
-	{"aten::nll_loss", "out", f327},
-	{"aten::nll_loss_forward", "output", f597},
-	{"aten::nll_loss_backward", "grad_input", f598},
-	{"aten::nll_loss2d", "out", f327},
-	{"aten::nll_loss2d_forward", "output", f599},
-	{"aten::nll_loss2d_backward", "grad_input", f600},
-	{"aten::smooth_l1_loss", "out", f402},
-	{"aten::smooth_l1_loss_backward", "grad_input", f327},
-	{"aten::huber_loss", "out", f402},
-	{"aten::huber_loss_backward", "out", f327},
-	{"aten::soft_margin_loss", "out", f402},
-	{"aten::soft_margin_loss_backward", "grad_input", f327},
-	{"aten::glu_backward", "grad_input", f601},
-	{"aten::log_sigmoid_backward", "grad_input", f602},
-	{"aten::rrelu_with_noise", "out", f603},
+	{"aten::adaptive_max_pool2d_backward", "", f307},
+	{"aten::adaptive_max_pool3d", "", f2},
+	{"aten::adaptive_max_pool3d_backward", "", f308},
+	{"aten::add_", "Tensor", f309},
+	{"aten::affine_grid_generator_backward", "", f310},
+	{"aten::align_tensors", "", f311},
+	{"aten::alpha_dropout", "", f312},
+	{"aten::alpha_dropout_", "", f312},
+	{"aten::arange", "start_step", f313},
+	{"aten::as_strided", "", f314},
+	{"aten::as_strided_", "", f314},
+	{"aten::as_strided_copy", "", f315},
+	{"aten::as_strided_scatter", "", f316},
+	{"aten::avg_pool1d", "", f317},
+	{"aten::avg_pool2d", "", f318},
+	{"aten::avg_pool2d_backward", "", f319},
+	{"aten::avg_pool3d", "", f320},
+	{"aten::avg_pool3d_backward", "", f321},
+	{"aten::batch_norm_backward", "", f322},
+	{"aten::batch_norm_backward_elemt", "", f323},
+	{"aten::batch_norm_backward_reduce", "", f324},
+	{"aten::batch_norm_elemt", "", f325},
+	{"aten::batch_norm_gather_stats", "", f326},
+	{"aten::batch_norm_gather_stats_with_counts", "", f327},
+	{"aten::batch_norm_stats", "", f328},
+	{"aten::batch_norm_update_stats", "", f329},
+	{"aten::binary_cross_entropy", "", f330},
+	{"aten::binary_cross_entropy_backward", "", f331},
+	{"aten::binary_cross_entropy_with_logits", "", f332},
+	{"aten::binomial", "", f333},
+	{"aten::ccol_indices_copy", "", f334},
+	{"aten::choose_qparams_optimized", "", f335},
+	{"aten::chunk", "", f336},
+	{"aten::col2im", "", f337},
+	{"aten::col_indices_copy", "", f338},
+	{"aten::constant_pad_nd", "", f339},
+	{"aten::conv1d", "", f340},
+	{"aten::conv2d", "", f340},
+	{"aten::conv3d", "", f340},
+	{"aten::conv_depthwise3d", "", f341},
+	{"aten::conv_tbc_backward", "", f342},
+	{"aten::conv_transpose1d", "", f343},
+	{"aten::conv_transpose2d", "input", f343},
+	{"aten::conv_transpose3d", "input", f343},
+	{"aten::convolution", "", f344},
+	{"aten::convolution_backward", "", f345},
+	{"aten::convolution_backward_overrideable", "", f346},
+	{"aten::convolution_overrideable", "", f347},
+	{"aten::copy", "", f348},
+	{"aten::copy_", "", f348},
+	{"aten::copy_sparse_to_sparse_", "", f349},
+	{"aten::cosine_embedding_loss", "", f332},
+	{"aten::cross_entropy_loss", "", f330},
+	{"aten::crow_indices_copy", "", f350},
+	{"aten::ctc_loss", "IntList", f351},
+	{"aten::ctc_loss", "Tensor", f352},
+	{"aten::cudnn_affine_grid_generator", "", f353},
+	{"aten::cudnn_affine_grid_generator_backward", "", f354},
+	{"aten::cudnn_batch_norm", "", f355},
+	{"aten::cudnn_batch_norm_backward", "", f356},
+	{"aten::cudnn_convolution", "", f357},
+	{"aten::cudnn_convolution_add_relu", "", f358},
+	{"aten::cudnn_convolution_relu", "", f359},
+	{"aten::cudnn_convolution_transpose", "", f360},
+	{"aten::cudnn_grid_sampler", "", f361},
+	{"aten::cudnn_grid_sampler_backward", "", f362},
+	{"aten::cudnn_is_acceptable", "", f363},
+	{"aten::cummaxmin_backward", "", f364},
+	{"aten::cumprod_backward", "", f365},
+	{"aten::cumulative_trapezoid", "dx", f366},
+	{"aten::cumulative_trapezoid", "x", f366},
+	{"aten::dequantize", "self", f367},
+	{"aten::diagonal_backward", "", f368},
+	{"aten::div", "Scalar_mode", f369},
+	{"aten::div", "Tensor_mode", f370},
+	{"aten::div_", "Scalar_mode", f369},
+	{"aten::div_", "Tensor_mode", f370},
+	{"aten::divide", "Scalar_mode", f369},
+	{"aten::divide", "Tensor_mode", f370},
+	{"aten::divide_", "Scalar_mode", f369},
+	{"aten::divide_", "Tensor_mode", f370},
+	{"aten::dropout", "", f312},
+	{"aten::dropout_", "", f312},
+	{"aten::dsplit", "int", f371},
+	{"aten::embedding_backward", "", f372},
+	{"aten::embedding_bag", "", f373},
+	{"aten::embedding_bag", "padding_idx", f373},
+	{"aten::embedding_dense_backward", "", f374},
+	{"aten::embedding_sparse_backward", "", f375},
+	{"aten::empty_strided", "", f376},
+	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f377},
+	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f378},
+	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f379},
+	{"aten::fbgemm_linear_fp16_weight", "", f380},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f381},
+	{"aten::fbgemm_linear_int8_weight", "", f382},
+	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f383},
+	{"aten::fbgemm_linear_quantize_weight", "", f384},
+	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f385},
+	{"aten::fbgemm_pack_quantized_matrix", "", f386},
+	{"aten::fbgemm_pack_quantized_matrix", "KN", f387},
+	{"aten::feature_alpha_dropout", "", f312},
+	{"aten::feature_alpha_dropout_", "", f312},
+	{"aten::feature_dropout", "", f312},
+	{"aten::feature_dropout_", "", f312},
+	{"aten::fill", "Tensor", f388},
+	{"aten::fill_", "Tensor", f388},
+	{"aten::fractional_max_pool2d", "", f389},
+	{"aten::fractional_max_pool2d_backward", "", f390},
+	{"aten::fractional_max_pool3d", "", f391},
+	{"aten::fractional_max_pool3d_backward", "", f392},
+	{"aten::from_file", "", f393},
+	{"aten::full", "", f394},
+	{"aten::full_like", "", f394},
+	{"aten::fused_moving_avg_obs_fake_quant", "", f395},
+	{"aten::gather_backward", "", f396},
+	{"aten::gelu_backward", "", f397},
+	{"aten::glu_backward", "", f398},
+	{"aten::glu_backward_jvp", "", f399},
+	{"aten::grid_sampler", "", f400},
+	{"aten::grid_sampler_2d", "", f400},
+	{"aten::grid_sampler_2d_backward", "", f401},
+	{"aten::grid_sampler_3d", "", f400},
+	{"aten::grid_sampler_3d_backward", "", f402},
+	{"aten::gru", "data", f403},
+	{"aten::gru", "input", f404},
+	{"aten::hinge_embedding_loss", "", f330},
+	{"aten::hsplit", "int", f371},
+	{"aten::hspmm", "", f405},
+	{"aten::huber_loss", "", f406},
+	{"aten::huber_loss_backward", "", f330},
+	{"aten::im2col", "", f407},
+	{"aten::index_add", "", f408},
+	{"aten::index_add_", "", f408},
+	{"aten::index_copy", "", f408},
+	{"aten::index_copy_", "", f408},
+	{"aten::index_fill", "int_Scalar", f409},
+	{"aten::index_fill", "int_Tensor", f408},
+	{"aten::index_fill_", "int_Scalar", f409},
+	{"aten::index_fill_", "int_Tensor", f408},
+	{"aten::index_reduce", "", f408},
+	{"aten::index_reduce_", "", f408},
+	{"aten::index_select_backward", "", f410},
+	{"aten::indices_copy", "", f411},
+	{"aten::infinitely_differentiable_gelu_backward", "", f412},
+	{"aten::kl_div", "", f406},
+	{"aten::l1_loss", "", f406},
+	{"aten::lcm", "", f413},
+	{"aten::lcm_", "", f413},
+	{"aten::lift", "", f414},
+	{"aten::lift_fresh", "", f415},
+	{"aten::lift_fresh_copy", "", f416},
+	{"aten::linalg_eigh", "", f417},
+	{"aten::linalg_eigvals", "", f417},
+	{"aten::linalg_eigvalsh", "", f417},
+	{"aten::linalg_ldl_solve", "", f418},
+	{"aten::linalg_matrix_power", "", f419},
+	{"aten::linalg_matrix_rank", "", f420},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f421},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f421},
+	{"aten::linalg_matrix_rank", "tol_tensor", f420},
+	{"aten::linalg_pinv", "", f420},
+	{"aten::linalg_pinv", "atol_rtol_float", f421},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f421},
+	{"aten::linalg_pinv", "rcond_tensor", f420},
+	{"aten::linear_backward", "", f422},
+	{"aten::log_sigmoid_backward", "", f423},
+	{"aten::lstm", "data", f424},
+	{"aten::lstm", "input", f425},
+	{"aten::lu_unpack", "", f426},
+	{"aten::margin_ranking_loss", "", f332},
+	{"aten::masked_scatter_backward", "", f427},
+	{"aten::masked_select_backward", "", f428},
+	{"aten::matmul_backward", "", f429},
+	{"aten::matrix_exp_backward", "", f430},
+	{"aten::matrix_power", "", f419},
+	{"aten::max_pool1d", "", f431},
+	{"aten::max_pool1d_with_indices", "", f431},
+	{"aten::max_pool2d", "", f432},
+	{"aten::max_pool2d_backward", "", f433},
+	{"aten::max_pool2d_with_indices", "", f432},
+	{"aten::max_pool2d_with_indices_backward", "", f434},
+	{"aten::max_pool3d", "", f435},
+	{"aten::max_pool3d_with_indices", "", f435},
+	{"aten::max_pool3d_with_indices_backward", "", f436},
+	{"aten::max_unpool2d", "", f437},
+	{"aten::max_unpool3d", "", f438},
+	{"aten::miopen_batch_norm", "", f439},
+	{"aten::miopen_batch_norm_backward", "", f440},
+	{"aten::miopen_convolution", "", f441},
+	{"aten::miopen_convolution_add_relu", "", f442},
+	{"aten::miopen_convolution_relu", "", f443},
+	{"aten::miopen_convolution_transpose", "", f444},
+	{"aten::miopen_ctc_loss", "", f445},
+	{"aten::miopen_ctc_loss", "Tensor", f446},
+	{"aten::miopen_depthwise_convolution", "", f447},
+	{"aten::miopen_rnn", "", f448},
+	{"aten::miopen_rnn_backward", "", f449},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f450},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f451},
+	{"aten::mkldnn_convolution", "", f452},
+	{"aten::mkldnn_linear", "", f453},
+	{"aten::mkldnn_linear_backward", "", f454},
+	{"aten::mkldnn_linear_backward_input", "", f455},
+	{"aten::mkldnn_linear_backward_weights", "", f456},
+	{"aten::mkldnn_max_pool2d", "", f457},
+	{"aten::mkldnn_max_pool2d_backward", "", f458},
+	{"aten::mkldnn_max_pool3d", "", f459},
+	{"aten::mkldnn_max_pool3d_backward", "", f460},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f461},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f462},
+	{"aten::mkldnn_rnn_layer", "", f463},
+	{"aten::mkldnn_rnn_layer_backward", "", f464},
+	{"aten::mps_convolution_backward", "", f465},
+	{"aten::mps_convolution_transpose_backward", "", f466},
+	{"aten::mse_loss", "", f406},
+	{"aten::mse_loss_backward", "", f330},
+	{"aten::multi_margin_loss", "", f467},
+	{"aten::multi_margin_loss_backward", "", f468},
+	{"aten::multilabel_margin_loss", "", f406},
+	{"aten::multilabel_margin_loss_backward", "", f469},
+	{"aten::multilabel_margin_loss_forward", "", f470},
+	{"aten::mv", "", f388},
+	{"aten::native_batch_norm", "", f471},
+	{"aten::native_batch_norm_backward", "", f472},
+	{"aten::native_channel_shuffle", "", f473},
+	{"aten::native_dropout_backward", "", f474},
+	{"aten::native_group_norm_backward", "", f475},
+	{"aten::native_layer_norm_backward", "", f476},
+	{"aten::new_empty_strided", "", f477},
+	{"aten::new_full", "", f478},
+	{"aten::new_ones", "", f394},
+	{"aten::new_zeros", "", f479},
+	{"aten::nll_loss", "", f330},
+	{"aten::nll_loss2d", "", f330},
+	{"aten::nll_loss2d_backward", "", f480},
+	{"aten::nll_loss2d_forward", "", f481},
+	{"aten::nll_loss_backward", "", f482},
+	{"aten::nll_loss_forward", "", f483},
+	{"aten::nll_loss_nd", "", f330},
+	{"aten::normal", "float_float", f484},
+	{"aten::ones", "", f485},
+	{"aten::ones_like", "", f485},
+	{"aten::pad", "", f486},
+	{"aten::poisson_nll_loss", "", f467},
+	{"aten::quantize_per_tensor", "tensor_qparams", f378},
+	{"aten::quantized_batch_norm", "", f487},
+	{"aten::quantized_gru_cell", "", f488},
+	{"aten::quantized_lstm_cell", "", f489},
+	{"aten::quantized_max_pool1d", "", f490},
+	{"aten::quantized_max_pool2d", "", f491},
+	{"aten::quantized_max_pool3d", "", f492},
+	{"aten::quantized_rnn_relu_cell", "", f493},
+	{"aten::quantized_rnn_tanh_cell", "", f494},
+	{"aten::rand", "", f485},
+	{"aten::rand", "generator", f394},
+	{"aten::rand_like", "", f485},
+	{"aten::rand_like", "generator", f394},
+	{"aten::randint", "", f394},
+	{"aten::randint", "generator", f478},
+	{"aten::randint", "low", f478},
+	{"aten::randint", "low_generator", f484},
+	{"aten::randint_like", "", f394},
+	{"aten::randint_like", "Tensor", f394},
+	{"aten::randint_like", "Tensor_generator", f478},
+	{"aten::randint_like", "generator", f478},
+	{"aten::randint_like", "low_dtype", f478},
+	{"aten::randint_like", "low_generator_dtype", f484},
+	{"aten::randn", "", f485},
+	{"aten::randn", "generator", f394},
+	{"aten::randn_like", "", f485},
+	{"aten::randn_like", "generator", f394},
+	{"aten::random_", "from", f495},
+	{"aten::randperm", "", f485},
+	{"aten::randperm", "generator", f394},
+	{"aten::range", "step", f313},
+	{"aten::reflection_pad1d", "", f496},
+	{"aten::reflection_pad1d_backward", "", f497},
+	{"aten::reflection_pad2d", "", f498},
+	{"aten::reflection_pad2d_backward", "", f499},
+	{"aten::reflection_pad3d", "", f500},
+	{"aten::reflection_pad3d_backward", "", f501},
+	{"aten::repeat_interleave", "Tensor", f502},
+	{"aten::repeat_interleave", "self_Tensor", f503},
+	{"aten::replication_pad1d", "", f496},
+	{"aten::replication_pad1d_backward", "", f504},
+	{"aten::replication_pad2d", "", f498},
+	{"aten::replication_pad2d_backward", "", f505},
+	{"aten::replication_pad3d", "", f500},
+	{"aten::replication_pad3d_backward", "", f506},
+	{"aten::resize_", "", f507},
+	{"aten::resize_as_", "", f508},
+	{"aten::resize_as_sparse_", "", f509},
+	{"aten::rnn_relu", "data", f510},
+	{"aten::rnn_relu", "input", f511},
+	{"aten::rnn_tanh", "data", f510},
+	{"aten::rnn_tanh", "input", f511},
+	{"aten::row_indices_copy", "", f512},
+	{"aten::rrelu_with_noise", "", f513},
+	{"aten::rrelu_with_noise_", "", f514},
+	{"aten::rrelu_with_noise_backward", "", f515},
+	{"aten::scaled_dot_product_attention", "", f516},
+	{"aten::scatter", "reduce", f408},
+	{"aten::scatter", "src", f408},
+	{"aten::scatter", "value", f409},
+	{"aten::scatter", "value_reduce", f409},
+	{"aten::scatter_", "reduce", f408},
+	{"aten::scatter_", "src", f408},
+	{"aten::scatter_", "value", f409},
+	{"aten::scatter_", "value_reduce", f409},
+	{"aten::scatter_add", "", f408},
+	{"aten::scatter_add_", "", f408},
+	{"aten::scatter_reduce", "two", f408},
+	{"aten::scatter_reduce_", "two", f408},
+	{"aten::segment_reduce", "", f517},
+	{"aten::select", "int", f518},
+	{"aten::select_backward", "", f519},
+	{"aten::select_copy", "int", f518},
+	{"aten::set_", "source_Tensor_storage_offset", f520},
+	{"aten::slice_backward", "", f521},
+	{"aten::slice_inverse", "", f522},
+	{"aten::slow_conv3d", "", f523},
+	{"aten::slow_conv3d_forward", "", f524},
+	{"aten::slow_conv_dilated2d", "", f525},
+	{"aten::slow_conv_dilated3d", "", f526},
+	{"aten::slow_conv_transpose2d", "", f527},
+	{"aten::slow_conv_transpose3d", "", f528},
+	{"aten::smooth_l1_loss", "", f406},
+	{"aten::smooth_l1_loss_backward", "", f330},
+	{"aten::soft_margin_loss", "", f406},
+	{"aten::soft_margin_loss_backward", "", f330},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f529},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f530},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f531},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f532},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f533},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f534},
+	{"aten::sparse_coo_tensor", "indices_size", f535},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f536},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f537},
+	{"aten::sparse_csr_tensor", "crow_col_value", f538},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f539},
+	{"aten::sparse_resize_", "", f540},
+	{"aten::sparse_resize_and_clear_", "", f541},
+	{"aten::special_chebyshev_polynomial_t", "", f542},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f543},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f544},
+	{"aten::special_chebyshev_polynomial_u", "", f542},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f543},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f544},
+	{"aten::special_chebyshev_polynomial_v", "", f542},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f543},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f544},
+	{"aten::special_chebyshev_polynomial_w", "", f542},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f543},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f544},
+	{"aten::special_hermite_polynomial_h", "", f542},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f543},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f544},
+	{"aten::special_hermite_polynomial_he", "", f542},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f543},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f544},
+	{"aten::special_laguerre_polynomial_l", "", f542},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f543},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f544},
+	{"aten::special_legendre_polynomial_p", "", f542},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f543},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f544},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f542},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f543},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f544},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f542},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f543},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f544},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f542},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f543},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f544},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f542},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f543},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f544},
+	{"aten::split", "Tensor", f545},
+	{"aten::split_copy", "Tensor", f545},
+	{"aten::sspaddmm", "", f546},
+	{"aten::sub_", "Tensor", f309},
+	{"aten::tensor_split", "sections", f371},
+	{"aten::tensor_split", "tensor_indices_or_sections", f547},
+	{"aten::thnn_conv2d", "", f548},
+	{"aten::to_dense_backward", "", f549},
+	{"aten::to_mkldnn", "", f550},
+	{"aten::to_mkldnn_backward", "", f551},
+	{"aten::trace_backward", "", f552},
+	{"aten::trapezoid", "dx", f366},
+	{"aten::trapezoid", "x", f366},
+	{"aten::trapz", "dx", f366},
+	{"aten::trapz", "x", f366},
+	{"aten::triplet_margin_loss", "", f553},
+	{"aten::unbind", "int", f554},
+	{"aten::unbind_copy", "int", f554},
+	{"aten::unfold_backward", "", f555},
+	{"aten::unsafe_chunk", "", f336},
+	{"aten::unsafe_split", "Tensor", f545},
+	{"aten::upsample_bicubic2d", "", f556},
+	{"aten::upsample_bicubic2d", "vec", f273},
+	{"aten::upsample_bicubic2d_backward", "", f557},
+	{"aten::upsample_bilinear2d", "", f556},
+	{"aten::upsample_bilinear2d", "vec", f273},
+	{"aten::upsample_bilinear2d_backward", "", f558},
+	{"aten::upsample_linear1d", "", f559},
+	{"aten::upsample_linear1d", "vec", f273},
+	{"aten::upsample_linear1d_backward", "", f560},
+	{"aten::upsample_nearest1d", "", f276},
+	{"aten::upsample_nearest1d", "vec", f277},
+	{"aten::upsample_nearest1d_backward", "", f561},
+	{"aten::upsample_nearest2d", "", f279},
+	{"aten::upsample_nearest2d", "vec", f277},
+	{"aten::upsample_nearest2d_backward", "", f562},
+	{"aten::upsample_nearest3d", "", f281},
+	{"aten::upsample_nearest3d", "vec", f277},
+	{"aten::upsample_nearest3d_backward", "", f563},
+	{"aten::upsample_trilinear3d", "", f564},
+	{"aten::upsample_trilinear3d", "vec", f273},
+	{"aten::upsample_trilinear3d_backward", "", f565},
+	{"aten::value_selecting_reduction_backward", "", f566},
+	{"aten::values_copy", "", f567},
+	{"aten::vander", "", f568},
+	{"aten::view", "dtype", f569},
+	{"aten::view_copy", "dtype", f569},
+	{"aten::vsplit", "int", f371},
+	{"aten::zero_", "", f570},
+	{"aten::zeros", "", f571},
+	{"aten::zeros_like", "", f571},
+	{"aten::align_to", "ellipsis_idx", f572},
+	{"aten::add", "out", f573},
+	{"aten::arange", "start_out", f574},
+	{"aten::binary_cross_entropy", "out", f330},
+	{"aten::binary_cross_entropy_backward", "grad_input", f575},
+	{"aten::cudnn_batch_norm", "out", f576},
+	{"aten::cudnn_convolution", "out", f577},
+	{"aten::div", "out_mode", f370},
+	{"aten::divide", "out_mode", f370},
+	{"aten::full", "names", f478},
+	{"aten::lcm", "out", f413},
+	{"aten::_fft_r2c", "out", f578},
+	{"aten::_fft_c2r", "out", f579},
+	{"aten::_fft_c2c", "out", f580},
+	{"aten::index_copy", "out", f408},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f581},
+	{"aten::fbgemm_linear_fp16_weight", "out", f582},
+	{"aten::_log_softmax_backward_data", "out", f583},
+	{"aten::matrix_power", "out", f419},
+	{"aten::_compute_linear_combination", "out", f584},
+	{"aten::_int_mm", "out", f585},
+	{"aten::mv", "out", f388},
+	{"aten::native_batch_norm", "out", f471},
+	{"aten::_native_batch_norm_legit", "out", f586},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f587},
+	{"aten::batch_norm_elemt", "out", f588},
+	{"aten::ones", "names", f394},
+	{"aten::rand", "names", f394},
+	{"aten::rand", "generator_with_names", f478},
+	{"aten::randn", "names", f394},
+	{"aten::randn", "generator_with_names", f478},
+	{"aten::range", "out", f574},
+	{"aten::gelu_backward", "grad_input", f397},
+	{"aten::_softmax_backward_data", "out", f589},
+	{"aten::sspaddmm", "out", f590},
+	{"aten::_chunk_cat", "out", f591},
+	{"aten::_stack", "out", f592},
+	{"aten::zeros", "names", f479},
+	{"aten::_batch_norm_with_update", "out", f593},
+	{"aten::_sparse_softmax", "Dimname", f594},
+	{"aten::_sparse_log_softmax", "Dimname", f595},
+	{"aten::sub", "out", f573},
+	{"aten::_scaled_mm", "out", f596},
+	{"aten::_scaled_mm_v2", "out", f597},
+	{"aten::hspmm", "out", f598},
+	{"aten::lstm_mps_backward", "", f599},
+	{"aten::set_", "source_Storage_storage_offset", f520},
+	{"aten::index_add", "out", f408},
+	{"aten::index_reduce", "out", f408},
+	{"aten::scatter", "src_out", f408},
+	{"aten::scatter", "value_out", f409},
+	{"aten::scatter", "reduce_out", f408},
+	{"aten::scatter", "value_reduce_out", f409},
+	{"aten::scatter_add", "out", f408},
+	{"aten::scatter_reduce", "two_out", f408},
+	{"aten::lu_unpack", "out", f426},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f600},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f601},
+	{"aten::mse_loss", "out", f406},
+	{"aten::mse_loss_backward", "grad_input", f330},
+	{"aten::multi_margin_loss", "out", f467},
+	{"aten::multi_margin_loss_backward", "grad_input", f602},
+	{"aten::multilabel_margin_loss", "out", f406},
+	{"aten::multilabel_margin_loss_forward", "output", f603},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f604},
+	{"aten::nll_loss", "out", f330},
+	{"aten::nll_loss_forward", "output", f605},
+	{"aten::nll_loss_backward", "grad_input", f606},
+	{"aten::nll_loss2d", "out", f330},
+	{"aten::nll_loss2d_forward", "output", f607},
+	{"aten::nll_loss2d_backward", "grad_input", f608},
+	{"aten::smooth_l1_loss", "out", f406},
+	{"aten::smooth_l1_loss_backward", "grad_input", f330},
+	{"aten::huber_loss", "out", f406},
+	{"aten::huber_loss_backward", "out", f330},
+	{"aten::soft_margin_loss", "out", f406},
+	{"aten::soft_margin_loss_backward", "grad_input", f330},
+	{"aten::glu_backward", "grad_input", f609},
+	{"aten::log_sigmoid_backward", "grad_input", f610},
+	{"aten::rrelu_with_noise", "out", f611},
 	{"aten::adaptive_avg_pool2d", "out", f0},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f604},
-	{"aten::adaptive_avg_pool3d", "out", f0},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f605},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f612},
+	{"aten::adaptive_avg_pool3d", "out", f2},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f613},
 	{"aten::adaptive_max_pool2d", "out", f0},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f606},
-	{"aten::adaptive_max_pool3d", "out", f0},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f607},
-	{"aten::avg_pool2d", "out", f315},
-	{"aten::avg_pool2d_backward", "grad_input", f608},
-	{"aten::avg_pool3d", "out", f317},
-	{"aten::avg_pool3d_backward", "grad_input", f609},
-	{"aten::fractional_max_pool2d", "output", f386},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f610},
-	{"aten::fractional_max_pool3d", "output", f386},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f611},
-	{"aten::max_pool2d_with_indices", "out", f428},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f612},
-	{"aten::max_pool3d_with_indices", "out", f431},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f613},
-	{"aten::max_unpool2d", "out", f433},
-	{"aten::max_unpool3d", "out", f434},
-	{"aten::reflection_pad1d", "out", f491},
-	{"aten::reflection_pad1d_backward", "grad_input", f614},
-	{"aten::reflection_pad2d", "out", f493},
-	{"aten::reflection_pad2d_backward", "grad_input", f615},
-	{"aten::reflection_pad3d", "out", f495},
-	{"aten::reflection_pad3d_backward", "grad_input", f616},
-	{"aten::replication_pad1d", "out", f491},
-	{"aten::replication_pad1d_backward", "grad_input", f617},
-	{"aten::replication_pad2d", "out", f493},
-	{"aten::replication_pad2d_backward", "grad_input", f618},
-	{"aten::replication_pad3d", "out", f495},
-	{"aten::replication_pad3d_backward", "grad_input", f619},
-	{"aten::upsample_linear1d", "out", f552},
-	{"aten::upsample_linear1d_backward", "grad_input", f620},
-	{"aten::upsample_bilinear2d", "out", f549},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f621},
-	{"aten::_upsample_bilinear2d_aa", "out", f271},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f622},
-	{"aten::upsample_bicubic2d", "out", f549},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f623},
-	{"aten::_upsample_bicubic2d_aa", "out", f271},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f624},
-	{"aten::upsample_trilinear3d", "out", f557},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f625},
-	{"aten::upsample_nearest1d", "out", f275},
-	{"aten::_upsample_nearest_exact1d", "out", f275},
-	{"aten::upsample_nearest1d_backward", "grad_input", f626},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f627},
-	{"aten::upsample_nearest2d", "out", f278},
-	{"aten::_upsample_nearest_exact2d", "out", f278},
-	{"aten::upsample_nearest2d_backward", "grad_input", f628},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f629},
-	{"aten::upsample_nearest3d", "out", f280},
-	{"aten::_upsample_nearest_exact3d", "out", f280},
-	{"aten::upsample_nearest3d_backward", "grad_input", f630},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f631},
-	{"aten::slow_conv_transpose2d", "out", f632},
-	{"aten::slow_conv_transpose3d", "out", f633},
-	{"aten::thnn_conv2d", "out", f634},
-	{"aten::_slow_conv2d_forward", "output", f635},
-	{"aten::_slow_conv2d_backward", "grad_input", f636},
-	{"aten::_conv_depthwise2d", "out", f637},
-	{"aten::slow_conv3d", "out", f638},
-	{"aten::slow_conv3d_forward", "output", f639},
-	{"aten::col2im", "out", f334},
-	{"aten::im2col", "out", f403},
-	{"aten::_linalg_det", "result", f640},
-	{"aten::linalg_ldl_solve", "out", f414},
-	{"aten::_linalg_slogdet", "sign", f641},
-	{"aten::linalg_eigvals", "out", f413},
-	{"aten::_linalg_eigh", "eigenvalues", f642},
-	{"aten::linalg_eigh", "eigvals", f413},
-	{"aten::linalg_eigvalsh", "out", f413},
-	{"aten::_linalg_svd", "U", f643},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f417},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f417},
-	{"aten::linalg_pinv", "out", f416},
-	{"aten::linalg_pinv", "out_rcond_tensor", f416},
-	{"aten::_linalg_solve_ex", "result", f644},
-	{"aten::linalg_matrix_power", "out", f415},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f417},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f417},
-	{"aten::linalg_matrix_rank", "out", f416},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f416},
-	{"aten::unbind_copy", "int_out", f547},
-	{"aten::split_copy", "Tensor_out", f538},
-	{"aten::special_chebyshev_polynomial_t", "out", f535},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f537},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f536},
-	{"aten::special_chebyshev_polynomial_u", "out", f535},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f537},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f536},
-	{"aten::special_chebyshev_polynomial_v", "out", f535},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f537},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f536},
-	{"aten::special_chebyshev_polynomial_w", "out", f535},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f537},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f536},
-	{"aten::special_hermite_polynomial_h", "out", f535},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f537},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f536},
-	{"aten::special_hermite_polynomial_he", "out", f535},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f537},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f536},
-	{"aten::special_laguerre_polynomial_l", "out", f535},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f537},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f536},
-	{"aten::special_legendre_polynomial_p", "out", f535},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f537},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f536},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f535},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f537},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f536},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f535},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f537},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f536},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f535},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f537},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f536},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f535},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f537},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f536},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f614},
+	{"aten::adaptive_max_pool3d", "out", f2},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f615},
+	{"aten::avg_pool2d", "out", f318},
+	{"aten::avg_pool2d_backward", "grad_input", f616},
+	{"aten::avg_pool3d", "out", f320},
+	{"aten::avg_pool3d_backward", "grad_input", f617},
+	{"aten::fractional_max_pool2d", "output", f389},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f618},
+	{"aten::fractional_max_pool3d", "output", f391},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f619},
+	{"aten::max_pool2d_with_indices", "out", f432},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f620},
+	{"aten::max_pool3d_with_indices", "out", f435},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f621},
+	{"aten::max_unpool2d", "out", f437},
+	{"aten::max_unpool3d", "out", f438},
+	{"aten::reflection_pad1d", "out", f496},
+	{"aten::reflection_pad1d_backward", "grad_input", f622},
+	{"aten::reflection_pad2d", "out", f498},
+	{"aten::reflection_pad2d_backward", "grad_input", f623},
+	{"aten::reflection_pad3d", "out", f500},
+	{"aten::reflection_pad3d_backward", "grad_input", f624},
+	{"aten::replication_pad1d", "out", f496},
+	{"aten::replication_pad1d_backward", "grad_input", f625},
+	{"aten::replication_pad2d", "out", f498},
+	{"aten::replication_pad2d_backward", "grad_input", f626},
+	{"aten::replication_pad3d", "out", f500},
+	{"aten::replication_pad3d_backward", "grad_input", f627},
+	{"aten::upsample_linear1d", "out", f559},
+	{"aten::upsample_linear1d_backward", "grad_input", f628},
+	{"aten::upsample_bilinear2d", "out", f556},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f629},
+	{"aten::_upsample_bilinear2d_aa", "out", f272},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f630},
+	{"aten::upsample_bicubic2d", "out", f556},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f631},
+	{"aten::_upsample_bicubic2d_aa", "out", f272},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f632},
+	{"aten::upsample_trilinear3d", "out", f564},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f633},
+	{"aten::upsample_nearest1d", "out", f276},
+	{"aten::_upsample_nearest_exact1d", "out", f276},
+	{"aten::upsample_nearest1d_backward", "grad_input", f634},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f635},
+	{"aten::upsample_nearest2d", "out", f279},
+	{"aten::_upsample_nearest_exact2d", "out", f279},
+	{"aten::upsample_nearest2d_backward", "grad_input", f636},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f637},
+	{"aten::upsample_nearest3d", "out", f281},
+	{"aten::_upsample_nearest_exact3d", "out", f281},
+	{"aten::upsample_nearest3d_backward", "grad_input", f638},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f639},
+	{"aten::slow_conv_transpose2d", "out", f640},
+	{"aten::slow_conv_transpose3d", "out", f641},
+	{"aten::thnn_conv2d", "out", f642},
+	{"aten::_slow_conv2d_forward", "output", f643},
+	{"aten::_slow_conv2d_backward", "grad_input", f644},
+	{"aten::_conv_depthwise2d", "out", f645},
+	{"aten::slow_conv3d", "out", f646},
+	{"aten::slow_conv3d_forward", "output", f647},
+	{"aten::col2im", "out", f337},
+	{"aten::im2col", "out", f407},
+	{"aten::_linalg_det", "result", f648},
+	{"aten::linalg_ldl_solve", "out", f418},
+	{"aten::_linalg_slogdet", "sign", f649},
+	{"aten::linalg_eigvals", "out", f417},
+	{"aten::_linalg_eigh", "eigenvalues", f650},
+	{"aten::linalg_eigh", "eigvals", f417},
+	{"aten::linalg_eigvalsh", "out", f417},
+	{"aten::_linalg_svd", "U", f651},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f421},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f421},
+	{"aten::linalg_pinv", "out", f420},
+	{"aten::linalg_pinv", "out_rcond_tensor", f420},
+	{"aten::_linalg_solve_ex", "result", f652},
+	{"aten::linalg_matrix_power", "out", f419},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f421},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f421},
+	{"aten::linalg_matrix_rank", "out", f420},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f420},
+	{"aten::unbind_copy", "int_out", f554},
+	{"aten::split_copy", "Tensor_out", f545},
+	{"aten::special_chebyshev_polynomial_t", "out", f542},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f544},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f543},
+	{"aten::special_chebyshev_polynomial_u", "out", f542},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f544},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f543},
+	{"aten::special_chebyshev_polynomial_v", "out", f542},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f544},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f543},
+	{"aten::special_chebyshev_polynomial_w", "out", f542},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f544},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f543},
+	{"aten::special_hermite_polynomial_h", "out", f542},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f544},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f543},
+	{"aten::special_hermite_polynomial_he", "out", f542},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f544},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f543},
+	{"aten::special_laguerre_polynomial_l", "out", f542},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f544},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f543},
+	{"aten::special_legendre_polynomial_p", "out", f542},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f544},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f543},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f542},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f544},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f543},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f542},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f544},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f543},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f542},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f544},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f543},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f542},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f544},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f543},
 };
 const size_t guard_count = std::size(guard_rows);
 

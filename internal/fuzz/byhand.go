@@ -16,7 +16,7 @@ type tensor = torch.Tensor
 // byHand are the functions of package torch that no generator wrote.
 var byHand = []any{
 	torch.BroadcastShapes, torch.DivScalarTensor, torch.TensorDotN, torch.UnravelIndex,
-	tensor.RequiresGrad, tensor.IsLeaf, tensor.Grad, tensor.RetainGrad, tensor.IsView, tensor.Base, tensor.SetData, tensor.SetGrad,
+	tensor.RequiresGrad, tensor.IsLeaf, tensor.Grad, tensor.RetainGrad, tensor.IsView, tensor.Base, tensor.SetData,
 	torch.Grads, torch.ClearGrads, tensor.Backward, torch.Backward, torch.Grad,
 	tensor.DType, tensor.Device, tensor.Layout, tensor.Dim, tensor.NumEl, tensor.ElementSize, tensor.StorageOffset, tensor.Shape, tensor.Stride, tensor.Size,
 	tensor.IsContiguous, tensor.IsInference, tensor.IsConj, tensor.IsNeg, tensor.IsFloatingPoint, tensor.IsComplex, tensor.Version, tensor.CPU,
@@ -31,6 +31,13 @@ var byHand = []any{
 			return x.To(d, f, device, torch.Copy)
 		}
 		return x.To(d, f, device)
+	}},
+	// A gradient with history that leads back to its tensor stays until it is taken off.
+	entry{"Tensor.SetGrad", func(x, gradient tensor) tensor {
+		x.SetGrad(gradient)
+		kept := x.Grad().Clone()
+		x.SetGrad(torch.Tensor{})
+		return kept
 	}},
 	entry{"Tensor.Keep", func(x tensor) { x.Keep().Close() }},
 	entry{"Tensor.Storage", func(x tensor) []int { s := x.Storage(); return []int{int(s.Bytes)} }},

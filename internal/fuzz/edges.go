@@ -156,7 +156,7 @@ func loaders() *target {
 	made := ofFunc(data.NewLoader[data.Batch], "")
 	made.params = made.params[1:] // the source
 	made = made.index()
-	t := &target{name: "data.Loader",
+	t := &target{name: "data.Loader", random: true, // a time limit is met or not
 		params: append(made.hints(), hint{name: "x", typ: tensorType, needed: true}, hint{name: "y", typ: tensorType},
 			hint{name: "first", typ: reflect.TypeFor[int]()})}
 	t.samples = readSamples()[t.name]

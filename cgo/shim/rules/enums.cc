@@ -13,6 +13,12 @@ void sampler(int64_t interpolation, int64_t padding) {
 	TORCH_CHECK_VALUE(padding >= 0 && padding <= 2, "padding_mode has to be 0 (zeros), 1 (border) or 2 (reflection), but got ", padding);
 }
 
+// The backward pass takes a border or a reflection of no number for a place.
+void places(const Tensor& input, const Tensor& grid, int64_t padding) {
+	bool kept = padding != 0 && (recorded(input) || recorded(grid));
+	TORCH_CHECK_VALUE(!kept || !on_host(grid) || finite(grid), "grid_sampler has no gradient where the grid has infs or NaNs, but for padding_mode zeros");
+}
+
 // Numbers in tensors of one element.
 void one(const Tensor& scale, const Tensor& zero) {
 	for (const auto* t : {&scale, &zero}) {

@@ -49,7 +49,7 @@ void bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int
 
 // Labels are classes: the CTC loss looks them up unasked.
 void labels(const Tensor& log_probs, const Tensor& targets, IntArrayRef lengths) {
-	if (!has(log_probs) || !on_host(targets) || log_probs.dim() < 2 || !integral(targets)) {
+	if (!has(log_probs) || !on_host(targets) || log_probs.dim() < 2) {
 		return;
 	}
 	auto classes = log_probs.size(-1);
@@ -76,8 +76,14 @@ void labels(const Tensor& log_probs, const Tensor& targets, IntArrayRef lengths)
 	}
 }
 
+// libtorch reads lengths as they lie in memory.
+void as_they_lie(const Tensor& lengths) {
+	TORCH_CHECK_VALUE(!lengths.defined() || (!lengths.is_neg() && !lengths.is_conj()), "expected lengths that lie in memory as they are, but got a negative view; ResolveNeg copies it");
+}
+
 // For probabilities on the CPU libtorch fetches the lengths too, wherever they are.
 void labels(const Tensor& log_probs, const Tensor& targets, const Tensor& lengths) {
+	as_they_lie(lengths);
 	if (!has(log_probs) || !has(lengths) || lengths.is_meta() || !integral(lengths)) {
 		return;
 	}
@@ -108,6 +114,18 @@ void check_lengths(IntArrayRef lengths, int64_t size) {
 }
 
 }  // namespace
+
+// Each writes to where the sum of those before says.
+void repeats(const Tensor& counts) {
+	if (!on_host(counts) || !integral(counts)) {
+		return;
+	}
+	int64_t sum = 0;
+	for (auto n : values(counts)) {
+		TORCH_CHECK_VALUE(n >= 0, "repeats can not be negative, but got ", n);
+		TORCH_CHECK_VALUE(!__builtin_add_overflow(sum, n, &sum), "repeats sum to more elements than there can be");
+	}
+}
 
 // Segments lie inside of the data. libtorch looks at lengths alone, and not at those that it is
 // told are safe.

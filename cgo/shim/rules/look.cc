@@ -3,13 +3,34 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/resolve_conj.h>
 #include <ATen/ops/resolve_neg.h>
-#include <c10/core/GradMode.h>
+
+#include <cmath>
 
 namespace tg::rule {
 
 bool on_host(const at::Tensor& t) {
 	return t.defined() && t.device().is_cpu() && t.layout() == at::kStrided && !t.is_nested() && t.has_storage() &&
 	       (t.numel() == 0 || t.storage().data() != nullptr);
+}
+
+bool finite(const at::Tensor& t) {
+	auto infinite = [&](auto zero) {
+		using T = decltype(zero);
+		return any<T>(t, [](const T& v) {
+			if constexpr (c10::is_complex<T>::value) {
+				return !std::isfinite(v.real()) || !std::isfinite(v.imag());
+			} else {
+				return !std::isfinite(v);
+			}
+		});
+	};
+	switch (t.scalar_type()) {
+		case at::kFloat: return !infinite(float{});
+		case at::kDouble: return !infinite(double{});
+		case at::kComplexFloat: return !infinite(c10::complex<float>{});
+		case at::kComplexDouble: return !infinite(c10::complex<double>{});
+		default: return true;
+	}
 }
 
 at::Tensor plain(const at::Tensor& t) {
@@ -22,6 +43,10 @@ at::Tensor plain(const at::Tensor& t) {
 
 std::vector<int64_t> values(const at::Tensor& given) {
 	auto t = plain(given);
+	if (!integral(t)) {
+		at::AutoDispatchBelowAutograd guard;
+		t = t.to(at::kLong);
+	}
 	std::vector<int64_t> list;
 	list.reserve(t.numel());
 	if (t.numel() == 0) {

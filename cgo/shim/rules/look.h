@@ -30,7 +30,7 @@ inline bool integral(const at::Tensor& t) {
 	return t.defined() && at::isIntegralType(t.scalar_type(), /*includeBool=*/false);
 }
 
-// values are the elements of integers on the host, in order.
+// values are the elements on the host as integers, in order.
 std::vector<int64_t> values(const at::Tensor& t);
 
 // plain is the tensor without the bits of a conjugate or negative view.
@@ -72,6 +72,9 @@ bool any(const at::Tensor& t, F&& asked) {
 		}
 	}
 }
+
+// finite tells whether no element on the host is infinite or NaN.
+bool finite(const at::Tensor& t);
 
 // each_pair calls f with the elements of a and b, broadcast against each other, until it
 // returns false. The shapes have to fit; see fit.

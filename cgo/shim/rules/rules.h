@@ -41,6 +41,8 @@ void same_length(TensorList a, at::ArrayRef<Scalar> b);
 void bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode, const Tensor& scales, bool include_last);
 void labels(const Tensor& log_probs, const Tensor& targets, IntArrayRef lengths);
 void labels(const Tensor& log_probs, const Tensor& targets, const Tensor& lengths);
+void as_they_lie(const Tensor& lengths);
+void repeats(const Tensor& counts);
 void segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets, int64_t axis);
 
 // layers.cc
@@ -76,6 +78,8 @@ void csc_alone(const Tensor& compressed, const Tensor& plain, const Tensor& valu
 void bsr_alone(const Tensor& compressed, const Tensor& plain, const Tensor& values);
 void bsc_alone(const Tensor& compressed, const Tensor& plain, const Tensor& values);
 
+void no_offset(const Tensor& written, const Tensor& other);
+
 // integers.cc
 void quotient(const Tensor& x, const Tensor& other, Mode mode);
 void quotient(const Tensor& x, const Scalar& other, Mode mode);
@@ -91,7 +95,7 @@ void degree(const Tensor& x, const Scalar& n);
 void trials(const Tensor& count);
 
 // linalg.cc
-void finite(const Tensor& x);
+void no_infinite(const Tensor& x);
 void hermitian(const Tensor& x, bool hermitian);
 void pivots(const Tensor& pivots);
 void lu_pivots(const Tensor& lu, const Tensor& pivots, bool wanted);
@@ -103,9 +107,8 @@ void pooled2(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRe
 void pooled3(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void resized(const Tensor& x, OptionalIntArrayRef output, std::optional<at::ArrayRef<double>> factors = std::nullopt);
 void padded(const Tensor& x, IntArrayRef padding);
-void borders1(IntArrayRef padding);
-void borders2(IntArrayRef padding);
-void borders3(IntArrayRef padding);
+void numbers(const char* name, int64_t count, IntArrayRef list);
+void circular(const Tensor& x, IntArrayRef padding, Mode mode);
 void unfolded(const Tensor& x, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride);
 void folded(const Tensor& x, IntArrayRef output);
 void factors(IntArrayRef output, std::optional<double> depth, std::optional<double> height, std::optional<double> width);
@@ -133,6 +136,7 @@ void some_elements(const Tensor& x);
 void float_mkldnn(const Tensor& x);
 void not_sparse(const Tensor& x);
 void plain_pair(const Tensor& x, const Tensor& source);
+void plain_pair(TensorList xs, TensorList sources);
 void not_nested(const Tensor& x);
 void nested_dim(const Tensor& x, int64_t dim);
 void same_size(const Tensor& gradient, const Tensor& x);
@@ -141,6 +145,7 @@ void one_device(const Tensor& a, const Tensor& b);
 // enums.cc
 void reduction(int64_t mode);
 void sampler(int64_t interpolation, int64_t padding);
+void places(const Tensor& input, const Tensor& grid, int64_t padding);
 void one(const Tensor& scale, const Tensor& zero);
 
 }  // namespace tg::rule

@@ -62,4 +62,10 @@ void csc_alone(const Tensor& c, const Tensor& plain, const Tensor& values) { com
 void bsr_alone(const Tensor& c, const Tensor& plain, const Tensor& values) { compressed_alone(c, plain, values, at::kSparseBsr); }
 void bsc_alone(const Tensor& c, const Tensor& plain, const Tensor& values) { compressed_alone(c, plain, values, at::kSparseBsc); }
 
+// Where a sparse tensor is added to, the kernel counts the offset of a view twice.
+void no_offset(const Tensor& written, const Tensor& other) {
+	bool off = has(written) && other.defined() && other.is_sparse() && written.layout() == at::kStrided && written.storage_offset() != 0;
+	TORCH_CHECK_NOT_IMPLEMENTED(!off, "a sparse tensor cannot be added in place to a view that does not begin where its memory does; ToDense makes it strided");
+}
+
 }  // namespace tg::rule

@@ -127,9 +127,17 @@ void not_sparse(const Tensor& x) {
 	TORCH_CHECK_NOT_IMPLEMENTED(!x.defined() || !(x.is_sparse() || at::sparse_csr::is_sparse_compressed(x)), "there is no dropout of a tensor of layout ", x.layout());
 }
 
-// Elements are copied between like layouts only, and libtorch does not look.
+// Elements are copied between like layouts only, and expanded in strided ones; libtorch does
+// not look.
 void plain_pair(const Tensor& x, const Tensor& source) {
 	TORCH_CHECK_NOT_IMPLEMENTED(!has(x) || !has(source) || x.layout() == source.layout(), "cannot copy between tensors of layouts ", x.layout(), " and ", source.layout());
+	TORCH_CHECK(!has(x) || !has(source) || x.layout() == at::kStrided || x.sizes() == source.sizes(), "cannot expand a tensor of layout ", source.layout(), " and size ", source.sizes(), " to ", x.sizes());
+}
+
+void plain_pair(TensorList xs, TensorList sources) {
+	for (size_t i = 0; i < std::min(xs.size(), sources.size()); i++) {
+		plain_pair(xs[i], sources[i]);
+	}
 }
 
 void not_nested(const Tensor& x) {

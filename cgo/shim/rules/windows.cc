@@ -53,6 +53,18 @@ int64_t element(IntArrayRef list, size_t d, int64_t otherwise) {
 	return list.empty() ? otherwise : list.size() == 1 ? list[0] : d < list.size() ? list[d] : otherwise;
 }
 
+// holds_element tells whether each window that begins in the border of n elements reaches one of
+// them: steps as wide as all of these may pass over them.
+bool holds_element(Wide n, Wide k, Wide step, Wide border, Wide dilation) {
+	for (Wide start = -border; dilation > n && start < 0; start += step) {
+		Wide first = (-start + dilation - 1) / dilation;
+		if (first >= k || start + first * dilation >= n) {
+			return false;
+		}
+	}
+	return true;
+}
+
 void pooled(int64_t dims, const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
 	if (!has(x) || x.dim() < dims || kernel.empty()) {
 		return;
@@ -64,8 +76,10 @@ void pooled(int64_t dims, const Tensor& x, IntArrayRef kernel, IntArrayRef strid
 		if (k <= 0 || s <= 0 || p < 0 || w <= 0) {
 			return;  // libtorch has words for it
 		}
-		out.times((x.size(x.dim() - dims + d) + 2 * p - w * (k - 1) - 1) / s + 2);
+		Wide n = x.size(x.dim() - dims + d);
+		out.times((n + 2 * p - w * (k - 1) - 1) / s + 2);
 		steps = std::max(steps, p / w);
+		TORCH_CHECK(!recorded(x) || n == 0 || holds_element(n, k, s, p, w), "a window of kernel_size ", kernel, " and dilation ", dilation, " lies in the padding alone: its maximum has no gradient");
 	}
 	out.check(steps);
 }
@@ -121,18 +135,24 @@ void padded(const Tensor& x, IntArrayRef padding) {
 	out.check();
 }
 
-namespace {
-
-// Called by name, an operator takes a list of any length and reads as many numbers as it needs.
-void borders(IntArrayRef padding, size_t dims) {
-	TORCH_CHECK(padding.size() == 2 * dims, "expected padding of ", 2 * dims, " numbers, but got ", padding);
+// Kernels read as many numbers as they need from a list of any length.
+void numbers(const char* name, int64_t count, IntArrayRef list) {
+	TORCH_CHECK(static_cast<int64_t>(list.size()) >= count, "expected ", name, " of ", count, " numbers, but got ", list);
 }
 
-}  // namespace
-
-void borders1(IntArrayRef padding) { borders(padding, 1); }
-void borders2(IntArrayRef padding) { borders(padding, 2); }
-void borders3(IntArrayRef padding) { borders(padding, 3); }
+// What is cut off at one end cannot go around to the other: the kernel takes it from elements
+// that are not set yet.
+void circular(const Tensor& x, IntArrayRef padding, Mode mode) {
+	auto dims = static_cast<int64_t>(padding.size() / 2);
+	if (!has(x) || x.dim() < dims || (mode && *mode != "circular")) {
+		return;
+	}
+	for (int64_t d = 0; d < dims; d++) {
+		auto n = x.size(x.dim() - 1 - d), before = padding[2 * d], after = padding[2 * d + 1];
+		auto left = n + std::min<int64_t>(std::min(before, after), 0);
+		TORCH_CHECK_VALUE(std::max(before, after) <= left || left == n, "Padding value causes wrapping around more than once: ", padding, " of a tensor of size ", x.sizes());
+	}
+}
 
 void unfolded(const Tensor& x, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) {
 	if (!has(x) || x.dim() < 3) {

@@ -33,7 +33,7 @@ func (a *attention) project(query, key, value torch.Tensor) {
 		both := stacked(aten.Linear(key, ws[1], bs[1]), 2, e)
 		a.k, a.v = both.Select(0, 0), both.Select(0, 1)
 	default:
-		ws, bs := w.Chunk(3), biases(b)
+		ws, bs := a.thirds("in_proj_weight", w), a.thirds("in_proj_bias", b)
 		a.q, a.k, a.v = aten.Linear(query, ws[0], bs[0]), aten.Linear(key, ws[1], bs[1]), aten.Linear(value, ws[2], bs[2])
 	}
 }
@@ -43,12 +43,16 @@ func stacked(x torch.Tensor, n, e int) torch.Tensor {
 	return x.Unflatten(-1, n, e).Unsqueeze(0).Transpose(0, -2).SqueezeDim(-2).Contiguous()
 }
 
-// biases are the three parts of b, or none.
-func biases(b torch.Tensor) []torch.Tensor {
-	if !b.Defined() {
+// thirds are the three parts of t, or none.
+func (a *attention) thirds(name string, t torch.Tensor) []torch.Tensor {
+	if !t.Defined() {
 		return make([]torch.Tensor, 3)
 	}
-	return b.Chunk(3)
+	parts := t.Chunk(3)
+	if len(parts) != 3 {
+		a.refuse("expecting %s of 3 times the embedding dimension, but got one of shape %s", name, pytext.Size(t.Shape()))
+	}
+	return parts
 }
 
 func (a *attention) projectSeparately(query, key, value torch.Tensor) {
@@ -58,7 +62,7 @@ func (a *attention) projectSeparately(query, key, value torch.Tensor) {
 			a.refuse("use_separate_proj_weight is True but %s_proj_weight is None", name)
 		}
 	}
-	bs := biases(a.InProjBias)
+	bs := a.thirds("in_proj_bias", a.InProjBias)
 	e := query.Size(-1)
 	names := []string{"query", "key", "value"}
 	inputs := []torch.Tensor{query, key, value}

@@ -189,14 +189,14 @@ func TestComplainsByItself(t *testing.T) {
 		"torch: lp_pool2d: norm_type must be a non-zero value, but got 0.0":                                                      func() { F.LPPool2d(ones(image...), 0, 2) },
 		"torch: batch_norm: batch_norm eps must be positive, but got -1.0":                                                       func() { F.BatchNorm(ones(2, 3), F.BatchNormOptions{Training: true, Eps: new(-1.0)}) },
 		"torch: binary_cross_entropy: The size of tensor a (7) must match the size of tensor b (3) at non-singleton dimension 1": func() { F.BinaryCrossEntropy(ones(4, 7), ones(4, 7), F.BCEOptions{Weight: ones(3)}) },
-		"torch: ctc_loss: label 99 of targets is not one of 5 classes": func() {
+		"torch: ctc_loss.IntList: Expected targets to be in the range [0, 5), but got label 99 (with float32[6, 1, 5], int64[1, 3])": func() {
 			F.CTCLoss(ones(6, 1, 5), torch.FromSlice([]int{1, 99, -1}, 1, 3), []int{6}, []int{2})
 		},
-		"torch: ctc_loss: label -1 of targets is not one of 5 classes": func() {
+		"torch: ctc_loss.Tensor: Expected targets to be in the range [0, 5), but got label -1 (with float32[6, 2, 5], int64[3], int64[2], int64[2])": func() {
 			F.CTCLossTensor(ones(6, 2, 5), torch.FromSlice([]int{1, 2, -1}), torch.FromSlice([]int{6, 6}), torch.FromSlice([]int{1, 2}))
 		},
-		"torch: embedding_bag: offsets have to ascend, but offsets[2] is 1 after 3":  func() { bag(zeros(4), F.EmbeddingBagOptions{Offsets: torch.FromSlice([]int{0, 3, 1})}) },
-		"torch: embedding_bag: offsets have to ascend, but offsets[1] is -1 after 0": func() { bag(zeros(4), F.EmbeddingBagOptions{Offsets: torch.FromSlice([]int32{0, -1})}) },
+		"torch: embedding_bag.padding_idx: offsets have to ascend, but offsets[2] is 1 after 3 (with float32[5, 7], int64[4], int64[3])":  func() { bag(zeros(4), F.EmbeddingBagOptions{Offsets: torch.FromSlice([]int{0, 3, 1})}) },
+		"torch: embedding_bag.padding_idx: offsets have to ascend, but offsets[1] is -1 after 0 (with float32[5, 7], int64[4], int32[2])": func() { bag(zeros(4), F.EmbeddingBagOptions{Offsets: torch.FromSlice([]int32{0, -1})}) },
 	} {
 		torch.Scope(func() { require.EqualError(t, torch.Try(call), want) })
 	}

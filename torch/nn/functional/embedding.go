@@ -128,18 +128,6 @@ func (o *EmbeddingBagOptions) check(x, weight torch.Tensor) {
 	case o.Mode == "max" && o.Sparse:
 		refuse("max mode does not support sparse weights")
 	}
-	if o.Offsets.Defined() && o.Offsets.Device().IsCPU() {
-		checkAscent(op, o.Offsets)
-	}
-}
-
-func checkAscent(op string, offsets torch.Tensor) {
-	list := integers(offsets)
-	for i := 1; i < len(list); i++ {
-		if list[i] < list[i-1] {
-			torch.Throw(op, torch.KindValue, "offsets have to ascend, but offsets[%d] is %d after %d", i, list[i], list[i-1])
-		}
-	}
 }
 
 // OneHot turns integers below classes into vectors that are 1 in that place and 0 elsewhere:

@@ -89,43 +89,11 @@ type CTCLossOptions = aten.CTCLossOptions
 // is not a class is refused, because libtorch does not check it.
 func CTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, opts ...CTCLossOptions) torch.Tensor {
 	v := option.One(opts)
-	checkLabels("ctc_loss", logProbs, targets, targetLengths)
 	return aten.CTCLoss(logProbs, targets, inputLengths, targetLengths, v)
 }
 
 // CTCLossTensor is [CTCLoss] with lengths in tensors [N] of integers.
 func CTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, opts ...CTCLossOptions) torch.Tensor {
 	v := option.One(opts)
-	if targetLengths.Device().IsCPU() {
-		checkLabels("ctc_loss", logProbs, targets, integers(targetLengths))
-	}
 	return aten.CTCLossTensor(logProbs, targets, inputLengths, targetLengths, v)
-}
-
-// checkLabels requires the labels in use to be classes, because libtorch uses them as
-// indices without a check.
-func checkLabels(op string, logProbs, targets torch.Tensor, lengths []int) {
-	if !targets.Device().IsCPU() || logProbs.Dim() == 0 {
-		return
-	}
-	classes, labels := logProbs.Size(-1), integers(targets)
-	stride := 0
-	if targets.Dim() == 2 {
-		stride = targets.Size(1)
-	}
-	at := 0
-	for i, n := range lengths {
-		if stride > 0 {
-			at = i * stride
-		}
-		if n < 0 || n > len(labels)-at {
-			return // libtorch says so
-		}
-		for _, label := range labels[at : at+n] {
-			if label < 0 || label >= classes {
-				torch.Throw(op, torch.KindIndex, "label %d of targets is not one of %d classes", label, classes)
-			}
-		}
-		at += n
-	}
 }

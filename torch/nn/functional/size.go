@@ -160,13 +160,3 @@ func scaled(sizes []int, factors []float64) []int {
 	}
 	return list
 }
-
-// integers are the elements of x, or none where they are not integers.
-func integers(x torch.Tensor) []int {
-	if d := x.DType(); d.IsFloatingPoint() || d.IsComplex() {
-		return nil
-	}
-	wide := x.To(torch.Int64)
-	defer wide.Close()
-	return torch.Values[int](wide)
-}

@@ -89,7 +89,7 @@ func Dirac(t torch.Tensor, groups int) torch.Tensor {
 			for d := len(shape) - 1; d >= 2; d-- {
 				middle = middle.Select(d, shape[d]/2)
 			}
-			for g := range groups {
+			for g := 0; g < groups && out > 0; g++ {
 				middle.Narrow(0, g*out, out).Diagonal().FillInPlace(1)
 			}
 		})
