@@ -137,7 +137,7 @@ var cxxRead = map[string]string{
 func cxxBody(o *Op) (string, error) {
 	var b strings.Builder
 	var names []string
-	for i, arg := range o.Args {
+	for _, arg := range o.Args {
 		read, ok := cxxRead[arg.Type.cxxKey()]
 		if !ok {
 			return "", fmt.Errorf("%s: arguments of type %s do not cross the door", o.Name(), arg.Type.cxxKey())
@@ -151,13 +151,14 @@ func cxxBody(o *Op) (string, error) {
 		if o.Guard.Needed {
 			line = strings.Replace(line, "a.tensor()", fmt.Sprintf("a.needed(%q)", arg.Name), 1)
 		}
-		if i > 0 && o.Inplace() && !arg.Type.Mutable {
-			line = cxxApart(o, arg, line, names[0], name)
-		}
 		b.WriteString(line)
 	}
+	guard := typedGuard(o, names)
+	if o.Inplace() {
+		b.WriteString(cxxApart(o, names))
+	}
 	call := fmt.Sprintf("at::_ops::%s::call(%s)", cxxName(o), strings.Join(names, ", "))
-	b.WriteString(typedGuard(o, names))
+	b.WriteString(guard)
 	if o.source() {
 		b.WriteString("\tat::AutoDispatchBelowADInplaceOrView guard;\n")
 	}
@@ -165,22 +166,36 @@ func cxxBody(o *Op) (string, error) {
 	return unsafeGuard(o) + b.String() + send, err
 }
 
-// cxxApart has a line that reads a tensor, or a list of them where the operator writes to a list,
-// look whether it is what the operator writes to.
-func cxxApart(o *Op, arg Arg, line, written, name string) string {
-	if arg.Type.Base != "Tensor" || arg.Type.List != o.Args[0].Type.List {
-		return line
+// cxxApart looks whether a tensor among the arguments, or one of a list of them where the operator
+// writes to a list, is what the operator writes to. The names become those of what is handed on.
+func cxxApart(o *Op, names []string) string {
+	written := names[0]
+	var others []int
+	for i, arg := range o.Args {
+		if i > 0 && !arg.Type.Mutable && arg.Type.Base == "Tensor" && !arg.Type.ElemOpt && arg.Type.List == o.Args[0].Type.List {
+			others = append(others, i)
+		}
 	}
-	declared, read, _ := strings.Cut(strings.TrimSuffix(line, ";\n"), " = ")
-	switch arg.Type.cxxKey() {
-	case "Tensor?":
-		return fmt.Sprintf("%s = apart(%s, %s);\n", declared, written, read)
-	case "Tensor":
-		return fmt.Sprintf("\tat::Tensor own_%s;\n%s = apart(%s, %s, own_%s);\n", name, declared, written, read, name)
-	case "Tensor[]":
-		return fmt.Sprintf("\tstd::vector<at::Tensor> own_%s;\n%s = apart(%s, %s, own_%s);\n", name, declared, written, read, name)
+	var b strings.Builder
+	learns := ""
+	if len(others) > 1 {
+		var all []string
+		for _, i := range others {
+			all = append(all, "learns("+names[i]+")")
+		}
+		fmt.Fprintf(&b, "\tbool learned = %s;\n", strings.Join(all, " || "))
+		learns = ", learned"
 	}
-	return line
+	for _, i := range others {
+		own := "own_" + names[i]
+		kind := "at::Tensor"
+		if o.Args[i].Type.List {
+			kind = "std::vector<at::Tensor>"
+		}
+		fmt.Fprintf(&b, "\t%s %s;\n\tconst auto& apart_%s = apart(%s, %s, %s%s);\n", kind, own, names[i], written, names[i], own, learns)
+		names[i] = "apart_" + names[i]
+	}
+	return b.String()
 }
 
 // cxxSend runs the call and sends the results that are not arguments handed back.

@@ -192,10 +192,11 @@ torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 void set_apart(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
 	const auto& declared = schema.arguments();
 	bool in_place = !stack.empty() && stack[0].isTensor() && declared[0].alias_info() != nullptr && declared[0].alias_info()->isWrite();
+	bool learned = in_place && std::any_of(stack.begin(), stack.end(), [](const c10::IValue& v) { return v.isTensor() && learns(v.toTensor()); });
 	for (size_t i = 1; in_place && i < stack.size(); i++) {
 		at::Tensor copy;
 		if (stack[i].isTensor() && declared[i].alias_info() == nullptr) {
-			stack[i] = apart(stack[0].toTensor(), stack[i].toTensor(), copy);
+			stack[i] = apart(stack[0].toTensor(), stack[i].toTensor(), copy, learned);
 		}
 	}
 }

@@ -108,11 +108,9 @@
 #include <ATen/ops/acos_ops.h>
 #include <ATen/ops/acosh_ops.h>
 #include <ATen/ops/add_ops.h>
-#include <ATen/ops/addbmm_ops.h>
 #include <ATen/ops/addcdiv_ops.h>
 #include <ATen/ops/addcmul_ops.h>
 #include <ATen/ops/addmm_ops.h>
-#include <ATen/ops/addmv_ops.h>
 #include <ATen/ops/addr_ops.h>
 #include <ATen/ops/adjoint_ops.h>
 #include <ATen/ops/affine_grid_generator_ops.h>
@@ -178,9 +176,10 @@ void __iand___Scalar(Args& a, Results& r) {
 
 void __iand___Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
 	at::Tensor own_other;
-	const auto& other = apart(self, a.needed("other"), own_other);
-	at::_ops::__iand___Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::__iand___Tensor::call(self, apart_other);
 }
 
 void __ilshift___Scalar(Args& a, Results& r) {
@@ -191,9 +190,10 @@ void __ilshift___Scalar(Args& a, Results& r) {
 
 void __ilshift___Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
 	at::Tensor own_other;
-	const auto& other = apart(self, a.needed("other"), own_other);
-	at::_ops::__ilshift___Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::__ilshift___Tensor::call(self, apart_other);
 }
 
 void __ior___Scalar(Args& a, Results& r) {
@@ -204,9 +204,10 @@ void __ior___Scalar(Args& a, Results& r) {
 
 void __ior___Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
 	at::Tensor own_other;
-	const auto& other = apart(self, a.needed("other"), own_other);
-	at::_ops::__ior___Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::__ior___Tensor::call(self, apart_other);
 }
 
 void __irshift___Scalar(Args& a, Results& r) {
@@ -217,9 +218,10 @@ void __irshift___Scalar(Args& a, Results& r) {
 
 void __irshift___Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
 	at::Tensor own_other;
-	const auto& other = apart(self, a.needed("other"), own_other);
-	at::_ops::__irshift___Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::__irshift___Tensor::call(self, apart_other);
 }
 
 void __ixor___Scalar(Args& a, Results& r) {
@@ -230,9 +232,10 @@ void __ixor___Scalar(Args& a, Results& r) {
 
 void __ixor___Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
 	at::Tensor own_other;
-	const auto& other = apart(self, a.needed("other"), own_other);
-	at::_ops::__ixor___Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::__ixor___Tensor::call(self, apart_other);
 }
 
 void __lshift___Scalar(Args& a, Results& r) {
@@ -306,10 +309,11 @@ void _add_relu__Scalar(Args& a, Results& r) {
 
 void _add_relu__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	at::Tensor own_other;
-	const auto& other = apart(self, a.needed("other"), own_other);
+	const auto& other = a.needed("other");
 	auto alpha = a.scalar();
-	at::_ops::_add_relu__Tensor::call(self, other, alpha);
+	at::Tensor own_other;
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::_add_relu__Tensor::call(self, apart_other, alpha);
 }
 
 void _addmm_activation(Args& a, Results& r) {
@@ -348,12 +352,13 @@ void _amp_foreach_non_finite_check_and_unscale_(Args& a, Results& r) {
 void _amp_update_scale_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto& growth_tracker = const_cast<at::Tensor&>(a.needed("growth_tracker"));
-	at::Tensor own_found_inf;
-	const auto& found_inf = apart(self, a.needed("found_inf"), own_found_inf);
+	const auto& found_inf = a.needed("found_inf");
 	auto scale_growth_factor = a.number();
 	auto scale_backoff_factor = a.number();
 	auto growth_interval = a.integer();
-	at::_ops::_amp_update_scale_::call(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval);
+	at::Tensor own_found_inf;
+	const auto& apart_found_inf = apart(self, found_inf, own_found_inf);
+	at::_ops::_amp_update_scale_::call(self, growth_tracker, apart_found_inf, scale_growth_factor, scale_backoff_factor, growth_interval);
 }
 
 void _assert_async(Args& a, Results& r) {
@@ -544,10 +549,11 @@ void _foreach_add_Tensor(Args& a, Results& r) {
 
 void _foreach_add__List(Args& a, Results& r) {
 	auto self = a.tensors();
-	std::vector<at::Tensor> own_other;
-	auto other = apart(self, a.tensors(), own_other);
+	auto other = a.tensors();
 	auto alpha = a.scalar();
-	at::_ops::_foreach_add__List::call(self, other, alpha);
+	std::vector<at::Tensor> own_other;
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::_foreach_add__List::call(self, apart_other, alpha);
 }
 
 void _foreach_add__Scalar(Args& a, Results& r) {
@@ -581,22 +587,28 @@ void _foreach_addcdiv_Tensor(Args& a, Results& r) {
 
 void _foreach_addcdiv__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
-	std::vector<at::Tensor> own_tensor1;
-	auto tensor1 = apart(self, a.tensors(), own_tensor1);
-	std::vector<at::Tensor> own_tensor2;
-	auto tensor2 = apart(self, a.tensors(), own_tensor2);
+	auto tensor1 = a.tensors();
+	auto tensor2 = a.tensors();
 	auto value = a.scalar();
-	at::_ops::_foreach_addcdiv__Scalar::call(self, tensor1, tensor2, value);
+	bool learned = learns(tensor1) || learns(tensor2);
+	std::vector<at::Tensor> own_tensor1;
+	const auto& apart_tensor1 = apart(self, tensor1, own_tensor1, learned);
+	std::vector<at::Tensor> own_tensor2;
+	const auto& apart_tensor2 = apart(self, tensor2, own_tensor2, learned);
+	at::_ops::_foreach_addcdiv__Scalar::call(self, apart_tensor1, apart_tensor2, value);
 }
 
 void _foreach_addcdiv__Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
-	std::vector<at::Tensor> own_tensor1;
-	auto tensor1 = apart(self, a.tensors(), own_tensor1);
-	std::vector<at::Tensor> own_tensor2;
-	auto tensor2 = apart(self, a.tensors(), own_tensor2);
+	auto tensor1 = a.tensors();
+	auto tensor2 = a.tensors();
 	const auto& scalars = a.needed("scalars");
-	at::_ops::_foreach_addcdiv__Tensor::call(self, tensor1, tensor2, scalars);
+	bool learned = learns(tensor1) || learns(tensor2);
+	std::vector<at::Tensor> own_tensor1;
+	const auto& apart_tensor1 = apart(self, tensor1, own_tensor1, learned);
+	std::vector<at::Tensor> own_tensor2;
+	const auto& apart_tensor2 = apart(self, tensor2, own_tensor2, learned);
+	at::_ops::_foreach_addcdiv__Tensor::call(self, apart_tensor1, apart_tensor2, scalars);
 }
 
 void _foreach_addcmul_Scalar(Args& a, Results& r) {
@@ -617,22 +629,28 @@ void _foreach_addcmul_Tensor(Args& a, Results& r) {
 
 void _foreach_addcmul__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
-	std::vector<at::Tensor> own_tensor1;
-	auto tensor1 = apart(self, a.tensors(), own_tensor1);
-	std::vector<at::Tensor> own_tensor2;
-	auto tensor2 = apart(self, a.tensors(), own_tensor2);
+	auto tensor1 = a.tensors();
+	auto tensor2 = a.tensors();
 	auto value = a.scalar();
-	at::_ops::_foreach_addcmul__Scalar::call(self, tensor1, tensor2, value);
+	bool learned = learns(tensor1) || learns(tensor2);
+	std::vector<at::Tensor> own_tensor1;
+	const auto& apart_tensor1 = apart(self, tensor1, own_tensor1, learned);
+	std::vector<at::Tensor> own_tensor2;
+	const auto& apart_tensor2 = apart(self, tensor2, own_tensor2, learned);
+	at::_ops::_foreach_addcmul__Scalar::call(self, apart_tensor1, apart_tensor2, value);
 }
 
 void _foreach_addcmul__Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
-	std::vector<at::Tensor> own_tensor1;
-	auto tensor1 = apart(self, a.tensors(), own_tensor1);
-	std::vector<at::Tensor> own_tensor2;
-	auto tensor2 = apart(self, a.tensors(), own_tensor2);
+	auto tensor1 = a.tensors();
+	auto tensor2 = a.tensors();
 	const auto& scalars = a.needed("scalars");
-	at::_ops::_foreach_addcmul__Tensor::call(self, tensor1, tensor2, scalars);
+	bool learned = learns(tensor1) || learns(tensor2);
+	std::vector<at::Tensor> own_tensor1;
+	const auto& apart_tensor1 = apart(self, tensor1, own_tensor1, learned);
+	std::vector<at::Tensor> own_tensor2;
+	const auto& apart_tensor2 = apart(self, tensor2, own_tensor2, learned);
+	at::_ops::_foreach_addcmul__Tensor::call(self, apart_tensor1, apart_tensor2, scalars);
 }
 
 void _foreach_asin(Args& a, Results& r) {
@@ -679,9 +697,10 @@ void _foreach_clamp_max_Scalar(Args& a, Results& r) {
 
 void _foreach_clamp_max__List(Args& a, Results& r) {
 	auto self = a.tensors();
+	auto other = a.tensors();
 	std::vector<at::Tensor> own_other;
-	auto other = apart(self, a.tensors(), own_other);
-	at::_ops::_foreach_clamp_max__List::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::_foreach_clamp_max__List::call(self, apart_other);
 }
 
 void _foreach_clamp_max__Scalar(Args& a, Results& r) {
@@ -704,9 +723,10 @@ void _foreach_clamp_min_Scalar(Args& a, Results& r) {
 
 void _foreach_clamp_min__List(Args& a, Results& r) {
 	auto self = a.tensors();
+	auto other = a.tensors();
 	std::vector<at::Tensor> own_other;
-	auto other = apart(self, a.tensors(), own_other);
-	at::_ops::_foreach_clamp_min__List::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::_foreach_clamp_min__List::call(self, apart_other);
 }
 
 void _foreach_clamp_min__Scalar(Args& a, Results& r) {
@@ -755,9 +775,10 @@ void _foreach_div_Tensor(Args& a, Results& r) {
 
 void _foreach_div__List(Args& a, Results& r) {
 	auto self = a.tensors();
+	auto other = a.tensors();
 	std::vector<at::Tensor> own_other;
-	auto other = apart(self, a.tensors(), own_other);
-	at::_ops::_foreach_div__List::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::_foreach_div__List::call(self, apart_other);
 }
 
 void _foreach_div__Scalar(Args& a, Results& r) {
@@ -848,19 +869,23 @@ void _foreach_lerp_Scalar(Args& a, Results& r) {
 
 void _foreach_lerp__List(Args& a, Results& r) {
 	auto self = a.tensors();
+	auto tensors1 = a.tensors();
+	auto weights = a.tensors();
+	bool learned = learns(tensors1) || learns(weights);
 	std::vector<at::Tensor> own_tensors1;
-	auto tensors1 = apart(self, a.tensors(), own_tensors1);
+	const auto& apart_tensors1 = apart(self, tensors1, own_tensors1, learned);
 	std::vector<at::Tensor> own_weights;
-	auto weights = apart(self, a.tensors(), own_weights);
-	at::_ops::_foreach_lerp__List::call(self, tensors1, weights);
+	const auto& apart_weights = apart(self, weights, own_weights, learned);
+	at::_ops::_foreach_lerp__List::call(self, apart_tensors1, apart_weights);
 }
 
 void _foreach_lerp__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
-	std::vector<at::Tensor> own_tensors1;
-	auto tensors1 = apart(self, a.tensors(), own_tensors1);
+	auto tensors1 = a.tensors();
 	auto weight = a.scalar();
-	at::_ops::_foreach_lerp__Scalar::call(self, tensors1, weight);
+	std::vector<at::Tensor> own_tensors1;
+	const auto& apart_tensors1 = apart(self, tensors1, own_tensors1);
+	at::_ops::_foreach_lerp__Scalar::call(self, apart_tensors1, weight);
 }
 
 void _foreach_lgamma(Args& a, Results& r) {
@@ -932,9 +957,10 @@ void _foreach_maximum_Scalar(Args& a, Results& r) {
 
 void _foreach_maximum__List(Args& a, Results& r) {
 	auto self = a.tensors();
+	auto other = a.tensors();
 	std::vector<at::Tensor> own_other;
-	auto other = apart(self, a.tensors(), own_other);
-	at::_ops::_foreach_maximum__List::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::_foreach_maximum__List::call(self, apart_other);
 }
 
 void _foreach_maximum__Scalar(Args& a, Results& r) {
@@ -957,9 +983,10 @@ void _foreach_minimum_Scalar(Args& a, Results& r) {
 
 void _foreach_minimum__List(Args& a, Results& r) {
 	auto self = a.tensors();
+	auto other = a.tensors();
 	std::vector<at::Tensor> own_other;
-	auto other = apart(self, a.tensors(), own_other);
-	at::_ops::_foreach_minimum__List::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::_foreach_minimum__List::call(self, apart_other);
 }
 
 void _foreach_minimum__Scalar(Args& a, Results& r) {
@@ -988,9 +1015,10 @@ void _foreach_mul_Tensor(Args& a, Results& r) {
 
 void _foreach_mul__List(Args& a, Results& r) {
 	auto self = a.tensors();
+	auto other = a.tensors();
 	std::vector<at::Tensor> own_other;
-	auto other = apart(self, a.tensors(), own_other);
-	at::_ops::_foreach_mul__List::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::_foreach_mul__List::call(self, apart_other);
 }
 
 void _foreach_mul__Scalar(Args& a, Results& r) {
@@ -1042,9 +1070,10 @@ void _foreach_pow_ScalarAndTensor(Args& a, Results& r) {
 
 void _foreach_pow__List(Args& a, Results& r) {
 	auto self = a.tensors();
+	auto exponent = a.tensors();
 	std::vector<at::Tensor> own_exponent;
-	auto exponent = apart(self, a.tensors(), own_exponent);
-	at::_ops::_foreach_pow__List::call(self, exponent);
+	const auto& apart_exponent = apart(self, exponent, own_exponent);
+	at::_ops::_foreach_pow__List::call(self, apart_exponent);
 }
 
 void _foreach_pow__Scalar(Args& a, Results& r) {
@@ -1155,10 +1184,11 @@ void _foreach_sub_Scalar(Args& a, Results& r) {
 
 void _foreach_sub__List(Args& a, Results& r) {
 	auto self = a.tensors();
-	std::vector<at::Tensor> own_other;
-	auto other = apart(self, a.tensors(), own_other);
+	auto other = a.tensors();
 	auto alpha = a.scalar();
-	at::_ops::_foreach_sub__List::call(self, other, alpha);
+	std::vector<at::Tensor> own_other;
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::_foreach_sub__List::call(self, apart_other, alpha);
 }
 
 void _foreach_sub__Scalar(Args& a, Results& r) {
@@ -1403,26 +1433,6 @@ void add__Scalar(Args& a, Results& r) {
 	at::_ops::add__Scalar::call(self, other, alpha);
 }
 
-void addbmm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& batch1 = a.tensor();
-	const auto& batch2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::addbmm::call(self, batch1, batch2, beta, alpha));
-}
-
-void addbmm_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_batch1;
-	const auto& batch1 = apart(self, a.tensor(), own_batch1);
-	at::Tensor own_batch2;
-	const auto& batch2 = apart(self, a.tensor(), own_batch2);
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	at::_ops::addbmm_::call(self, batch1, batch2, beta, alpha);
-}
-
 void addcdiv(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& tensor1 = a.tensor();
@@ -1433,12 +1443,15 @@ void addcdiv(Args& a, Results& r) {
 
 void addcdiv_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_tensor1;
-	const auto& tensor1 = apart(self, a.tensor(), own_tensor1);
-	at::Tensor own_tensor2;
-	const auto& tensor2 = apart(self, a.tensor(), own_tensor2);
+	const auto& tensor1 = a.tensor();
+	const auto& tensor2 = a.tensor();
 	auto value = a.scalar();
-	at::_ops::addcdiv_::call(self, tensor1, tensor2, value);
+	bool learned = learns(tensor1) || learns(tensor2);
+	at::Tensor own_tensor1;
+	const auto& apart_tensor1 = apart(self, tensor1, own_tensor1, learned);
+	at::Tensor own_tensor2;
+	const auto& apart_tensor2 = apart(self, tensor2, own_tensor2, learned);
+	at::_ops::addcdiv_::call(self, apart_tensor1, apart_tensor2, value);
 }
 
 void addcmul(Args& a, Results& r) {
@@ -1451,21 +1464,15 @@ void addcmul(Args& a, Results& r) {
 
 void addcmul_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_tensor1;
-	const auto& tensor1 = apart(self, a.tensor(), own_tensor1);
-	at::Tensor own_tensor2;
-	const auto& tensor2 = apart(self, a.tensor(), own_tensor2);
+	const auto& tensor1 = a.tensor();
+	const auto& tensor2 = a.tensor();
 	auto value = a.scalar();
-	at::_ops::addcmul_::call(self, tensor1, tensor2, value);
-}
-
-void addmm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat1 = a.tensor();
-	const auto& mat2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::addmm::call(self, mat1, mat2, beta, alpha));
+	bool learned = learns(tensor1) || learns(tensor2);
+	at::Tensor own_tensor1;
+	const auto& apart_tensor1 = apart(self, tensor1, own_tensor1, learned);
+	at::Tensor own_tensor2;
+	const auto& apart_tensor2 = apart(self, tensor2, own_tensor2, learned);
+	at::_ops::addcmul_::call(self, apart_tensor1, apart_tensor2, value);
 }
 
 void addmm_dtype(Args& a, Results& r) {
@@ -1476,37 +1483,6 @@ void addmm_dtype(Args& a, Results& r) {
 	auto beta = a.scalar();
 	auto alpha = a.scalar();
 	r.tensor(at::_ops::addmm_dtype::call(self, mat1, mat2, out_dtype, beta, alpha));
-}
-
-void addmm_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_mat1;
-	const auto& mat1 = apart(self, a.tensor(), own_mat1);
-	at::Tensor own_mat2;
-	const auto& mat2 = apart(self, a.tensor(), own_mat2);
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	at::_ops::addmm_::call(self, mat1, mat2, beta, alpha);
-}
-
-void addmv(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat = a.tensor();
-	const auto& vec = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::addmv::call(self, mat, vec, beta, alpha));
-}
-
-void addmv_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_mat;
-	const auto& mat = apart(self, a.tensor(), own_mat);
-	at::Tensor own_vec;
-	const auto& vec = apart(self, a.tensor(), own_vec);
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	at::_ops::addmv_::call(self, mat, vec, beta, alpha);
 }
 
 void addr(Args& a, Results& r) {
@@ -1520,13 +1496,16 @@ void addr(Args& a, Results& r) {
 
 void addr_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_vec1;
-	const auto& vec1 = apart(self, a.tensor(), own_vec1);
-	at::Tensor own_vec2;
-	const auto& vec2 = apart(self, a.tensor(), own_vec2);
+	const auto& vec1 = a.tensor();
+	const auto& vec2 = a.tensor();
 	auto beta = a.scalar();
 	auto alpha = a.scalar();
-	at::_ops::addr_::call(self, vec1, vec2, beta, alpha);
+	bool learned = learns(vec1) || learns(vec2);
+	at::Tensor own_vec1;
+	const auto& apart_vec1 = apart(self, vec1, own_vec1, learned);
+	at::Tensor own_vec2;
+	const auto& apart_vec2 = apart(self, vec2, own_vec2, learned);
+	at::_ops::addr_::call(self, apart_vec1, apart_vec2, beta, alpha);
 }
 
 void adjoint(Args& a, Results& r) {
@@ -1710,9 +1689,10 @@ void arctan2(Args& a, Results& r) {
 
 void arctan2_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::arctan2_::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::arctan2_::call(self, apart_other);
 }
 
 void arctan_(Args& a, Results& r) {
@@ -1797,9 +1777,10 @@ void atan2(Args& a, Results& r) {
 
 void atan2_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::atan2_::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::atan2_::call(self, apart_other);
 }
 
 void atan_(Args& a, Results& r) {
@@ -1847,15 +1828,6 @@ void atleast_3d_Sequence(Args& a, Results& r) {
 	r.tensors(at::_ops::atleast_3d_Sequence::call(tensors));
 }
 
-void baddbmm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& batch1 = a.tensor();
-	const auto& batch2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::baddbmm::call(self, batch1, batch2, beta, alpha));
-}
-
 void baddbmm_dtype(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& batch1 = a.tensor();
@@ -1864,17 +1836,6 @@ void baddbmm_dtype(Args& a, Results& r) {
 	auto beta = a.scalar();
 	auto alpha = a.scalar();
 	r.tensor(at::_ops::baddbmm_dtype::call(self, batch1, batch2, out_dtype, beta, alpha));
-}
-
-void baddbmm_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_batch1;
-	const auto& batch1 = apart(self, a.tensor(), own_batch1);
-	at::Tensor own_batch2;
-	const auto& batch2 = apart(self, a.tensor(), own_batch2);
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	at::_ops::baddbmm_::call(self, batch1, batch2, beta, alpha);
 }
 
 void bartlett_window(Args& a, Results& r) {
@@ -1926,10 +1887,11 @@ void bernoulli_p(Args& a, Results& r) {
 
 void bernoulli__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_p;
-	const auto& p = apart(self, a.tensor(), own_p);
+	const auto& p = a.tensor();
 	auto generator = a.opt_generator();
-	at::_ops::bernoulli__Tensor::call(self, p, generator);
+	at::Tensor own_p;
+	const auto& apart_p = apart(self, p, own_p);
+	at::_ops::bernoulli__Tensor::call(self, apart_p, generator);
 }
 
 void bernoulli__float(Args& a, Results& r) {
@@ -1958,6 +1920,32 @@ void bitwise_and_Scalar(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto other = a.scalar();
 	r.tensor(at::_ops::bitwise_and_Scalar::call(self, other));
+}
+
+void bitwise_and_Scalar_Tensor(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_and_Scalar_Tensor::call(self, other));
+}
+
+void bitwise_and_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_and_Tensor::call(self, other));
+}
+
+void bitwise_and__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::bitwise_and__Scalar::call(self, other);
+}
+
+void bitwise_and__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::bitwise_and__Tensor::call(self, apart_other);
 }
 
 }  // namespace tg::op

@@ -3,7 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/bitwise_and_ops.h>
 #include <ATen/ops/bitwise_left_shift_ops.h>
 #include <ATen/ops/bitwise_not_ops.h>
 #include <ATen/ops/bitwise_or_ops.h>
@@ -39,7 +38,6 @@
 #include <ATen/ops/coalesce_ops.h>
 #include <ATen/ops/col_indices_ops.h>
 #include <ATen/ops/column_stack_ops.h>
-#include <ATen/ops/combinations_ops.h>
 #include <ATen/ops/complex_ops.h>
 #include <ATen/ops/concat_ops.h>
 #include <ATen/ops/concatenate_ops.h>
@@ -66,7 +64,6 @@
 #include <ATen/ops/data_ops.h>
 #include <ATen/ops/deg2rad_ops.h>
 #include <ATen/ops/dense_dim_ops.h>
-#include <ATen/ops/dequantize_ops.h>
 #include <ATen/ops/det_ops.h>
 #include <ATen/ops/detach_ops.h>
 #include <ATen/ops/detach_copy_ops.h>
@@ -81,7 +78,6 @@
 #include <ATen/ops/dist_ops.h>
 #include <ATen/ops/div_ops.h>
 #include <ATen/ops/divide_ops.h>
-#include <ATen/ops/dot_ops.h>
 #include <ATen/ops/dsplit_ops.h>
 #include <ATen/ops/dstack_ops.h>
 #include <ATen/ops/einsum_ops.h>
@@ -179,33 +175,10 @@
 #include <ATen/ops/histc_ops.h>
 #include <ATen/ops/histogram_ops.h>
 #include <ATen/ops/histogramdd_ops.h>
+#include <ATen/ops/hsplit_ops.h>
+#include <ATen/ops/hstack_ops.h>
 
 namespace tg::op {
-
-void bitwise_and_Scalar_Tensor(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_and_Scalar_Tensor::call(self, other));
-}
-
-void bitwise_and_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_and_Tensor::call(self, other));
-}
-
-void bitwise_and__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::bitwise_and__Scalar::call(self, other);
-}
-
-void bitwise_and__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::bitwise_and__Tensor::call(self, other);
-}
 
 void bitwise_left_shift_Scalar_Tensor(Args& a, Results& r) {
 	auto self = a.scalar();
@@ -227,9 +200,10 @@ void bitwise_left_shift_Tensor_Scalar(Args& a, Results& r) {
 
 void bitwise_left_shift__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::bitwise_left_shift__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::bitwise_left_shift__Tensor::call(self, apart_other);
 }
 
 void bitwise_left_shift__Tensor_Scalar(Args& a, Results& r) {
@@ -274,9 +248,10 @@ void bitwise_or__Scalar(Args& a, Results& r) {
 
 void bitwise_or__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::bitwise_or__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::bitwise_or__Tensor::call(self, apart_other);
 }
 
 void bitwise_right_shift_Scalar_Tensor(Args& a, Results& r) {
@@ -299,9 +274,10 @@ void bitwise_right_shift_Tensor_Scalar(Args& a, Results& r) {
 
 void bitwise_right_shift__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::bitwise_right_shift__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::bitwise_right_shift__Tensor::call(self, apart_other);
 }
 
 void bitwise_right_shift__Tensor_Scalar(Args& a, Results& r) {
@@ -336,9 +312,10 @@ void bitwise_xor__Scalar(Args& a, Results& r) {
 
 void bitwise_xor__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::bitwise_xor__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::bitwise_xor__Tensor::call(self, apart_other);
 }
 
 void blackman_window(Args& a, Results& r) {
@@ -365,12 +342,6 @@ void blackman_window_periodic(Args& a, Results& r) {
 void block_diag(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensor(at::_ops::block_diag::call(tensors));
-}
-
-void bmm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
-	r.tensor(at::_ops::bmm::call(self, mat2));
 }
 
 void bmm_dtype(Args& a, Results& r) {
@@ -530,9 +501,14 @@ void clamp_(Args& a, Results& r) {
 
 void clamp__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto min = apart(self, a.opt_tensor());
-	auto max = apart(self, a.opt_tensor());
-	at::_ops::clamp__Tensor::call(self, min, max);
+	auto min = a.opt_tensor();
+	auto max = a.opt_tensor();
+	bool learned = learns(min) || learns(max);
+	at::Tensor own_min;
+	const auto& apart_min = apart(self, min, own_min, learned);
+	at::Tensor own_max;
+	const auto& apart_max = apart(self, max, own_max, learned);
+	at::_ops::clamp__Tensor::call(self, apart_min, apart_max);
 }
 
 void clamp_max(Args& a, Results& r) {
@@ -555,9 +531,10 @@ void clamp_max_(Args& a, Results& r) {
 
 void clamp_max__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& max = a.tensor();
 	at::Tensor own_max;
-	const auto& max = apart(self, a.tensor(), own_max);
-	at::_ops::clamp_max__Tensor::call(self, max);
+	const auto& apart_max = apart(self, max, own_max);
+	at::_ops::clamp_max__Tensor::call(self, apart_max);
 }
 
 void clamp_min(Args& a, Results& r) {
@@ -580,9 +557,10 @@ void clamp_min_(Args& a, Results& r) {
 
 void clamp_min__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& min = a.tensor();
 	at::Tensor own_min;
-	const auto& min = apart(self, a.tensor(), own_min);
-	at::_ops::clamp_min__Tensor::call(self, min);
+	const auto& apart_min = apart(self, min, own_min);
+	at::_ops::clamp_min__Tensor::call(self, apart_min);
 }
 
 void clip(Args& a, Results& r) {
@@ -608,9 +586,14 @@ void clip_(Args& a, Results& r) {
 
 void clip__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto min = apart(self, a.opt_tensor());
-	auto max = apart(self, a.opt_tensor());
-	at::_ops::clip__Tensor::call(self, min, max);
+	auto min = a.opt_tensor();
+	auto max = a.opt_tensor();
+	bool learned = learns(min) || learns(max);
+	at::Tensor own_min;
+	const auto& apart_min = apart(self, min, own_min, learned);
+	at::Tensor own_max;
+	const auto& apart_max = apart(self, max, own_max, learned);
+	at::_ops::clip__Tensor::call(self, apart_min, apart_max);
 }
 
 void clone(Args& a, Results& r) {
@@ -632,13 +615,6 @@ void col_indices(Args& a, Results& r) {
 void column_stack(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensor(at::_ops::column_stack::call(tensors));
-}
-
-void combinations(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto r_ = a.integer();
-	auto with_replacement = a.boolean();
-	r.tensor(at::_ops::combinations::call(self, r_, with_replacement));
 }
 
 void complex(Args& a, Results& r) {
@@ -741,9 +717,10 @@ void copysign__Scalar(Args& a, Results& r) {
 
 void copysign__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::copysign__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::copysign__Tensor::call(self, apart_other);
 }
 
 void corrcoef(Args& a, Results& r) {
@@ -875,11 +852,6 @@ void dense_dim(Args& a, Results& r) {
 	r.integer(at::_ops::dense_dim::call(self));
 }
 
-void dequantize_tensors(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensors(at::_ops::dequantize_tensors::call(tensors));
-}
-
 void det(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::det::call(self));
@@ -991,9 +963,10 @@ void div__Scalar(Args& a, Results& r) {
 
 void div__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::div__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::div__Tensor::call(self, apart_other);
 }
 
 void divide_Scalar(Args& a, Results& r) {
@@ -1016,15 +989,10 @@ void divide__Scalar(Args& a, Results& r) {
 
 void divide__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::divide__Tensor::call(self, other);
-}
-
-void dot(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& tensor = a.tensor();
-	r.tensor(at::_ops::dot::call(self, tensor));
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::divide__Tensor::call(self, apart_other);
 }
 
 void dsplit_array(Args& a, Results& r) {
@@ -1082,11 +1050,12 @@ void embedding(Args& a, Results& r) {
 
 void embedding_renorm_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_indices;
-	const auto& indices = apart(self, a.tensor(), own_indices);
+	const auto& indices = a.tensor();
 	auto max_norm = a.number();
 	auto norm_type = a.number();
-	at::_ops::embedding_renorm_::call(self, indices, max_norm, norm_type);
+	at::Tensor own_indices;
+	const auto& apart_indices = apart(self, indices, own_indices);
+	at::_ops::embedding_renorm_::call(self, apart_indices, max_norm, norm_type);
 }
 
 void empty_memory_format(Args& a, Results& r) {
@@ -1152,9 +1121,10 @@ void eq__Scalar(Args& a, Results& r) {
 
 void eq__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::eq__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::eq__Tensor::call(self, apart_other);
 }
 
 void equal(Args& a, Results& r) {
@@ -1574,9 +1544,10 @@ void float_power__Scalar(Args& a, Results& r) {
 
 void float_power__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& exponent = a.tensor();
 	at::Tensor own_exponent;
-	const auto& exponent = apart(self, a.tensor(), own_exponent);
-	at::_ops::float_power__Tensor::call(self, exponent);
+	const auto& apart_exponent = apart(self, exponent, own_exponent);
+	at::_ops::float_power__Tensor::call(self, apart_exponent);
 }
 
 void floor(Args& a, Results& r) {
@@ -1609,9 +1580,10 @@ void floor_divide__Scalar(Args& a, Results& r) {
 
 void floor_divide__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::floor_divide__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::floor_divide__Tensor::call(self, apart_other);
 }
 
 void fmax(Args& a, Results& r) {
@@ -1646,9 +1618,10 @@ void fmod__Scalar(Args& a, Results& r) {
 
 void fmod__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::fmod__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::fmod__Tensor::call(self, apart_other);
 }
 
 void frac(Args& a, Results& r) {
@@ -1691,9 +1664,10 @@ void gcd(Args& a, Results& r) {
 
 void gcd_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::gcd_::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::gcd_::call(self, apart_other);
 }
 
 void ge_Scalar(Args& a, Results& r) {
@@ -1716,9 +1690,10 @@ void ge__Scalar(Args& a, Results& r) {
 
 void ge__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::ge__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::ge__Tensor::call(self, apart_other);
 }
 
 void gelu(Args& a, Results& r) {
@@ -1842,9 +1817,10 @@ void greater__Scalar(Args& a, Results& r) {
 
 void greater__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::greater__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::greater__Tensor::call(self, apart_other);
 }
 
 void greater_equal_Scalar(Args& a, Results& r) {
@@ -1867,9 +1843,10 @@ void greater_equal__Scalar(Args& a, Results& r) {
 
 void greater_equal__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::greater_equal__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::greater_equal__Tensor::call(self, apart_other);
 }
 
 void group_norm(Args& a, Results& r) {
@@ -1912,9 +1889,10 @@ void gt__Scalar(Args& a, Results& r) {
 
 void gt__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::gt__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::gt__Tensor::call(self, apart_other);
 }
 
 void hamming_window(Args& a, Results& r) {
@@ -2067,9 +2045,10 @@ void heaviside(Args& a, Results& r) {
 
 void heaviside_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& values = a.tensor();
 	at::Tensor own_values;
-	const auto& values = apart(self, a.tensor(), own_values);
-	at::_ops::heaviside_::call(self, values);
+	const auto& apart_values = apart(self, values, own_values);
+	at::_ops::heaviside_::call(self, apart_values);
 }
 
 void histc(Args& a, Results& r) {
@@ -2110,6 +2089,39 @@ void histogramdd(Args& a, Results& r) {
 	auto out = at::_ops::histogramdd::call(self, bins, range, weight, density);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensors(std::move(std::get<1>(out)));
+}
+
+void histogramdd_TensorList_bins(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.tensors();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogramdd_TensorList_bins::call(self, bins, range, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensors(std::move(std::get<1>(out)));
+}
+
+void histogramdd_int_bins(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.integer();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogramdd_int_bins::call(self, bins, range, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensors(std::move(std::get<1>(out)));
+}
+
+void hsplit_array(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto indices = a.ints();
+	r.tensors(at::_ops::hsplit_array::call(self, indices));
+}
+
+void hstack(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensor(at::_ops::hstack::call(tensors));
 }
 
 }  // namespace tg::op

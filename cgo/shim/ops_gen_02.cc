@@ -3,9 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/histogramdd_ops.h>
-#include <ATen/ops/hsplit_ops.h>
-#include <ATen/ops/hstack_ops.h>
 #include <ATen/ops/hypot_ops.h>
 #include <ATen/ops/i0_ops.h>
 #include <ATen/ops/igamma_ops.h>
@@ -68,12 +65,10 @@
 #include <ATen/ops/linalg_inv_ex_ops.h>
 #include <ATen/ops/linalg_ldl_factor_ops.h>
 #include <ATen/ops/linalg_ldl_factor_ex_ops.h>
-#include <ATen/ops/linalg_lstsq_ops.h>
 #include <ATen/ops/linalg_lu_ops.h>
 #include <ATen/ops/linalg_lu_factor_ops.h>
 #include <ATen/ops/linalg_lu_factor_ex_ops.h>
 #include <ATen/ops/linalg_lu_solve_ops.h>
-#include <ATen/ops/linalg_matmul_ops.h>
 #include <ATen/ops/linalg_matrix_exp_ops.h>
 #include <ATen/ops/linalg_matrix_norm_ops.h>
 #include <ATen/ops/linalg_multi_dot_ops.h>
@@ -120,7 +115,6 @@
 #include <ATen/ops/masked_fill_ops.h>
 #include <ATen/ops/masked_scatter_ops.h>
 #include <ATen/ops/masked_select_ops.h>
-#include <ATen/ops/matmul_ops.h>
 #include <ATen/ops/matrix_H_ops.h>
 #include <ATen/ops/matrix_exp_ops.h>
 #include <ATen/ops/max_ops.h>
@@ -190,41 +184,11 @@
 #include <ATen/ops/prod_ops.h>
 #include <ATen/ops/promote_types_ops.h>
 #include <ATen/ops/put_ops.h>
+#include <ATen/ops/q_per_channel_axis_ops.h>
+#include <ATen/ops/q_per_channel_scales_ops.h>
+#include <ATen/ops/q_per_channel_zero_points_ops.h>
 
 namespace tg::op {
-
-void histogramdd_TensorList_bins(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto bins = a.tensors();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogramdd_TensorList_bins::call(self, bins, range, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensors(std::move(std::get<1>(out)));
-}
-
-void histogramdd_int_bins(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto bins = a.integer();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogramdd_int_bins::call(self, bins, range, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensors(std::move(std::get<1>(out)));
-}
-
-void hsplit_array(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto indices = a.ints();
-	r.tensors(at::_ops::hsplit_array::call(self, indices));
-}
-
-void hstack(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensor(at::_ops::hstack::call(tensors));
-}
 
 void hypot(Args& a, Results& r) {
 	const auto& self = a.tensor();
@@ -234,9 +198,10 @@ void hypot(Args& a, Results& r) {
 
 void hypot_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::hypot_::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::hypot_::call(self, apart_other);
 }
 
 void i0(Args& a, Results& r) {
@@ -257,9 +222,10 @@ void igamma(Args& a, Results& r) {
 
 void igamma_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::igamma_::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::igamma_::call(self, apart_other);
 }
 
 void igammac(Args& a, Results& r) {
@@ -270,9 +236,10 @@ void igammac(Args& a, Results& r) {
 
 void igammac_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::igammac_::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::igammac_::call(self, apart_other);
 }
 
 void imag(Args& a, Results& r) {
@@ -297,10 +264,11 @@ void index_put(Args& a, Results& r) {
 void index_put_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	auto indices = a.opt_tensors();
-	at::Tensor own_values;
-	const auto& values = apart(self, a.tensor(), own_values);
+	const auto& values = a.tensor();
 	auto accumulate = a.boolean();
-	at::_ops::index_put_::call(self, indices, values, accumulate);
+	at::Tensor own_values;
+	const auto& apart_values = apart(self, values, own_values);
+	at::_ops::index_put_::call(self, indices, apart_values, accumulate);
 }
 
 void index_select(Args& a, Results& r) {
@@ -565,9 +533,10 @@ void ldexp_Tensor(Args& a, Results& r) {
 
 void ldexp_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::ldexp_::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::ldexp_::call(self, apart_other);
 }
 
 void le_Scalar(Args& a, Results& r) {
@@ -590,9 +559,10 @@ void le__Scalar(Args& a, Results& r) {
 
 void le__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::le__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::le__Tensor::call(self, apart_other);
 }
 
 void leaky_relu(Args& a, Results& r) {
@@ -631,19 +601,23 @@ void lerp_Tensor(Args& a, Results& r) {
 
 void lerp__Scalar(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_end;
-	const auto& end = apart(self, a.tensor(), own_end);
+	const auto& end = a.tensor();
 	auto weight = a.scalar();
-	at::_ops::lerp__Scalar::call(self, end, weight);
+	at::Tensor own_end;
+	const auto& apart_end = apart(self, end, own_end);
+	at::_ops::lerp__Scalar::call(self, apart_end, weight);
 }
 
 void lerp__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& end = a.tensor();
+	const auto& weight = a.tensor();
+	bool learned = learns(end) || learns(weight);
 	at::Tensor own_end;
-	const auto& end = apart(self, a.tensor(), own_end);
+	const auto& apart_end = apart(self, end, own_end, learned);
 	at::Tensor own_weight;
-	const auto& weight = apart(self, a.tensor(), own_weight);
-	at::_ops::lerp__Tensor::call(self, end, weight);
+	const auto& apart_weight = apart(self, weight, own_weight, learned);
+	at::_ops::lerp__Tensor::call(self, apart_end, apart_weight);
 }
 
 void less_Scalar(Args& a, Results& r) {
@@ -666,9 +640,10 @@ void less__Scalar(Args& a, Results& r) {
 
 void less__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::less__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::less__Tensor::call(self, apart_other);
 }
 
 void less_equal_Scalar(Args& a, Results& r) {
@@ -691,9 +666,10 @@ void less_equal__Scalar(Args& a, Results& r) {
 
 void less_equal__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::less_equal__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::less_equal__Tensor::call(self, apart_other);
 }
 
 void lgamma(Args& a, Results& r) {
@@ -806,18 +782,6 @@ void linalg_ldl_factor_ex(Args& a, Results& r) {
 	r.tensor(std::move(std::get<2>(out)));
 }
 
-void linalg_lstsq(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& b = a.tensor();
-	auto rcond = a.opt_number();
-	auto driver = a.opt_string();
-	auto out = at::_ops::linalg_lstsq::call(self, b, rcond, driver);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
 void linalg_lu(Args& a, Results& r) {
 	const auto& A = a.tensor();
 	auto pivot = a.boolean();
@@ -852,12 +816,6 @@ void linalg_lu_solve(Args& a, Results& r) {
 	auto left = a.boolean();
 	auto adjoint = a.boolean();
 	r.tensor(at::_ops::linalg_lu_solve::call(LU, pivots, B, left, adjoint));
-}
-
-void linalg_matmul(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::linalg_matmul::call(self, other));
 }
 
 void linalg_matrix_exp(Args& a, Results& r) {
@@ -1148,9 +1106,10 @@ void logical_and(Args& a, Results& r) {
 
 void logical_and_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::logical_and_::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::logical_and_::call(self, apart_other);
 }
 
 void logical_not(Args& a, Results& r) {
@@ -1171,9 +1130,10 @@ void logical_or(Args& a, Results& r) {
 
 void logical_or_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::logical_or_::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::logical_or_::call(self, apart_other);
 }
 
 void logical_xor(Args& a, Results& r) {
@@ -1184,9 +1144,10 @@ void logical_xor(Args& a, Results& r) {
 
 void logical_xor_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::logical_xor_::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::logical_xor_::call(self, apart_other);
 }
 
 void logit(Args& a, Results& r) {
@@ -1296,9 +1257,10 @@ void lt__Scalar(Args& a, Results& r) {
 
 void lt__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::lt__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::lt__Tensor::call(self, apart_other);
 }
 
 void lu_solve(Args& a, Results& r) {
@@ -1334,19 +1296,23 @@ void masked_fill_Tensor(Args& a, Results& r) {
 
 void masked_fill__Scalar(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_mask;
-	const auto& mask = apart(self, a.tensor(), own_mask);
+	const auto& mask = a.tensor();
 	auto value = a.scalar();
-	at::_ops::masked_fill__Scalar::call(self, mask, value);
+	at::Tensor own_mask;
+	const auto& apart_mask = apart(self, mask, own_mask);
+	at::_ops::masked_fill__Scalar::call(self, apart_mask, value);
 }
 
 void masked_fill__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& mask = a.tensor();
+	const auto& value = a.tensor();
+	bool learned = learns(mask) || learns(value);
 	at::Tensor own_mask;
-	const auto& mask = apart(self, a.tensor(), own_mask);
+	const auto& apart_mask = apart(self, mask, own_mask, learned);
 	at::Tensor own_value;
-	const auto& value = apart(self, a.tensor(), own_value);
-	at::_ops::masked_fill__Tensor::call(self, mask, value);
+	const auto& apart_value = apart(self, value, own_value, learned);
+	at::_ops::masked_fill__Tensor::call(self, apart_mask, apart_value);
 }
 
 void masked_scatter(Args& a, Results& r) {
@@ -1358,23 +1324,20 @@ void masked_scatter(Args& a, Results& r) {
 
 void masked_scatter_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& mask = a.tensor();
+	const auto& source = a.tensor();
+	bool learned = learns(mask) || learns(source);
 	at::Tensor own_mask;
-	const auto& mask = apart(self, a.tensor(), own_mask);
+	const auto& apart_mask = apart(self, mask, own_mask, learned);
 	at::Tensor own_source;
-	const auto& source = apart(self, a.tensor(), own_source);
-	at::_ops::masked_scatter_::call(self, mask, source);
+	const auto& apart_source = apart(self, source, own_source, learned);
+	at::_ops::masked_scatter_::call(self, apart_mask, apart_source);
 }
 
 void masked_select(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& mask = a.tensor();
 	r.tensor(at::_ops::masked_select::call(self, mask));
-}
-
-void matmul(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::matmul::call(self, other));
 }
 
 void matrix_H(Args& a, Results& r) {
@@ -1494,12 +1457,6 @@ void mish_backward(Args& a, Results& r) {
 	r.tensor(at::_ops::mish_backward::call(grad_output, self));
 }
 
-void mm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
-	r.tensor(at::_ops::mm::call(self, mat2));
-}
-
 void mm_dtype(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& mat2 = a.tensor();
@@ -1569,9 +1526,10 @@ void mul__Scalar(Args& a, Results& r) {
 
 void mul__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::mul__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::mul__Tensor::call(self, apart_other);
 }
 
 void multinomial(Args& a, Results& r) {
@@ -1602,9 +1560,10 @@ void multiply__Scalar(Args& a, Results& r) {
 
 void multiply__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::multiply__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::multiply__Tensor::call(self, apart_other);
 }
 
 void mvlgamma(Args& a, Results& r) {
@@ -1778,9 +1737,10 @@ void ne__Scalar(Args& a, Results& r) {
 
 void ne__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::ne__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::ne__Tensor::call(self, apart_other);
 }
 
 void neg(Args& a, Results& r) {
@@ -1828,9 +1788,10 @@ void nextafter(Args& a, Results& r) {
 
 void nextafter_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::nextafter_::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::nextafter_::call(self, apart_other);
 }
 
 void nonzero(Args& a, Results& r) {
@@ -1944,9 +1905,10 @@ void not_equal__Scalar(Args& a, Results& r) {
 
 void not_equal__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::not_equal__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::not_equal__Tensor::call(self, apart_other);
 }
 
 void nuclear_norm(Args& a, Results& r) {
@@ -2113,9 +2075,10 @@ void pow__Scalar(Args& a, Results& r) {
 
 void pow__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& exponent = a.tensor();
 	at::Tensor own_exponent;
-	const auto& exponent = apart(self, a.tensor(), own_exponent);
-	at::_ops::pow__Tensor::call(self, exponent);
+	const auto& apart_exponent = apart(self, exponent, own_exponent);
+	at::_ops::pow__Tensor::call(self, apart_exponent);
 }
 
 void prelu(Args& a, Results& r) {
@@ -2150,6 +2113,34 @@ void put(Args& a, Results& r) {
 	const auto& source = a.tensor();
 	auto accumulate = a.boolean();
 	r.tensor(at::_ops::put::call(self, index, source, accumulate));
+}
+
+void put_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& index = a.tensor();
+	const auto& source = a.tensor();
+	auto accumulate = a.boolean();
+	bool learned = learns(index) || learns(source);
+	at::Tensor own_index;
+	const auto& apart_index = apart(self, index, own_index, learned);
+	at::Tensor own_source;
+	const auto& apart_source = apart(self, source, own_source, learned);
+	at::_ops::put_::call(self, apart_index, apart_source, accumulate);
+}
+
+void q_per_channel_axis(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.integer(at::_ops::q_per_channel_axis::call(self));
+}
+
+void q_per_channel_scales(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::q_per_channel_scales::call(self));
+}
+
+void q_per_channel_zero_points(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
 }
 
 }  // namespace tg::op

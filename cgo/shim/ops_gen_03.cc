@@ -3,10 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/put_ops.h>
-#include <ATen/ops/q_per_channel_axis_ops.h>
-#include <ATen/ops/q_per_channel_scales_ops.h>
-#include <ATen/ops/q_per_channel_zero_points_ops.h>
 #include <ATen/ops/q_scale_ops.h>
 #include <ATen/ops/q_zero_point_ops.h>
 #if __has_include(<ATen/ops/qr_ops.h>)
@@ -203,31 +199,6 @@
 
 namespace tg::op {
 
-void put_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_index;
-	const auto& index = apart(self, a.tensor(), own_index);
-	at::Tensor own_source;
-	const auto& source = apart(self, a.tensor(), own_source);
-	auto accumulate = a.boolean();
-	at::_ops::put_::call(self, index, source, accumulate);
-}
-
-void q_per_channel_axis(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.integer(at::_ops::q_per_channel_axis::call(self));
-}
-
-void q_per_channel_scales(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::q_per_channel_scales::call(self));
-}
-
-void q_per_channel_zero_points(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
-}
-
 void q_scale(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	r.number(at::_ops::q_scale::call(self));
@@ -400,9 +371,10 @@ void remainder__Scalar(Args& a, Results& r) {
 
 void remainder__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::remainder__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::remainder__Tensor::call(self, apart_other);
 }
 
 void renorm(Args& a, Results& r) {
@@ -668,9 +640,10 @@ void set_(Args& a, Results& r) {
 
 void set__source_Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& source = a.tensor();
 	at::Tensor own_source;
-	const auto& source = apart(self, a.tensor(), own_source);
-	at::_ops::set__source_Tensor::call(self, source);
+	const auto& apart_source = apart(self, source, own_source);
+	at::_ops::set__source_Tensor::call(self, apart_source);
 }
 
 void set_data(Args& a, Results& r) {
@@ -1405,10 +1378,11 @@ void subtract__Scalar(Args& a, Results& r) {
 
 void subtract__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
+	const auto& other = a.tensor();
 	auto alpha = a.scalar();
-	at::_ops::subtract__Tensor::call(self, other, alpha);
+	at::Tensor own_other;
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::subtract__Tensor::call(self, apart_other, alpha);
 }
 
 void sum(Args& a, Results& r) {
@@ -1775,9 +1749,10 @@ void true_divide__Scalar(Args& a, Results& r) {
 
 void true_divide__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::true_divide__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::true_divide__Tensor::call(self, apart_other);
 }
 
 void trunc(Args& a, Results& r) {
@@ -2061,9 +2036,10 @@ void xlogy__Scalar_Other(Args& a, Results& r) {
 
 void xlogy__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
 	at::Tensor own_other;
-	const auto& other = apart(self, a.tensor(), own_other);
-	at::_ops::xlogy__Tensor::call(self, other);
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::xlogy__Tensor::call(self, apart_other);
 }
 
 }  // namespace tg::op

@@ -178,6 +178,10 @@
 #include <ATen/ops/_pack_padded_sequence_backward_ops.h>
 #include <ATen/ops/_pad_circular_ops.h>
 #include <ATen/ops/_pad_enum_ops.h>
+#include <ATen/ops/_pad_packed_sequence_ops.h>
+#include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
+#include <ATen/ops/_pdist_backward_ops.h>
+#include <ATen/ops/_pdist_forward_ops.h>
 
 namespace tg::op {
 
@@ -1221,13 +1225,16 @@ void _foreach_addcdiv_ScalarList(Args& a, Results& r) {
 
 void _foreach_addcdiv__ScalarList(Args& a, Results& r) {
 	auto self = a.tensors();
-	std::vector<at::Tensor> own_tensor1;
-	auto tensor1 = apart(self, a.tensors(), own_tensor1);
-	std::vector<at::Tensor> own_tensor2;
-	auto tensor2 = apart(self, a.tensors(), own_tensor2);
+	auto tensor1 = a.tensors();
+	auto tensor2 = a.tensors();
 	auto scalars = a.scalars();
+	bool learned = learns(tensor1) || learns(tensor2);
+	std::vector<at::Tensor> own_tensor1;
+	const auto& apart_tensor1 = apart(self, tensor1, own_tensor1, learned);
+	std::vector<at::Tensor> own_tensor2;
+	const auto& apart_tensor2 = apart(self, tensor2, own_tensor2, learned);
 	rule::same_length(rule::of(self), rule::of(scalars));
-	at::_ops::_foreach_addcdiv__ScalarList::call(self, tensor1, tensor2, scalars);
+	at::_ops::_foreach_addcdiv__ScalarList::call(self, apart_tensor1, apart_tensor2, scalars);
 }
 
 void _foreach_addcmul_ScalarList(Args& a, Results& r) {
@@ -1241,13 +1248,16 @@ void _foreach_addcmul_ScalarList(Args& a, Results& r) {
 
 void _foreach_addcmul__ScalarList(Args& a, Results& r) {
 	auto self = a.tensors();
-	std::vector<at::Tensor> own_tensor1;
-	auto tensor1 = apart(self, a.tensors(), own_tensor1);
-	std::vector<at::Tensor> own_tensor2;
-	auto tensor2 = apart(self, a.tensors(), own_tensor2);
+	auto tensor1 = a.tensors();
+	auto tensor2 = a.tensors();
 	auto scalars = a.scalars();
+	bool learned = learns(tensor1) || learns(tensor2);
+	std::vector<at::Tensor> own_tensor1;
+	const auto& apart_tensor1 = apart(self, tensor1, own_tensor1, learned);
+	std::vector<at::Tensor> own_tensor2;
+	const auto& apart_tensor2 = apart(self, tensor2, own_tensor2, learned);
 	rule::same_length(rule::of(self), rule::of(scalars));
-	at::_ops::_foreach_addcmul__ScalarList::call(self, tensor1, tensor2, scalars);
+	at::_ops::_foreach_addcmul__ScalarList::call(self, apart_tensor1, apart_tensor2, scalars);
 }
 
 void _foreach_clamp_max_ScalarList(Args& a, Results& r) {
@@ -1289,12 +1299,13 @@ void _foreach_copy(Args& a, Results& r) {
 
 void _foreach_copy_(Args& a, Results& r) {
 	auto self = a.tensors();
-	std::vector<at::Tensor> own_src;
-	auto src = apart(self, a.tensors(), own_src);
+	auto src = a.tensors();
 	auto non_blocking = a.boolean();
+	std::vector<at::Tensor> own_src;
+	const auto& apart_src = apart(self, src, own_src);
 	rule::plain_pair(rule::of(self), rule::of(src));
 	rule::same_length(rule::of(self), rule::of(src));
-	at::_ops::_foreach_copy_::call(self, src, non_blocking);
+	at::_ops::_foreach_copy_::call(self, apart_src, non_blocking);
 }
 
 void _foreach_div_ScalarList(Args& a, Results& r) {
@@ -1321,11 +1332,12 @@ void _foreach_lerp_ScalarList(Args& a, Results& r) {
 
 void _foreach_lerp__ScalarList(Args& a, Results& r) {
 	auto self = a.tensors();
-	std::vector<at::Tensor> own_tensors1;
-	auto tensors1 = apart(self, a.tensors(), own_tensors1);
+	auto tensors1 = a.tensors();
 	auto weight = a.scalars();
+	std::vector<at::Tensor> own_tensors1;
+	const auto& apart_tensors1 = apart(self, tensors1, own_tensors1);
 	rule::same_length(rule::of(self), rule::of(weight));
-	at::_ops::_foreach_lerp__ScalarList::call(self, tensors1, weight);
+	at::_ops::_foreach_lerp__ScalarList::call(self, apart_tensors1, weight);
 }
 
 void _foreach_maximum_ScalarList(Args& a, Results& r) {
@@ -1452,8 +1464,7 @@ void _fused_adagrad__tensor_lr(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto grads = a.tensors();
 	auto state_sums = a.tensors();
-	std::vector<at::Tensor> own_state_steps;
-	auto state_steps = apart(self, a.tensors(), own_state_steps);
+	auto state_steps = a.tensors();
 	const auto& lr = a.needed("lr");
 	auto lr_decay = a.number();
 	auto weight_decay = a.number();
@@ -1461,8 +1472,10 @@ void _fused_adagrad__tensor_lr(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	std::vector<at::Tensor> own_state_steps;
+	const auto& apart_state_steps = apart(self, state_steps, own_state_steps);
 	rule::fused_adagrad(rule::of(self), rule::of(grads), rule::of(state_sums), rule::of(state_steps));
-	at::_ops::_fused_adagrad__tensor_lr::call(self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf);
+	at::_ops::_fused_adagrad__tensor_lr::call(self, grads, state_sums, apart_state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf);
 }
 
 void _fused_adam_(Args& a, Results& r) {
@@ -1471,8 +1484,7 @@ void _fused_adam_(Args& a, Results& r) {
 	auto exp_avgs = a.tensors();
 	auto exp_avg_sqs = a.tensors();
 	auto max_exp_avg_sqs = a.tensors();
-	std::vector<at::Tensor> own_state_steps;
-	auto state_steps = apart(self, a.tensors(), own_state_steps);
+	auto state_steps = a.tensors();
 	auto lr = a.number();
 	auto beta1 = a.number();
 	auto beta2 = a.number();
@@ -1482,8 +1494,10 @@ void _fused_adam_(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	std::vector<at::Tensor> own_state_steps;
+	const auto& apart_state_steps = apart(self, state_steps, own_state_steps);
 	rule::fused_adam(rule::of(self), rule::of(grads), rule::of(exp_avgs), rule::of(exp_avg_sqs), rule::of(max_exp_avg_sqs), rule::of(state_steps));
-	at::_ops::_fused_adam_::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+	at::_ops::_fused_adam_::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, apart_state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
 void _fused_adam__tensor_lr(Args& a, Results& r) {
@@ -1492,8 +1506,7 @@ void _fused_adam__tensor_lr(Args& a, Results& r) {
 	auto exp_avgs = a.tensors();
 	auto exp_avg_sqs = a.tensors();
 	auto max_exp_avg_sqs = a.tensors();
-	std::vector<at::Tensor> own_state_steps;
-	auto state_steps = apart(self, a.tensors(), own_state_steps);
+	auto state_steps = a.tensors();
 	const auto& lr = a.needed("lr");
 	auto beta1 = a.number();
 	auto beta2 = a.number();
@@ -1503,8 +1516,10 @@ void _fused_adam__tensor_lr(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	std::vector<at::Tensor> own_state_steps;
+	const auto& apart_state_steps = apart(self, state_steps, own_state_steps);
 	rule::fused_adam(rule::of(self), rule::of(grads), rule::of(exp_avgs), rule::of(exp_avg_sqs), rule::of(max_exp_avg_sqs), rule::of(state_steps));
-	at::_ops::_fused_adam__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+	at::_ops::_fused_adam__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, apart_state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
 void _fused_adamw_(Args& a, Results& r) {
@@ -1513,8 +1528,7 @@ void _fused_adamw_(Args& a, Results& r) {
 	auto exp_avgs = a.tensors();
 	auto exp_avg_sqs = a.tensors();
 	auto max_exp_avg_sqs = a.tensors();
-	std::vector<at::Tensor> own_state_steps;
-	auto state_steps = apart(self, a.tensors(), own_state_steps);
+	auto state_steps = a.tensors();
 	auto lr = a.number();
 	auto beta1 = a.number();
 	auto beta2 = a.number();
@@ -1524,8 +1538,10 @@ void _fused_adamw_(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	std::vector<at::Tensor> own_state_steps;
+	const auto& apart_state_steps = apart(self, state_steps, own_state_steps);
 	rule::fused_adam(rule::of(self), rule::of(grads), rule::of(exp_avgs), rule::of(exp_avg_sqs), rule::of(max_exp_avg_sqs), rule::of(state_steps));
-	at::_ops::_fused_adamw_::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+	at::_ops::_fused_adamw_::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, apart_state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
 void _fused_adamw__tensor_lr(Args& a, Results& r) {
@@ -1534,8 +1550,7 @@ void _fused_adamw__tensor_lr(Args& a, Results& r) {
 	auto exp_avgs = a.tensors();
 	auto exp_avg_sqs = a.tensors();
 	auto max_exp_avg_sqs = a.tensors();
-	std::vector<at::Tensor> own_state_steps;
-	auto state_steps = apart(self, a.tensors(), own_state_steps);
+	auto state_steps = a.tensors();
 	const auto& lr = a.needed("lr");
 	auto beta1 = a.number();
 	auto beta2 = a.number();
@@ -1545,8 +1560,10 @@ void _fused_adamw__tensor_lr(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	std::vector<at::Tensor> own_state_steps;
+	const auto& apart_state_steps = apart(self, state_steps, own_state_steps);
 	rule::fused_adam(rule::of(self), rule::of(grads), rule::of(exp_avgs), rule::of(exp_avg_sqs), rule::of(max_exp_avg_sqs), rule::of(state_steps));
-	at::_ops::_fused_adamw__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+	at::_ops::_fused_adamw__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, apart_state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
 void _fused_dropout(Args& a, Results& r) {
@@ -1753,11 +1770,12 @@ void _index_put_impl_(Args& a, Results& r) {
 	rule::refuse_unsafe("_index_put_impl_");
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto indices = a.opt_tensors();
-	at::Tensor own_values;
-	const auto& values = apart(self, a.needed("values"), own_values);
+	const auto& values = a.needed("values");
 	auto accumulate = a.boolean();
 	auto unsafe = a.boolean();
-	at::_ops::_index_put_impl_::call(self, indices, values, accumulate, unsafe);
+	at::Tensor own_values;
+	const auto& apart_values = apart(self, values, own_values);
+	at::_ops::_index_put_impl_::call(self, indices, apart_values, accumulate, unsafe);
 }
 
 void _indices_copy(Args& a, Results& r) {
@@ -2349,6 +2367,42 @@ void _pad_enum(Args& a, Results& r) {
 	auto value = a.opt_number();
 	rule::lengths("pad", rule::of(pad));
 	r.tensor(at::_ops::_pad_enum::call(self, pad, mode, value));
+}
+
+void _pad_packed_sequence(Args& a, Results& r) {
+	const auto& data = a.needed("data");
+	const auto& batch_sizes = a.needed("batch_sizes");
+	auto batch_first = a.boolean();
+	auto padding_value = a.scalar();
+	auto total_length = a.integer();
+	rule::packed(rule::of(data), rule::of(batch_sizes));
+	auto out = at::_ops::_pad_packed_sequence::call(data, batch_sizes, batch_first, padding_value, total_length);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _padded_dense_to_jagged_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
+	const auto& dense = a.needed("dense");
+	auto offsets = a.tensors();
+	auto total_L = a.opt_symint();
+	r.tensor(at::_ops::_padded_dense_to_jagged_forward::call(dense, offsets, total_L));
+}
+
+void _pdist_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_pdist_backward");
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	auto p = a.number();
+	const auto& pdist = a.needed("pdist");
+	r.tensor(at::_ops::_pdist_backward::call(grad, self, p, pdist));
+}
+
+void _pdist_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("_pdist_forward");
+	const auto& self = a.needed("self");
+	auto p = a.number();
+	r.tensor(at::_ops::_pdist_forward::call(self, p));
 }
 
 }  // namespace tg::op

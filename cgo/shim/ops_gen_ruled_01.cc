@@ -4,10 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/_pad_packed_sequence_ops.h>
-#include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
-#include <ATen/ops/_pdist_backward_ops.h>
-#include <ATen/ops/_pdist_forward_ops.h>
 #include <ATen/ops/_prelu_kernel_ops.h>
 #include <ATen/ops/_prelu_kernel_backward_ops.h>
 #include <ATen/ops/_print_ops.h>
@@ -146,6 +142,9 @@
 #include <ATen/ops/adaptive_max_pool3d_ops.h>
 #include <ATen/ops/adaptive_max_pool3d_backward_ops.h>
 #include <ATen/ops/add_ops.h>
+#include <ATen/ops/addbmm_ops.h>
+#include <ATen/ops/addmm_ops.h>
+#include <ATen/ops/addmv_ops.h>
 #include <ATen/ops/affine_grid_generator_backward_ops.h>
 #if __has_include(<ATen/ops/align_tensors_ops.h>)
 #include <ATen/ops/align_tensors_ops.h>
@@ -160,6 +159,7 @@
 #include <ATen/ops/avg_pool2d_backward_ops.h>
 #include <ATen/ops/avg_pool3d_ops.h>
 #include <ATen/ops/avg_pool3d_backward_ops.h>
+#include <ATen/ops/baddbmm_ops.h>
 #include <ATen/ops/batch_norm_backward_ops.h>
 #include <ATen/ops/batch_norm_backward_elemt_ops.h>
 #include <ATen/ops/batch_norm_backward_reduce_ops.h>
@@ -172,57 +172,21 @@
 #include <ATen/ops/binary_cross_entropy_backward_ops.h>
 #include <ATen/ops/binary_cross_entropy_with_logits_ops.h>
 #include <ATen/ops/binomial_ops.h>
+#include <ATen/ops/bmm_ops.h>
 #include <ATen/ops/ccol_indices_copy_ops.h>
 #include <ATen/ops/choose_qparams_optimized_ops.h>
 #include <ATen/ops/chunk_ops.h>
 #include <ATen/ops/col2im_ops.h>
 #include <ATen/ops/col_indices_copy_ops.h>
+#include <ATen/ops/combinations_ops.h>
 #include <ATen/ops/constant_pad_nd_ops.h>
 #include <ATen/ops/conv1d_ops.h>
 #include <ATen/ops/conv2d_ops.h>
 #include <ATen/ops/conv3d_ops.h>
 #include <ATen/ops/conv_depthwise3d_ops.h>
 #include <ATen/ops/conv_tbc_backward_ops.h>
-#include <ATen/ops/conv_transpose1d_ops.h>
-#include <ATen/ops/conv_transpose2d_ops.h>
 
 namespace tg::op {
-
-void _pad_packed_sequence(Args& a, Results& r) {
-	const auto& data = a.needed("data");
-	const auto& batch_sizes = a.needed("batch_sizes");
-	auto batch_first = a.boolean();
-	auto padding_value = a.scalar();
-	auto total_length = a.integer();
-	rule::packed(rule::of(data), rule::of(batch_sizes));
-	auto out = at::_ops::_pad_packed_sequence::call(data, batch_sizes, batch_first, padding_value, total_length);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _padded_dense_to_jagged_forward(Args& a, Results& r) {
-	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
-	const auto& dense = a.needed("dense");
-	auto offsets = a.tensors();
-	auto total_L = a.opt_symint();
-	r.tensor(at::_ops::_padded_dense_to_jagged_forward::call(dense, offsets, total_L));
-}
-
-void _pdist_backward(Args& a, Results& r) {
-	rule::refuse_unsafe("_pdist_backward");
-	const auto& grad = a.needed("grad");
-	const auto& self = a.needed("self");
-	auto p = a.number();
-	const auto& pdist = a.needed("pdist");
-	r.tensor(at::_ops::_pdist_backward::call(grad, self, p, pdist));
-}
-
-void _pdist_forward(Args& a, Results& r) {
-	rule::refuse_unsafe("_pdist_forward");
-	const auto& self = a.needed("self");
-	auto p = a.number();
-	r.tensor(at::_ops::_pdist_forward::call(self, p));
-}
 
 void _prelu_kernel(Args& a, Results& r) {
 	rule::refuse_unsafe("_prelu_kernel");
@@ -714,11 +678,12 @@ void _sobol_engine_ff_(Args& a, Results& r) {
 	rule::refuse_unsafe("_sobol_engine_ff_");
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto n = a.integer();
-	at::Tensor own_sobolstate;
-	const auto& sobolstate = apart(self, a.needed("sobolstate"), own_sobolstate);
+	const auto& sobolstate = a.needed("sobolstate");
 	auto dimension = a.integer();
 	auto num_generated = a.integer();
-	at::_ops::_sobol_engine_ff_::call(self, n, sobolstate, dimension, num_generated);
+	at::Tensor own_sobolstate;
+	const auto& apart_sobolstate = apart(self, sobolstate, own_sobolstate);
+	at::_ops::_sobol_engine_ff_::call(self, n, apart_sobolstate, dimension, num_generated);
 }
 
 void _sobol_engine_initialize_state_(Args& a, Results& r) {
@@ -731,10 +696,11 @@ void _sobol_engine_initialize_state_(Args& a, Results& r) {
 void _sobol_engine_scramble_(Args& a, Results& r) {
 	rule::refuse_unsafe("_sobol_engine_scramble_");
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	at::Tensor own_ltm;
-	const auto& ltm = apart(self, a.needed("ltm"), own_ltm);
+	const auto& ltm = a.needed("ltm");
 	auto dimension = a.integer();
-	at::_ops::_sobol_engine_scramble_::call(self, ltm, dimension);
+	at::Tensor own_ltm;
+	const auto& apart_ltm = apart(self, ltm, own_ltm);
+	at::_ops::_sobol_engine_scramble_::call(self, apart_ltm, dimension);
 }
 
 void _softmax_backward_data(Args& a, Results& r) {
@@ -1896,11 +1862,87 @@ void adaptive_max_pool3d_backward(Args& a, Results& r) {
 
 void add__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	at::Tensor own_other;
-	const auto& other = apart(self, a.needed("other"), own_other);
+	const auto& other = a.needed("other");
 	auto alpha = a.scalar();
+	at::Tensor own_other;
+	const auto& apart_other = apart(self, other, own_other);
 	rule::no_offset(rule::of(self), rule::of(other));
-	at::_ops::add__Tensor::call(self, other, alpha);
+	at::_ops::add__Tensor::call(self, apart_other, alpha);
+}
+
+void addbmm(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& batch1 = a.needed("batch1");
+	const auto& batch2 = a.needed("batch2");
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	rule::one_backend(rule::of(batch1), rule::of(batch2));
+	r.tensor(at::_ops::addbmm::call(self, batch1, batch2, beta, alpha));
+}
+
+void addbmm_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& batch1 = a.needed("batch1");
+	const auto& batch2 = a.needed("batch2");
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	bool learned = learns(batch1) || learns(batch2);
+	at::Tensor own_batch1;
+	const auto& apart_batch1 = apart(self, batch1, own_batch1, learned);
+	at::Tensor own_batch2;
+	const auto& apart_batch2 = apart(self, batch2, own_batch2, learned);
+	rule::one_backend(rule::of(batch1), rule::of(batch2));
+	at::_ops::addbmm_::call(self, apart_batch1, apart_batch2, beta, alpha);
+}
+
+void addmm(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat2 = a.needed("mat2");
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	rule::one_backend(rule::of(mat1), rule::of(mat2));
+	r.tensor(at::_ops::addmm::call(self, mat1, mat2, beta, alpha));
+}
+
+void addmm_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat2 = a.needed("mat2");
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	bool learned = learns(mat1) || learns(mat2);
+	at::Tensor own_mat1;
+	const auto& apart_mat1 = apart(self, mat1, own_mat1, learned);
+	at::Tensor own_mat2;
+	const auto& apart_mat2 = apart(self, mat2, own_mat2, learned);
+	rule::one_backend(rule::of(mat1), rule::of(mat2));
+	at::_ops::addmm_::call(self, apart_mat1, apart_mat2, beta, alpha);
+}
+
+void addmv(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& mat = a.needed("mat");
+	const auto& vec = a.needed("vec");
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	rule::one_backend(rule::of(mat), rule::of(vec));
+	r.tensor(at::_ops::addmv::call(self, mat, vec, beta, alpha));
+}
+
+void addmv_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& mat = a.needed("mat");
+	const auto& vec = a.needed("vec");
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	bool learned = learns(mat) || learns(vec);
+	at::Tensor own_mat;
+	const auto& apart_mat = apart(self, mat, own_mat, learned);
+	at::Tensor own_vec;
+	const auto& apart_vec = apart(self, vec, own_vec, learned);
+	rule::one_backend(rule::of(mat), rule::of(vec));
+	at::_ops::addmv_::call(self, apart_mat, apart_vec, beta, alpha);
 }
 
 void affine_grid_generator_backward(Args& a, Results& r) {
@@ -2066,6 +2108,31 @@ void avg_pool3d_backward(Args& a, Results& r) {
 	r.tensor(at::_ops::avg_pool3d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
 }
 
+void baddbmm(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& batch1 = a.needed("batch1");
+	const auto& batch2 = a.needed("batch2");
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	rule::one_backend(rule::of(batch1), rule::of(batch2));
+	r.tensor(at::_ops::baddbmm::call(self, batch1, batch2, beta, alpha));
+}
+
+void baddbmm_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& batch1 = a.needed("batch1");
+	const auto& batch2 = a.needed("batch2");
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	bool learned = learns(batch1) || learns(batch2);
+	at::Tensor own_batch1;
+	const auto& apart_batch1 = apart(self, batch1, own_batch1, learned);
+	at::Tensor own_batch2;
+	const auto& apart_batch2 = apart(self, batch2, own_batch2, learned);
+	rule::one_backend(rule::of(batch1), rule::of(batch2));
+	at::_ops::baddbmm_::call(self, apart_batch1, apart_batch2, beta, alpha);
+}
+
 void batch_norm_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("batch_norm_backward");
 	const auto& grad_out = a.needed("grad_out");
@@ -2214,6 +2281,13 @@ void binomial(Args& a, Results& r) {
 	r.tensor(at::_ops::binomial::call(count, prob, generator));
 }
 
+void bmm(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	rule::one_backend(rule::of(self), rule::of(mat2));
+	r.tensor(at::_ops::bmm::call(self, mat2));
+}
+
 void ccol_indices_copy(Args& a, Results& r) {
 	rule::refuse_unsafe("ccol_indices_copy");
 	const auto& self = a.needed("self");
@@ -2264,6 +2338,14 @@ void col_indices_copy(Args& a, Results& r) {
 	r.tensor(at::_ops::col_indices_copy::call(self));
 }
 
+void combinations(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto r_ = a.integer();
+	auto with_replacement = a.boolean();
+	rule::combined(rule::of(r_));
+	r.tensor(at::_ops::combinations::call(self, r_, with_replacement));
+}
+
 void constant_pad_nd(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto pad = a.symints();
@@ -2312,6 +2394,7 @@ void conv3d(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::convolved(rule::of(input), rule::of(weight), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::conv3d::call(input, weight, bias, stride, padding, dilation, groups));
 }
 
@@ -2343,38 +2426,6 @@ void conv_tbc_backward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
-}
-
-void conv_transpose1d(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto dilation = a.symints();
-	rule::lengths("stride", rule::of(stride));
-	rule::lengths("padding", rule::of(padding));
-	rule::lengths("output_padding", rule::of(output_padding));
-	rule::lengths("dilation", rule::of(dilation));
-	r.tensor(at::_ops::conv_transpose1d::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
-}
-
-void conv_transpose2d_input(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto dilation = a.symints();
-	rule::lengths("stride", rule::of(stride));
-	rule::lengths("padding", rule::of(padding));
-	rule::lengths("output_padding", rule::of(output_padding));
-	rule::lengths("dilation", rule::of(dilation));
-	r.tensor(at::_ops::conv_transpose2d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
 }
 
 }  // namespace tg::op

@@ -4,6 +4,8 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
+#include <ATen/ops/conv_transpose1d_ops.h>
+#include <ATen/ops/conv_transpose2d_ops.h>
 #include <ATen/ops/conv_transpose3d_ops.h>
 #include <ATen/ops/convolution_ops.h>
 #include <ATen/ops/convolution_backward_ops.h>
@@ -33,6 +35,7 @@
 #include <ATen/ops/diagonal_backward_ops.h>
 #include <ATen/ops/div_ops.h>
 #include <ATen/ops/divide_ops.h>
+#include <ATen/ops/dot_ops.h>
 #include <ATen/ops/dropout_ops.h>
 #include <ATen/ops/dsplit_ops.h>
 #include <ATen/ops/embedding_backward_ops.h>
@@ -94,6 +97,8 @@
 #include <ATen/ops/linalg_eigvals_ops.h>
 #include <ATen/ops/linalg_eigvalsh_ops.h>
 #include <ATen/ops/linalg_ldl_solve_ops.h>
+#include <ATen/ops/linalg_lstsq_ops.h>
+#include <ATen/ops/linalg_matmul_ops.h>
 #include <ATen/ops/linalg_matrix_power_ops.h>
 #include <ATen/ops/linalg_matrix_rank_ops.h>
 #include <ATen/ops/linalg_pinv_ops.h>
@@ -104,6 +109,7 @@
 #include <ATen/ops/margin_ranking_loss_ops.h>
 #include <ATen/ops/masked_scatter_backward_ops.h>
 #include <ATen/ops/masked_select_backward_ops.h>
+#include <ATen/ops/matmul_ops.h>
 #include <ATen/ops/matmul_backward_ops.h>
 #include <ATen/ops/matrix_exp_backward_ops.h>
 #include <ATen/ops/matrix_power_ops.h>
@@ -143,6 +149,7 @@
 #include <ATen/ops/mkldnn_reorder_conv3d_weight_ops.h>
 #include <ATen/ops/mkldnn_rnn_layer_ops.h>
 #include <ATen/ops/mkldnn_rnn_layer_backward_ops.h>
+#include <ATen/ops/mm_ops.h>
 #include <ATen/ops/mps_convolution_backward_ops.h>
 #include <ATen/ops/mps_convolution_transpose_backward_ops.h>
 #include <ATen/ops/mse_loss_ops.h>
@@ -163,12 +170,40 @@
 #include <ATen/ops/new_full_ops.h>
 #include <ATen/ops/new_ones_ops.h>
 #include <ATen/ops/new_zeros_ops.h>
-#include <ATen/ops/nll_loss_ops.h>
-#include <ATen/ops/nll_loss2d_ops.h>
-#include <ATen/ops/nll_loss2d_backward_ops.h>
-#include <ATen/ops/nll_loss2d_forward_ops.h>
 
 namespace tg::op {
+
+void conv_transpose1d(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	auto dilation = a.symints();
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("output_padding", rule::of(output_padding));
+	rule::lengths("dilation", rule::of(dilation));
+	r.tensor(at::_ops::conv_transpose1d::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
+}
+
+void conv_transpose2d_input(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	auto dilation = a.symints();
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("output_padding", rule::of(output_padding));
+	rule::lengths("dilation", rule::of(dilation));
+	r.tensor(at::_ops::conv_transpose2d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
+}
 
 void conv_transpose3d_input(Args& a, Results& r) {
 	const auto& input = a.needed("input");
@@ -200,6 +235,7 @@ void convolution(Args& a, Results& r) {
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	rule::lengths("output_padding", rule::of(output_padding));
+	rule::convolved(rule::of(input), rule::of(weight), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::convolution::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups));
 }
 
@@ -276,20 +312,22 @@ void copy(Args& a, Results& r) {
 
 void copy_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	at::Tensor own_src;
-	const auto& src = apart(self, a.needed("src"), own_src);
+	const auto& src = a.needed("src");
 	auto non_blocking = a.boolean();
+	at::Tensor own_src;
+	const auto& apart_src = apart(self, src, own_src);
 	rule::plain_pair(rule::of(self), rule::of(src));
-	at::_ops::copy_::call(self, src, non_blocking);
+	at::_ops::copy_::call(self, apart_src, non_blocking);
 }
 
 void copy_sparse_to_sparse_(Args& a, Results& r) {
 	rule::refuse_unsafe("copy_sparse_to_sparse_");
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	at::Tensor own_src;
-	const auto& src = apart(self, a.needed("src"), own_src);
+	const auto& src = a.needed("src");
 	auto non_blocking = a.boolean();
-	at::_ops::copy_sparse_to_sparse_::call(self, src, non_blocking);
+	at::Tensor own_src;
+	const auto& apart_src = apart(self, src, own_src);
+	at::_ops::copy_sparse_to_sparse_::call(self, apart_src, non_blocking);
 }
 
 void cosine_embedding_loss(Args& a, Results& r) {
@@ -531,6 +569,12 @@ void dequantize_self(Args& a, Results& r) {
 	r.tensor(at::_ops::dequantize_self::call(self));
 }
 
+void dequantize_tensors(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	rule::quantized_or_constant(rule::of(tensors));
+	r.tensors(at::_ops::dequantize_tensors::call(tensors));
+}
+
 void diagonal_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("diagonal_backward");
 	const auto& grad_output = a.needed("grad_output");
@@ -567,11 +611,12 @@ void div__Scalar_mode(Args& a, Results& r) {
 
 void div__Tensor_mode(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	at::Tensor own_other;
-	const auto& other = apart(self, a.needed("other"), own_other);
+	const auto& other = a.needed("other");
 	auto rounding_mode = a.opt_string();
+	at::Tensor own_other;
+	const auto& apart_other = apart(self, other, own_other);
 	rule::quotient(rule::of(self), rule::of(other), rule::of(rounding_mode));
-	at::_ops::div__Tensor_mode::call(self, other, rounding_mode);
+	at::_ops::div__Tensor_mode::call(self, apart_other, rounding_mode);
 }
 
 void divide_Scalar_mode(Args& a, Results& r) {
@@ -600,11 +645,19 @@ void divide__Scalar_mode(Args& a, Results& r) {
 
 void divide__Tensor_mode(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	at::Tensor own_other;
-	const auto& other = apart(self, a.needed("other"), own_other);
+	const auto& other = a.needed("other");
 	auto rounding_mode = a.opt_string();
+	at::Tensor own_other;
+	const auto& apart_other = apart(self, other, own_other);
 	rule::quotient(rule::of(self), rule::of(other), rule::of(rounding_mode));
-	at::_ops::divide__Tensor_mode::call(self, other, rounding_mode);
+	at::_ops::divide__Tensor_mode::call(self, apart_other, rounding_mode);
+}
+
+void dot(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& tensor = a.needed("tensor");
+	rule::one_backend(rule::of(self), rule::of(tensor));
+	r.tensor(at::_ops::dot::call(self, tensor));
 }
 
 void dropout(Args& a, Results& r) {
@@ -843,10 +896,11 @@ void fill_Tensor(Args& a, Results& r) {
 
 void fill__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& value = a.needed("value");
 	at::Tensor own_value;
-	const auto& value = apart(self, a.needed("value"), own_value);
+	const auto& apart_value = apart(self, value, own_value);
 	rule::one_device(rule::of(self), rule::of(value));
-	at::_ops::fill__Tensor::call(self, value);
+	at::_ops::fill__Tensor::call(self, apart_value);
 }
 
 void fractional_max_pool2d(Args& a, Results& r) {
@@ -1158,13 +1212,16 @@ void index_add(Args& a, Results& r) {
 void index_add_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	at::Tensor own_index;
-	const auto& index = apart(self, a.needed("index"), own_index);
-	at::Tensor own_source;
-	const auto& source = apart(self, a.needed("source"), own_source);
+	const auto& index = a.needed("index");
+	const auto& source = a.needed("source");
 	auto alpha = a.scalar();
+	bool learned = learns(index) || learns(source);
+	at::Tensor own_index;
+	const auto& apart_index = apart(self, index, own_index, learned);
+	at::Tensor own_source;
+	const auto& apart_source = apart(self, source, own_source, learned);
 	rule::dense(rule::of(index), rule::of(source));
-	at::_ops::index_add_::call(self, dim, index, source, alpha);
+	at::_ops::index_add_::call(self, dim, apart_index, apart_source, alpha);
 }
 
 void index_copy(Args& a, Results& r) {
@@ -1179,12 +1236,15 @@ void index_copy(Args& a, Results& r) {
 void index_copy_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& source = a.needed("source");
+	bool learned = learns(index) || learns(source);
 	at::Tensor own_index;
-	const auto& index = apart(self, a.needed("index"), own_index);
+	const auto& apart_index = apart(self, index, own_index, learned);
 	at::Tensor own_source;
-	const auto& source = apart(self, a.needed("source"), own_source);
+	const auto& apart_source = apart(self, source, own_source, learned);
 	rule::dense(rule::of(index), rule::of(source));
-	at::_ops::index_copy_::call(self, dim, index, source);
+	at::_ops::index_copy_::call(self, dim, apart_index, apart_source);
 }
 
 void index_fill_int_Scalar(Args& a, Results& r) {
@@ -1208,22 +1268,26 @@ void index_fill_int_Tensor(Args& a, Results& r) {
 void index_fill__int_Scalar(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	at::Tensor own_index;
-	const auto& index = apart(self, a.needed("index"), own_index);
+	const auto& index = a.needed("index");
 	auto value = a.scalar();
+	at::Tensor own_index;
+	const auto& apart_index = apart(self, index, own_index);
 	rule::dense(rule::of(index), rule::of(value));
-	at::_ops::index_fill__int_Scalar::call(self, dim, index, value);
+	at::_ops::index_fill__int_Scalar::call(self, dim, apart_index, value);
 }
 
 void index_fill__int_Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& value = a.needed("value");
+	bool learned = learns(index) || learns(value);
 	at::Tensor own_index;
-	const auto& index = apart(self, a.needed("index"), own_index);
+	const auto& apart_index = apart(self, index, own_index, learned);
 	at::Tensor own_value;
-	const auto& value = apart(self, a.needed("value"), own_value);
+	const auto& apart_value = apart(self, value, own_value, learned);
 	rule::dense(rule::of(index), rule::of(value));
-	at::_ops::index_fill__int_Tensor::call(self, dim, index, value);
+	at::_ops::index_fill__int_Tensor::call(self, dim, apart_index, apart_value);
 }
 
 void index_reduce(Args& a, Results& r) {
@@ -1240,14 +1304,17 @@ void index_reduce(Args& a, Results& r) {
 void index_reduce_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	at::Tensor own_index;
-	const auto& index = apart(self, a.needed("index"), own_index);
-	at::Tensor own_source;
-	const auto& source = apart(self, a.needed("source"), own_source);
+	const auto& index = a.needed("index");
+	const auto& source = a.needed("source");
 	auto reduce = a.string();
 	auto include_self = a.boolean();
+	bool learned = learns(index) || learns(source);
+	at::Tensor own_index;
+	const auto& apart_index = apart(self, index, own_index, learned);
+	at::Tensor own_source;
+	const auto& apart_source = apart(self, source, own_source, learned);
 	rule::dense(rule::of(index), rule::of(source));
-	at::_ops::index_reduce_::call(self, dim, index, source, reduce, include_self);
+	at::_ops::index_reduce_::call(self, dim, apart_index, apart_source, reduce, include_self);
 }
 
 void index_select_backward(Args& a, Results& r) {
@@ -1298,10 +1365,11 @@ void lcm(Args& a, Results& r) {
 
 void lcm_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
 	at::Tensor own_other;
-	const auto& other = apart(self, a.needed("other"), own_other);
+	const auto& apart_other = apart(self, other, own_other);
 	rule::multiple(rule::of(self), rule::of(other));
-	at::_ops::lcm_::call(self, other);
+	at::_ops::lcm_::call(self, apart_other);
 }
 
 void lift(Args& a, Results& r) {
@@ -1351,6 +1419,27 @@ void linalg_ldl_solve(Args& a, Results& r) {
 	auto hermitian = a.boolean();
 	rule::pivots(rule::of(pivots));
 	r.tensor(at::_ops::linalg_ldl_solve::call(LD, pivots, B, hermitian));
+}
+
+void linalg_lstsq(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& b = a.needed("b");
+	auto rcond = a.opt_number();
+	auto driver = a.opt_string();
+	rule::columns(rule::of(b), rule::of(driver));
+	auto out = at::_ops::linalg_lstsq::call(self, b, rcond, driver);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void linalg_matmul(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
+	rule::one_device(rule::of(self), rule::of(other));
+	rule::one_backend(rule::of(self), rule::of(other));
+	r.tensor(at::_ops::linalg_matmul::call(self, other));
 }
 
 void linalg_matrix_power(Args& a, Results& r) {
@@ -1518,6 +1607,14 @@ void masked_select_backward(Args& a, Results& r) {
 	const auto& input = a.needed("input");
 	const auto& mask = a.needed("mask");
 	r.tensor(at::_ops::masked_select_backward::call(grad, input, mask));
+}
+
+void matmul(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
+	rule::one_device(rule::of(self), rule::of(other));
+	rule::one_backend(rule::of(self), rule::of(other));
+	r.tensor(at::_ops::matmul::call(self, other));
 }
 
 void matmul_backward(Args& a, Results& r) {
@@ -2141,6 +2238,13 @@ void mkldnn_rnn_layer_backward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<6>(out)));
 }
 
+void mm(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	rule::one_backend(rule::of(self), rule::of(mat2));
+	r.tensor(at::_ops::mm::call(self, mat2));
+}
+
 void mps_convolution_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	const auto& self = a.needed("self");
@@ -2255,6 +2359,7 @@ void mv(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	const auto& vec = a.needed("vec");
 	rule::one_device(rule::of(self), rule::of(vec));
+	rule::one_backend(rule::of(self), rule::of(vec));
 	r.tensor(at::_ops::mv::call(self, vec));
 }
 
@@ -2386,52 +2491,6 @@ void new_zeros(Args& a, Results& r) {
 	auto pin_memory = a.opt_boolean();
 	rule::no_mkldnn(rule::of(layout));
 	r.tensor(at::_ops::new_zeros::call(self, size, dtype, layout, device, pin_memory));
-}
-
-void nll_loss(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	rule::reduction(rule::of(reduction));
-	r.tensor(at::_ops::nll_loss::call(self, target, weight, reduction, ignore_index));
-}
-
-void nll_loss2d(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	rule::reduction(rule::of(reduction));
-	r.tensor(at::_ops::nll_loss2d::call(self, target, weight, reduction, ignore_index));
-}
-
-void nll_loss2d_backward(Args& a, Results& r) {
-	rule::refuse_unsafe("nll_loss2d_backward");
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	const auto& total_weight = a.needed("total_weight");
-	rule::reduction(rule::of(reduction));
-	r.tensor(at::_ops::nll_loss2d_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight));
-}
-
-void nll_loss2d_forward(Args& a, Results& r) {
-	rule::refuse_unsafe("nll_loss2d_forward");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	rule::reduction(rule::of(reduction));
-	auto out = at::_ops::nll_loss2d_forward::call(self, target, weight, reduction, ignore_index);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
 }
 
 }  // namespace tg::op

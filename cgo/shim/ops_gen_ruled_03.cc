@@ -4,6 +4,10 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
+#include <ATen/ops/nll_loss_ops.h>
+#include <ATen/ops/nll_loss2d_ops.h>
+#include <ATen/ops/nll_loss2d_backward_ops.h>
+#include <ATen/ops/nll_loss2d_forward_ops.h>
 #include <ATen/ops/nll_loss_backward_ops.h>
 #include <ATen/ops/nll_loss_forward_ops.h>
 #include <ATen/ops/nll_loss_nd_ops.h>
@@ -135,6 +139,52 @@
 #include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
+
+void nll_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::nll_loss::call(self, target, weight, reduction, ignore_index));
+}
+
+void nll_loss2d(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::nll_loss2d::call(self, target, weight, reduction, ignore_index));
+}
+
+void nll_loss2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("nll_loss2d_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	const auto& total_weight = a.needed("total_weight");
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::nll_loss2d_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight));
+}
+
+void nll_loss2d_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("nll_loss2d_forward");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	rule::reduction(rule::of(reduction));
+	auto out = at::_ops::nll_loss2d_forward::call(self, target, weight, reduction, ignore_index);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
 
 void nll_loss_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("nll_loss_backward");
@@ -784,19 +834,21 @@ void resize_(Args& a, Results& r) {
 
 void resize_as_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	at::Tensor own_the_template;
-	const auto& the_template = apart(self, a.needed("the_template"), own_the_template);
+	const auto& the_template = a.needed("the_template");
 	auto memory_format = a.opt_format();
+	at::Tensor own_the_template;
+	const auto& apart_the_template = apart(self, the_template, own_the_template);
 	rule::restride(rule::of(self), rule::of(the_template), rule::of(memory_format));
-	at::_ops::resize_as_::call(self, the_template, memory_format);
+	at::_ops::resize_as_::call(self, apart_the_template, memory_format);
 }
 
 void resize_as_sparse_(Args& a, Results& r) {
 	rule::refuse_unsafe("resize_as_sparse_");
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& the_template = a.needed("the_template");
 	at::Tensor own_the_template;
-	const auto& the_template = apart(self, a.needed("the_template"), own_the_template);
-	at::_ops::resize_as_sparse_::call(self, the_template);
+	const auto& apart_the_template = apart(self, the_template, own_the_template);
+	at::_ops::resize_as_sparse_::call(self, apart_the_template);
 }
 
 void rnn_relu_data(Args& a, Results& r) {
@@ -912,7 +964,7 @@ void scaled_dot_product_attention(Args& a, Results& r) {
 	auto is_causal = a.boolean();
 	auto scale = a.opt_number();
 	auto enable_gqa = a.boolean();
-	rule::attention(rule::of(key), rule::of(value), rule::of(enable_gqa));
+	rule::attention(rule::of(query), rule::of(key), rule::of(value), rule::of(enable_gqa));
 	r.tensor(at::_ops::scaled_dot_product_attention::call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa));
 }
 
@@ -957,45 +1009,53 @@ void scatter_value_reduce(Args& a, Results& r) {
 void scatter__reduce(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	at::Tensor own_index;
-	const auto& index = apart(self, a.needed("index"), own_index);
-	at::Tensor own_src;
-	const auto& src = apart(self, a.needed("src"), own_src);
+	const auto& index = a.needed("index");
+	const auto& src = a.needed("src");
 	auto reduce = a.string();
+	bool learned = learns(index) || learns(src);
+	at::Tensor own_index;
+	const auto& apart_index = apart(self, index, own_index, learned);
+	at::Tensor own_src;
+	const auto& apart_src = apart(self, src, own_src, learned);
 	rule::dense(rule::of(index), rule::of(src));
-	at::_ops::scatter__reduce::call(self, dim, index, src, reduce);
+	at::_ops::scatter__reduce::call(self, dim, apart_index, apart_src, reduce);
 }
 
 void scatter__src(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& src = a.needed("src");
+	bool learned = learns(index) || learns(src);
 	at::Tensor own_index;
-	const auto& index = apart(self, a.needed("index"), own_index);
+	const auto& apart_index = apart(self, index, own_index, learned);
 	at::Tensor own_src;
-	const auto& src = apart(self, a.needed("src"), own_src);
+	const auto& apart_src = apart(self, src, own_src, learned);
 	rule::dense(rule::of(index), rule::of(src));
-	at::_ops::scatter__src::call(self, dim, index, src);
+	at::_ops::scatter__src::call(self, dim, apart_index, apart_src);
 }
 
 void scatter__value(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	at::Tensor own_index;
-	const auto& index = apart(self, a.needed("index"), own_index);
+	const auto& index = a.needed("index");
 	auto value = a.scalar();
+	at::Tensor own_index;
+	const auto& apart_index = apart(self, index, own_index);
 	rule::dense(rule::of(index), rule::of(value));
-	at::_ops::scatter__value::call(self, dim, index, value);
+	at::_ops::scatter__value::call(self, dim, apart_index, value);
 }
 
 void scatter__value_reduce(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	at::Tensor own_index;
-	const auto& index = apart(self, a.needed("index"), own_index);
+	const auto& index = a.needed("index");
 	auto value = a.scalar();
 	auto reduce = a.string();
+	at::Tensor own_index;
+	const auto& apart_index = apart(self, index, own_index);
 	rule::dense(rule::of(index), rule::of(value));
-	at::_ops::scatter__value_reduce::call(self, dim, index, value, reduce);
+	at::_ops::scatter__value_reduce::call(self, dim, apart_index, value, reduce);
 }
 
 void scatter_add(Args& a, Results& r) {
@@ -1010,12 +1070,15 @@ void scatter_add(Args& a, Results& r) {
 void scatter_add_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& src = a.needed("src");
+	bool learned = learns(index) || learns(src);
 	at::Tensor own_index;
-	const auto& index = apart(self, a.needed("index"), own_index);
+	const auto& apart_index = apart(self, index, own_index, learned);
 	at::Tensor own_src;
-	const auto& src = apart(self, a.needed("src"), own_src);
+	const auto& apart_src = apart(self, src, own_src, learned);
 	rule::dense(rule::of(index), rule::of(src));
-	at::_ops::scatter_add_::call(self, dim, index, src);
+	at::_ops::scatter_add_::call(self, dim, apart_index, apart_src);
 }
 
 void scatter_reduce_two(Args& a, Results& r) {
@@ -1032,14 +1095,17 @@ void scatter_reduce_two(Args& a, Results& r) {
 void scatter_reduce__two(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim = a.integer();
-	at::Tensor own_index;
-	const auto& index = apart(self, a.needed("index"), own_index);
-	at::Tensor own_src;
-	const auto& src = apart(self, a.needed("src"), own_src);
+	const auto& index = a.needed("index");
+	const auto& src = a.needed("src");
 	auto reduce = a.string();
 	auto include_self = a.boolean();
+	bool learned = learns(index) || learns(src);
+	at::Tensor own_index;
+	const auto& apart_index = apart(self, index, own_index, learned);
+	at::Tensor own_src;
+	const auto& apart_src = apart(self, src, own_src, learned);
 	rule::dense(rule::of(index), rule::of(src));
-	at::_ops::scatter_reduce__two::call(self, dim, index, src, reduce, include_self);
+	at::_ops::scatter_reduce__two::call(self, dim, apart_index, apart_src, reduce, include_self);
 }
 
 void segment_reduce(Args& a, Results& r) {
@@ -1082,13 +1148,14 @@ void select_copy_int(Args& a, Results& r) {
 
 void set__source_Tensor_storage_offset(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	at::Tensor own_source;
-	const auto& source = apart(self, a.needed("source"), own_source);
+	const auto& source = a.needed("source");
 	auto storage_offset = a.integer();
 	auto size = a.symints();
 	auto stride = a.symints();
+	at::Tensor own_source;
+	const auto& apart_source = apart(self, source, own_source);
 	rule::strides(rule::of(size), rule::of(stride), rule::of(storage_offset));
-	at::_ops::set__source_Tensor_storage_offset::call(self, source, storage_offset, size, stride);
+	at::_ops::set__source_Tensor_storage_offset::call(self, apart_source, storage_offset, size, stride);
 }
 
 void slice_backward(Args& a, Results& r) {
@@ -1682,11 +1749,12 @@ void sspaddmm(Args& a, Results& r) {
 
 void sub__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	at::Tensor own_other;
-	const auto& other = apart(self, a.needed("other"), own_other);
+	const auto& other = a.needed("other");
 	auto alpha = a.scalar();
+	at::Tensor own_other;
+	const auto& apart_other = apart(self, other, own_other);
 	rule::no_offset(rule::of(self), rule::of(other));
-	at::_ops::sub__Tensor::call(self, other, alpha);
+	at::_ops::sub__Tensor::call(self, apart_other, alpha);
 }
 
 void tensor_split_sections(Args& a, Results& r) {

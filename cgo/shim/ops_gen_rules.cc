@@ -1017,106 +1017,112 @@ void f309(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f310(const c10::IValue* s) {
-	rule::refuse_unsafe("affine_grid_generator_backward");
+	rule::one_backend(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f311(const c10::IValue* s) {
-	rule::some(boxed::tensors(s[0]));
+	rule::refuse_unsafe("affine_grid_generator_backward");
 }
 void f312(const c10::IValue* s) {
-	rule::not_sparse(boxed::tensor(s[0]));
+	rule::some(boxed::tensors(s[0]));
 }
 void f313(const c10::IValue* s) {
-	rule::step(boxed::scalar(s[2]), boxed::opt_dtype(s[3]), {});
+	rule::not_sparse(boxed::tensor(s[0]));
 }
 void f314(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
+	rule::step(boxed::scalar(s[2]), boxed::opt_dtype(s[3]), {});
 }
 void f315(const c10::IValue* s) {
-	rule::refuse_unsafe("as_strided_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f316(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
+	rule::refuse_unsafe("as_strided_copy");
+	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f317(const c10::IValue* s) {
-	rule::lengths("kernel_size", boxed::ints(s[1]));
-	rule::lengths("stride", boxed::ints(s[2]));
-	rule::lengths("padding", boxed::ints(s[3]));
-	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
 }
 void f318(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
-	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
 void f319(const c10::IValue* s) {
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+}
+void f320(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::numbers("padding", 2, boxed::ints(s[4]));
 }
-void f320(const c10::IValue* s) {
+void f321(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f321(const c10::IValue* s) {
+void f322(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 }
-void f322(const c10::IValue* s) {
+void f323(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward");
 }
-void f323(const c10::IValue* s) {
+void f324(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_elemt");
 }
-void f324(const c10::IValue* s) {
+void f325(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_reduce");
 }
-void f325(const c10::IValue* s) {
+void f326(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt");
 }
-void f326(const c10::IValue* s) {
+void f327(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats");
 }
-void f327(const c10::IValue* s) {
+void f328(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats_with_counts");
 }
-void f328(const c10::IValue* s) {
+void f329(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_stats");
 }
-void f329(const c10::IValue* s) {
+void f330(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_update_stats");
 }
-void f330(const c10::IValue* s) {
+void f331(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 }
-void f331(const c10::IValue* s) {
+void f332(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f332(const c10::IValue* s) {
+void f333(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[4]));
 }
-void f333(const c10::IValue* s) {
+void f334(const c10::IValue* s) {
 	rule::trials(boxed::tensor(s[0]));
 }
-void f334(const c10::IValue* s) {
-	rule::refuse_unsafe("ccol_indices_copy");
-}
 void f335(const c10::IValue* s) {
-	rule::refuse_unsafe("choose_qparams_optimized");
+	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f336(const c10::IValue* s) {
-	rule::chunks(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
+	rule::refuse_unsafe("ccol_indices_copy");
 }
 void f337(const c10::IValue* s) {
+	rule::refuse_unsafe("choose_qparams_optimized");
+}
+void f338(const c10::IValue* s) {
+	rule::chunks(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
+}
+void f339(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
@@ -1126,19 +1132,28 @@ void f337(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::folded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f338(const c10::IValue* s) {
+void f340(const c10::IValue* s) {
 	rule::refuse_unsafe("col_indices_copy");
 }
-void f339(const c10::IValue* s) {
+void f341(const c10::IValue* s) {
+	rule::combined(boxed::integer(s[1]));
+}
+void f342(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f340(const c10::IValue* s) {
+void f343(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f341(const c10::IValue* s) {
+void f344(const c10::IValue* s) {
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]));
+}
+void f345(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_depthwise3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1146,249 +1161,253 @@ void f341(const c10::IValue* s) {
 	rule::numbers("padding", 3, boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f342(const c10::IValue* s) {
+void f346(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_tbc_backward");
 }
-void f343(const c10::IValue* s) {
+void f347(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("output_padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f344(const c10::IValue* s) {
+void f348(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]));
 }
-void f345(const c10::IValue* s) {
+void f349(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward");
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::lengths("output_padding", boxed::ints(s[8]));
 }
-void f346(const c10::IValue* s) {
+void f350(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f347(const c10::IValue* s) {
+void f351(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f348(const c10::IValue* s) {
+void f352(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f349(const c10::IValue* s) {
+void f353(const c10::IValue* s) {
 	rule::refuse_unsafe("copy_sparse_to_sparse_");
 }
-void f350(const c10::IValue* s) {
+void f354(const c10::IValue* s) {
 	rule::refuse_unsafe("crow_indices_copy");
 }
-void f351(const c10::IValue* s) {
+void f355(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f352(const c10::IValue* s) {
+void f356(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
 	rule::as_they_lie(boxed::tensor(s[2]));
 }
-void f353(const c10::IValue* s) {
+void f357(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator");
 }
-void f354(const c10::IValue* s) {
+void f358(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
 }
-void f355(const c10::IValue* s) {
+void f359(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm");
 }
-void f356(const c10::IValue* s) {
+void f360(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm_backward");
 }
-void f357(const c10::IValue* s) {
+void f361(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f358(const c10::IValue* s) {
+void f362(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f359(const c10::IValue* s) {
+void f363(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f360(const c10::IValue* s) {
+void f364(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f361(const c10::IValue* s) {
+void f365(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler");
 }
-void f362(const c10::IValue* s) {
+void f366(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler_backward");
 }
-void f363(const c10::IValue* s) {
+void f367(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_is_acceptable");
 }
-void f364(const c10::IValue* s) {
+void f368(const c10::IValue* s) {
 	rule::refuse_unsafe("cummaxmin_backward");
 }
-void f365(const c10::IValue* s) {
+void f369(const c10::IValue* s) {
 	rule::refuse_unsafe("cumprod_backward");
 }
-void f366(const c10::IValue* s) {
+void f370(const c10::IValue* s) {
 	rule::not_nested(boxed::tensor(s[0]));
 }
-void f367(const c10::IValue* s) {
+void f371(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensor(s[0]));
 }
-void f368(const c10::IValue* s) {
-	rule::refuse_unsafe("diagonal_backward");
-}
-void f369(const c10::IValue* s) {
-	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
-}
-void f370(const c10::IValue* s) {
-	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
-}
-void f371(const c10::IValue* s) {
-	rule::sections(boxed::integer(s[1]));
-}
 void f372(const c10::IValue* s) {
-	rule::refuse_unsafe("embedding_backward");
+	rule::quantized_or_constant(boxed::tensors(s[0]));
 }
 void f373(const c10::IValue* s) {
-	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
+	rule::refuse_unsafe("diagonal_backward");
 }
 void f374(const c10::IValue* s) {
-	rule::refuse_unsafe("embedding_dense_backward");
+	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
 }
 void f375(const c10::IValue* s) {
-	rule::refuse_unsafe("embedding_sparse_backward");
+	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
 }
 void f376(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
+	rule::sections(boxed::integer(s[1]));
 }
 void f377(const c10::IValue* s) {
-	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
+	rule::refuse_unsafe("embedding_backward");
 }
 void f378(const c10::IValue* s) {
-	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
 void f379(const c10::IValue* s) {
-	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
+	rule::refuse_unsafe("embedding_dense_backward");
 }
 void f380(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
+	rule::refuse_unsafe("embedding_sparse_backward");
 }
 void f381(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
+	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
 }
 void f382(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_int8_weight");
+	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
 }
 void f383(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
+	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f384(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
+	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
 }
 void f385(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
+	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
 }
 void f386(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
+	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
 }
 void f387(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
+	rule::refuse_unsafe("fbgemm_linear_int8_weight");
 }
 void f388(const c10::IValue* s) {
-	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
 }
 void f389(const c10::IValue* s) {
+	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
+}
+void f390(const c10::IValue* s) {
+	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
+}
+void f391(const c10::IValue* s) {
+	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
+}
+void f392(const c10::IValue* s) {
+	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
+}
+void f393(const c10::IValue* s) {
+	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
+}
+void f394(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::numbers("output_size", 2, boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f390(const c10::IValue* s) {
+void f395(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 	rule::numbers("output_size", 2, boxed::ints(s[3]));
 }
-void f391(const c10::IValue* s) {
+void f396(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::numbers("output_size", 3, boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f392(const c10::IValue* s) {
+void f397(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 	rule::numbers("output_size", 3, boxed::ints(s[3]));
 }
-void f393(const c10::IValue* s) {
+void f398(const c10::IValue* s) {
 	rule::refuse_unsafe("from_file");
 }
-void f394(const c10::IValue* s) {
+void f399(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[3]));
 }
-void f395(const c10::IValue* s) {
+void f400(const c10::IValue* s) {
 	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
 }
-void f396(const c10::IValue* s) {
+void f401(const c10::IValue* s) {
 	rule::refuse_unsafe("gather_backward");
 }
-void f397(const c10::IValue* s) {
+void f402(const c10::IValue* s) {
 	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f398(const c10::IValue* s) {
+void f403(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward");
 }
-void f399(const c10::IValue* s) {
+void f404(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward_jvp");
 }
-void f400(const c10::IValue* s) {
+void f405(const c10::IValue* s) {
 	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
 	rule::places(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[3]));
 }
-void f401(const c10::IValue* s) {
+void f406(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_2d_backward");
 }
-void f402(const c10::IValue* s) {
+void f407(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_3d_backward");
 }
-void f403(const c10::IValue* s) {
+void f408(const c10::IValue* s) {
 	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f404(const c10::IValue* s) {
+void f409(const c10::IValue* s) {
 	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f405(const c10::IValue* s) {
+void f410(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm");
 }
-void f406(const c10::IValue* s) {
+void f411(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 }
-void f407(const c10::IValue* s) {
+void f412(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1396,97 +1415,104 @@ void f407(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::unfolded(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f408(const c10::IValue* s) {
+void f413(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 }
-void f409(const c10::IValue* s) {
+void f414(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 }
-void f410(const c10::IValue* s) {
+void f415(const c10::IValue* s) {
 	rule::refuse_unsafe("index_select_backward");
 }
-void f411(const c10::IValue* s) {
+void f416(const c10::IValue* s) {
 	rule::refuse_unsafe("indices_copy");
 }
-void f412(const c10::IValue* s) {
+void f417(const c10::IValue* s) {
 	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
 }
-void f413(const c10::IValue* s) {
+void f418(const c10::IValue* s) {
 	rule::multiple(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f414(const c10::IValue* s) {
+void f419(const c10::IValue* s) {
 	rule::refuse_unsafe("lift");
 }
-void f415(const c10::IValue* s) {
+void f420(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh");
 }
-void f416(const c10::IValue* s) {
+void f421(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh_copy");
 }
-void f417(const c10::IValue* s) {
+void f422(const c10::IValue* s) {
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f418(const c10::IValue* s) {
+void f423(const c10::IValue* s) {
 	rule::pivots(boxed::tensor(s[1]));
 }
-void f419(const c10::IValue* s) {
-	rule::exponent(boxed::integer(s[1]));
-}
-void f420(const c10::IValue* s) {
-	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
-}
-void f421(const c10::IValue* s) {
-	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
-}
-void f422(const c10::IValue* s) {
-	rule::refuse_unsafe("linear_backward");
-}
-void f423(const c10::IValue* s) {
-	rule::refuse_unsafe("log_sigmoid_backward");
-}
 void f424(const c10::IValue* s) {
-	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
+	rule::columns(boxed::tensor(s[1]), boxed::opt_string(s[3]));
 }
 void f425(const c10::IValue* s) {
-	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
+	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f426(const c10::IValue* s) {
-	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
+	rule::exponent(boxed::integer(s[1]));
 }
 void f427(const c10::IValue* s) {
-	rule::refuse_unsafe("masked_scatter_backward");
+	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
 void f428(const c10::IValue* s) {
-	rule::refuse_unsafe("masked_select_backward");
+	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
 void f429(const c10::IValue* s) {
-	rule::refuse_unsafe("matmul_backward");
+	rule::refuse_unsafe("linear_backward");
 }
 void f430(const c10::IValue* s) {
-	rule::refuse_unsafe("matrix_exp_backward");
+	rule::refuse_unsafe("log_sigmoid_backward");
 }
 void f431(const c10::IValue* s) {
+	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
+}
+void f432(const c10::IValue* s) {
+	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
+}
+void f433(const c10::IValue* s) {
+	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
+}
+void f434(const c10::IValue* s) {
+	rule::refuse_unsafe("masked_scatter_backward");
+}
+void f435(const c10::IValue* s) {
+	rule::refuse_unsafe("masked_select_backward");
+}
+void f436(const c10::IValue* s) {
+	rule::refuse_unsafe("matmul_backward");
+}
+void f437(const c10::IValue* s) {
+	rule::refuse_unsafe("matrix_exp_backward");
+}
+void f438(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f432(const c10::IValue* s) {
+void f439(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f433(const c10::IValue* s) {
+void f440(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f434(const c10::IValue* s) {
+void f441(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1494,14 +1520,14 @@ void f434(const c10::IValue* s) {
 	rule::numbers("padding", 2, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f435(const c10::IValue* s) {
+void f442(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f436(const c10::IValue* s) {
+void f443(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1509,12 +1535,12 @@ void f436(const c10::IValue* s) {
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f437(const c10::IValue* s) {
+void f444(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::numbers("output_size", 2, boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f438(const c10::IValue* s) {
+void f445(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::numbers("output_size", 3, boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1522,82 +1548,82 @@ void f438(const c10::IValue* s) {
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f439(const c10::IValue* s) {
+void f446(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f440(const c10::IValue* s) {
+void f447(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f441(const c10::IValue* s) {
+void f448(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f442(const c10::IValue* s) {
+void f449(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f443(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f444(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f445(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f446(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f447(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f448(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f449(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f450(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f451(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f452(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f453(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f454(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f455(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f456(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f457(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1605,14 +1631,14 @@ void f457(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f458(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f459(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1620,124 +1646,124 @@ void f459(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f460(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f461(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f462(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f463(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f464(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f465(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f466(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f467(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f468(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f469(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f470(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f471(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f472(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f473(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f474(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f475(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f476(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f477(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f478(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f479(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f480(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f481(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f482(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f483(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f484(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f485(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f486(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
 }
-void f487(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f488(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f489(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f490(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1745,7 +1771,7 @@ void f490(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f491(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1753,7 +1779,7 @@ void f491(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f492(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1761,142 +1787,142 @@ void f492(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f493(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f494(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f495(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f496(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 2, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f497(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f498(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 4, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f499(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f500(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 6, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f501(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f502(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[0]));
 }
-void f503(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[1]));
 }
-void f504(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f505(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f506(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f507(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f508(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f509(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f510(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f511(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f512(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f513(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f514(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f515(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f516(const c10::IValue* s) {
-	rule::attention(boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
+void f523(const c10::IValue* s) {
+	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f517(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f518(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f519(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::refuse_unsafe("select_backward");
 }
-void f520(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
 }
-void f521(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_backward");
 }
-void f522(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_inverse");
 }
-void f523(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f524(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 3, boxed::ints(s[5]));
 }
-void f525(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f526(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f527(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1904,7 +1930,7 @@ void f527(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f528(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1912,331 +1938,331 @@ void f528(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f529(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f530(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f531(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f532(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f533(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f534(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f535(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f536(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f537(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f538(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f539(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f540(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f541(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f542(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f543(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f544(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f545(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f546(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f547(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f548(const c10::IValue* s) {
+void f555(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f549(const c10::IValue* s) {
+void f556(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f550(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::some_elements(boxed::tensor(s[0]));
 }
-void f551(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f552(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f553(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f554(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f555(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f556(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f557(const c10::IValue* s) {
+void f564(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f558(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f559(const c10::IValue* s) {
+void f566(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f560(const c10::IValue* s) {
+void f567(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f561(const c10::IValue* s) {
+void f568(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f562(const c10::IValue* s) {
+void f569(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f563(const c10::IValue* s) {
+void f570(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f564(const c10::IValue* s) {
+void f571(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f565(const c10::IValue* s) {
+void f572(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f566(const c10::IValue* s) {
+void f573(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f567(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f568(const c10::IValue* s) {
+void f575(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f569(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f570(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::float_mkldnn(boxed::tensor(s[0]));
 }
-void f571(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f572(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f573(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
-void f574(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 }
-void f575(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f576(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f577(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f578(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f579(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f580(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f581(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f582(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f583(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f584(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f585(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f586(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f587(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f588(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f589(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f590(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f591(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f592(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f593(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f594(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f595(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f596(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f597(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f598(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f599(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f600(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f601(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f602(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f603(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f604(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f605(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f606(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f607(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f608(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f609(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f610(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f611(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f612(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f613(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f614(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f615(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f616(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::numbers("padding", 2, boxed::ints(s[4]));
 }
-void f617(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 }
-void f618(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 	rule::numbers("output_size", 2, boxed::ints(s[3]));
 }
-void f619(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 	rule::numbers("output_size", 3, boxed::ints(s[3]));
 }
-void f620(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2244,7 +2270,7 @@ void f620(const c10::IValue* s) {
 	rule::numbers("padding", 2, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f621(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2252,101 +2278,101 @@ void f621(const c10::IValue* s) {
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f622(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f623(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f624(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f625(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f626(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f627(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f628(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f629(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f630(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f631(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f632(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f633(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f634(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f635(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f636(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f637(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f638(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f639(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f640(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2354,7 +2380,7 @@ void f640(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f641(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2362,27 +2388,27 @@ void f641(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f642(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f643(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 2, boxed::ints(s[5]));
 }
-void f644(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 2, boxed::ints(s[5]));
 }
-void f645(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2390,33 +2416,33 @@ void f645(const c10::IValue* s) {
 	rule::numbers("padding", 2, boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f646(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f647(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 3, boxed::ints(s[5]));
 }
-void f648(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f649(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f650(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f651(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f652(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -2772,637 +2798,663 @@ const GuardRow guard_rows[] = {
 	{"aten::adaptive_max_pool3d", "", f2},
 	{"aten::adaptive_max_pool3d_backward", "", f308},
 	{"aten::add_", "Tensor", f309},
-	{"aten::affine_grid_generator_backward", "", f310},
-	{"aten::align_tensors", "", f311},
-	{"aten::alpha_dropout", "", f312},
-	{"aten::alpha_dropout_", "", f312},
-	{"aten::arange", "start_step", f313},
-	{"aten::as_strided", "", f314},
-	{"aten::as_strided_", "", f314},
-	{"aten::as_strided_copy", "", f315},
-	{"aten::as_strided_scatter", "", f316},
-	{"aten::avg_pool1d", "", f317},
-	{"aten::avg_pool2d", "", f318},
-	{"aten::avg_pool2d_backward", "", f319},
-	{"aten::avg_pool3d", "", f320},
-	{"aten::avg_pool3d_backward", "", f321},
-	{"aten::batch_norm_backward", "", f322},
-	{"aten::batch_norm_backward_elemt", "", f323},
-	{"aten::batch_norm_backward_reduce", "", f324},
-	{"aten::batch_norm_elemt", "", f325},
-	{"aten::batch_norm_gather_stats", "", f326},
-	{"aten::batch_norm_gather_stats_with_counts", "", f327},
-	{"aten::batch_norm_stats", "", f328},
-	{"aten::batch_norm_update_stats", "", f329},
-	{"aten::binary_cross_entropy", "", f330},
-	{"aten::binary_cross_entropy_backward", "", f331},
-	{"aten::binary_cross_entropy_with_logits", "", f332},
-	{"aten::binomial", "", f333},
-	{"aten::ccol_indices_copy", "", f334},
-	{"aten::choose_qparams_optimized", "", f335},
-	{"aten::chunk", "", f336},
-	{"aten::col2im", "", f337},
-	{"aten::col_indices_copy", "", f338},
-	{"aten::constant_pad_nd", "", f339},
-	{"aten::conv1d", "", f340},
-	{"aten::conv2d", "", f340},
-	{"aten::conv3d", "", f340},
-	{"aten::conv_depthwise3d", "", f341},
-	{"aten::conv_tbc_backward", "", f342},
-	{"aten::conv_transpose1d", "", f343},
-	{"aten::conv_transpose2d", "input", f343},
-	{"aten::conv_transpose3d", "input", f343},
-	{"aten::convolution", "", f344},
-	{"aten::convolution_backward", "", f345},
-	{"aten::convolution_backward_overrideable", "", f346},
-	{"aten::convolution_overrideable", "", f347},
-	{"aten::copy", "", f348},
-	{"aten::copy_", "", f348},
-	{"aten::copy_sparse_to_sparse_", "", f349},
-	{"aten::cosine_embedding_loss", "", f332},
-	{"aten::cross_entropy_loss", "", f330},
-	{"aten::crow_indices_copy", "", f350},
-	{"aten::ctc_loss", "IntList", f351},
-	{"aten::ctc_loss", "Tensor", f352},
-	{"aten::cudnn_affine_grid_generator", "", f353},
-	{"aten::cudnn_affine_grid_generator_backward", "", f354},
-	{"aten::cudnn_batch_norm", "", f355},
-	{"aten::cudnn_batch_norm_backward", "", f356},
-	{"aten::cudnn_convolution", "", f357},
-	{"aten::cudnn_convolution_add_relu", "", f358},
-	{"aten::cudnn_convolution_relu", "", f359},
-	{"aten::cudnn_convolution_transpose", "", f360},
-	{"aten::cudnn_grid_sampler", "", f361},
-	{"aten::cudnn_grid_sampler_backward", "", f362},
-	{"aten::cudnn_is_acceptable", "", f363},
-	{"aten::cummaxmin_backward", "", f364},
-	{"aten::cumprod_backward", "", f365},
-	{"aten::cumulative_trapezoid", "dx", f366},
-	{"aten::cumulative_trapezoid", "x", f366},
-	{"aten::dequantize", "self", f367},
-	{"aten::diagonal_backward", "", f368},
-	{"aten::div", "Scalar_mode", f369},
-	{"aten::div", "Tensor_mode", f370},
-	{"aten::div_", "Scalar_mode", f369},
-	{"aten::div_", "Tensor_mode", f370},
-	{"aten::divide", "Scalar_mode", f369},
-	{"aten::divide", "Tensor_mode", f370},
-	{"aten::divide_", "Scalar_mode", f369},
-	{"aten::divide_", "Tensor_mode", f370},
-	{"aten::dropout", "", f312},
-	{"aten::dropout_", "", f312},
-	{"aten::dsplit", "int", f371},
-	{"aten::embedding_backward", "", f372},
-	{"aten::embedding_bag", "", f373},
-	{"aten::embedding_bag", "padding_idx", f373},
-	{"aten::embedding_dense_backward", "", f374},
-	{"aten::embedding_sparse_backward", "", f375},
-	{"aten::empty_strided", "", f376},
-	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f377},
-	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f378},
-	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f379},
-	{"aten::fbgemm_linear_fp16_weight", "", f380},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f381},
-	{"aten::fbgemm_linear_int8_weight", "", f382},
-	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f383},
-	{"aten::fbgemm_linear_quantize_weight", "", f384},
-	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f385},
-	{"aten::fbgemm_pack_quantized_matrix", "", f386},
-	{"aten::fbgemm_pack_quantized_matrix", "KN", f387},
-	{"aten::feature_alpha_dropout", "", f312},
-	{"aten::feature_alpha_dropout_", "", f312},
-	{"aten::feature_dropout", "", f312},
-	{"aten::feature_dropout_", "", f312},
-	{"aten::fill", "Tensor", f388},
-	{"aten::fill_", "Tensor", f388},
-	{"aten::fractional_max_pool2d", "", f389},
-	{"aten::fractional_max_pool2d_backward", "", f390},
-	{"aten::fractional_max_pool3d", "", f391},
-	{"aten::fractional_max_pool3d_backward", "", f392},
-	{"aten::from_file", "", f393},
-	{"aten::full", "", f394},
-	{"aten::full_like", "", f394},
-	{"aten::fused_moving_avg_obs_fake_quant", "", f395},
-	{"aten::gather_backward", "", f396},
-	{"aten::gelu_backward", "", f397},
-	{"aten::glu_backward", "", f398},
-	{"aten::glu_backward_jvp", "", f399},
-	{"aten::grid_sampler", "", f400},
-	{"aten::grid_sampler_2d", "", f400},
-	{"aten::grid_sampler_2d_backward", "", f401},
-	{"aten::grid_sampler_3d", "", f400},
-	{"aten::grid_sampler_3d_backward", "", f402},
-	{"aten::gru", "data", f403},
-	{"aten::gru", "input", f404},
-	{"aten::hinge_embedding_loss", "", f330},
-	{"aten::hsplit", "int", f371},
-	{"aten::hspmm", "", f405},
-	{"aten::huber_loss", "", f406},
-	{"aten::huber_loss_backward", "", f330},
-	{"aten::im2col", "", f407},
-	{"aten::index_add", "", f408},
-	{"aten::index_add_", "", f408},
-	{"aten::index_copy", "", f408},
-	{"aten::index_copy_", "", f408},
-	{"aten::index_fill", "int_Scalar", f409},
-	{"aten::index_fill", "int_Tensor", f408},
-	{"aten::index_fill_", "int_Scalar", f409},
-	{"aten::index_fill_", "int_Tensor", f408},
-	{"aten::index_reduce", "", f408},
-	{"aten::index_reduce_", "", f408},
-	{"aten::index_select_backward", "", f410},
-	{"aten::indices_copy", "", f411},
-	{"aten::infinitely_differentiable_gelu_backward", "", f412},
-	{"aten::kl_div", "", f406},
-	{"aten::l1_loss", "", f406},
-	{"aten::lcm", "", f413},
-	{"aten::lcm_", "", f413},
-	{"aten::lift", "", f414},
-	{"aten::lift_fresh", "", f415},
-	{"aten::lift_fresh_copy", "", f416},
-	{"aten::linalg_eigh", "", f417},
-	{"aten::linalg_eigvals", "", f417},
-	{"aten::linalg_eigvalsh", "", f417},
-	{"aten::linalg_ldl_solve", "", f418},
-	{"aten::linalg_matrix_power", "", f419},
-	{"aten::linalg_matrix_rank", "", f420},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f421},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f421},
-	{"aten::linalg_matrix_rank", "tol_tensor", f420},
-	{"aten::linalg_pinv", "", f420},
-	{"aten::linalg_pinv", "atol_rtol_float", f421},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f421},
-	{"aten::linalg_pinv", "rcond_tensor", f420},
-	{"aten::linear_backward", "", f422},
-	{"aten::log_sigmoid_backward", "", f423},
-	{"aten::lstm", "data", f424},
-	{"aten::lstm", "input", f425},
-	{"aten::lu_unpack", "", f426},
-	{"aten::margin_ranking_loss", "", f332},
-	{"aten::masked_scatter_backward", "", f427},
-	{"aten::masked_select_backward", "", f428},
-	{"aten::matmul_backward", "", f429},
-	{"aten::matrix_exp_backward", "", f430},
-	{"aten::matrix_power", "", f419},
-	{"aten::max_pool1d", "", f431},
-	{"aten::max_pool1d_with_indices", "", f431},
-	{"aten::max_pool2d", "", f432},
-	{"aten::max_pool2d_backward", "", f433},
-	{"aten::max_pool2d_with_indices", "", f432},
-	{"aten::max_pool2d_with_indices_backward", "", f434},
-	{"aten::max_pool3d", "", f435},
-	{"aten::max_pool3d_with_indices", "", f435},
-	{"aten::max_pool3d_with_indices_backward", "", f436},
-	{"aten::max_unpool2d", "", f437},
-	{"aten::max_unpool3d", "", f438},
-	{"aten::miopen_batch_norm", "", f439},
-	{"aten::miopen_batch_norm_backward", "", f440},
-	{"aten::miopen_convolution", "", f441},
-	{"aten::miopen_convolution_add_relu", "", f442},
-	{"aten::miopen_convolution_relu", "", f443},
-	{"aten::miopen_convolution_transpose", "", f444},
-	{"aten::miopen_ctc_loss", "", f445},
-	{"aten::miopen_ctc_loss", "Tensor", f446},
-	{"aten::miopen_depthwise_convolution", "", f447},
-	{"aten::miopen_rnn", "", f448},
-	{"aten::miopen_rnn_backward", "", f449},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f450},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f451},
-	{"aten::mkldnn_convolution", "", f452},
-	{"aten::mkldnn_linear", "", f453},
-	{"aten::mkldnn_linear_backward", "", f454},
-	{"aten::mkldnn_linear_backward_input", "", f455},
-	{"aten::mkldnn_linear_backward_weights", "", f456},
-	{"aten::mkldnn_max_pool2d", "", f457},
-	{"aten::mkldnn_max_pool2d_backward", "", f458},
-	{"aten::mkldnn_max_pool3d", "", f459},
-	{"aten::mkldnn_max_pool3d_backward", "", f460},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f461},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f462},
-	{"aten::mkldnn_rnn_layer", "", f463},
-	{"aten::mkldnn_rnn_layer_backward", "", f464},
-	{"aten::mps_convolution_backward", "", f465},
-	{"aten::mps_convolution_transpose_backward", "", f466},
-	{"aten::mse_loss", "", f406},
-	{"aten::mse_loss_backward", "", f330},
-	{"aten::multi_margin_loss", "", f467},
-	{"aten::multi_margin_loss_backward", "", f468},
-	{"aten::multilabel_margin_loss", "", f406},
-	{"aten::multilabel_margin_loss_backward", "", f469},
-	{"aten::multilabel_margin_loss_forward", "", f470},
-	{"aten::mv", "", f388},
-	{"aten::native_batch_norm", "", f471},
-	{"aten::native_batch_norm_backward", "", f472},
-	{"aten::native_channel_shuffle", "", f473},
-	{"aten::native_dropout_backward", "", f474},
-	{"aten::native_group_norm_backward", "", f475},
-	{"aten::native_layer_norm_backward", "", f476},
-	{"aten::new_empty_strided", "", f477},
-	{"aten::new_full", "", f478},
-	{"aten::new_ones", "", f394},
-	{"aten::new_zeros", "", f479},
-	{"aten::nll_loss", "", f330},
-	{"aten::nll_loss2d", "", f330},
-	{"aten::nll_loss2d_backward", "", f480},
-	{"aten::nll_loss2d_forward", "", f481},
-	{"aten::nll_loss_backward", "", f482},
-	{"aten::nll_loss_forward", "", f483},
-	{"aten::nll_loss_nd", "", f330},
-	{"aten::normal", "float_float", f484},
-	{"aten::ones", "", f485},
-	{"aten::ones_like", "", f485},
-	{"aten::pad", "", f486},
-	{"aten::poisson_nll_loss", "", f467},
-	{"aten::quantize_per_tensor", "tensor_qparams", f378},
-	{"aten::quantized_batch_norm", "", f487},
-	{"aten::quantized_gru_cell", "", f488},
-	{"aten::quantized_lstm_cell", "", f489},
-	{"aten::quantized_max_pool1d", "", f490},
-	{"aten::quantized_max_pool2d", "", f491},
-	{"aten::quantized_max_pool3d", "", f492},
-	{"aten::quantized_rnn_relu_cell", "", f493},
-	{"aten::quantized_rnn_tanh_cell", "", f494},
-	{"aten::rand", "", f485},
-	{"aten::rand", "generator", f394},
-	{"aten::rand_like", "", f485},
-	{"aten::rand_like", "generator", f394},
-	{"aten::randint", "", f394},
-	{"aten::randint", "generator", f478},
-	{"aten::randint", "low", f478},
-	{"aten::randint", "low_generator", f484},
-	{"aten::randint_like", "", f394},
-	{"aten::randint_like", "Tensor", f394},
-	{"aten::randint_like", "Tensor_generator", f478},
-	{"aten::randint_like", "generator", f478},
-	{"aten::randint_like", "low_dtype", f478},
-	{"aten::randint_like", "low_generator_dtype", f484},
-	{"aten::randn", "", f485},
-	{"aten::randn", "generator", f394},
-	{"aten::randn_like", "", f485},
-	{"aten::randn_like", "generator", f394},
-	{"aten::random_", "from", f495},
-	{"aten::randperm", "", f485},
-	{"aten::randperm", "generator", f394},
-	{"aten::range", "step", f313},
-	{"aten::reflection_pad1d", "", f496},
-	{"aten::reflection_pad1d_backward", "", f497},
-	{"aten::reflection_pad2d", "", f498},
-	{"aten::reflection_pad2d_backward", "", f499},
-	{"aten::reflection_pad3d", "", f500},
-	{"aten::reflection_pad3d_backward", "", f501},
-	{"aten::repeat_interleave", "Tensor", f502},
-	{"aten::repeat_interleave", "self_Tensor", f503},
-	{"aten::replication_pad1d", "", f496},
-	{"aten::replication_pad1d_backward", "", f504},
-	{"aten::replication_pad2d", "", f498},
-	{"aten::replication_pad2d_backward", "", f505},
-	{"aten::replication_pad3d", "", f500},
-	{"aten::replication_pad3d_backward", "", f506},
-	{"aten::resize_", "", f507},
-	{"aten::resize_as_", "", f508},
-	{"aten::resize_as_sparse_", "", f509},
-	{"aten::rnn_relu", "data", f510},
-	{"aten::rnn_relu", "input", f511},
-	{"aten::rnn_tanh", "data", f510},
-	{"aten::rnn_tanh", "input", f511},
-	{"aten::row_indices_copy", "", f512},
-	{"aten::rrelu_with_noise", "", f513},
-	{"aten::rrelu_with_noise_", "", f514},
-	{"aten::rrelu_with_noise_backward", "", f515},
-	{"aten::scaled_dot_product_attention", "", f516},
-	{"aten::scatter", "reduce", f408},
-	{"aten::scatter", "src", f408},
-	{"aten::scatter", "value", f409},
-	{"aten::scatter", "value_reduce", f409},
-	{"aten::scatter_", "reduce", f408},
-	{"aten::scatter_", "src", f408},
-	{"aten::scatter_", "value", f409},
-	{"aten::scatter_", "value_reduce", f409},
-	{"aten::scatter_add", "", f408},
-	{"aten::scatter_add_", "", f408},
-	{"aten::scatter_reduce", "two", f408},
-	{"aten::scatter_reduce_", "two", f408},
-	{"aten::segment_reduce", "", f517},
-	{"aten::select", "int", f518},
-	{"aten::select_backward", "", f519},
-	{"aten::select_copy", "int", f518},
-	{"aten::set_", "source_Tensor_storage_offset", f520},
-	{"aten::slice_backward", "", f521},
-	{"aten::slice_inverse", "", f522},
-	{"aten::slow_conv3d", "", f523},
-	{"aten::slow_conv3d_forward", "", f524},
-	{"aten::slow_conv_dilated2d", "", f525},
-	{"aten::slow_conv_dilated3d", "", f526},
-	{"aten::slow_conv_transpose2d", "", f527},
-	{"aten::slow_conv_transpose3d", "", f528},
-	{"aten::smooth_l1_loss", "", f406},
-	{"aten::smooth_l1_loss_backward", "", f330},
-	{"aten::soft_margin_loss", "", f406},
-	{"aten::soft_margin_loss_backward", "", f330},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f529},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f530},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f531},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f532},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f533},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f534},
-	{"aten::sparse_coo_tensor", "indices_size", f535},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f536},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f537},
-	{"aten::sparse_csr_tensor", "crow_col_value", f538},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f539},
-	{"aten::sparse_resize_", "", f540},
-	{"aten::sparse_resize_and_clear_", "", f541},
-	{"aten::special_chebyshev_polynomial_t", "", f542},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f543},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f544},
-	{"aten::special_chebyshev_polynomial_u", "", f542},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f543},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f544},
-	{"aten::special_chebyshev_polynomial_v", "", f542},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f543},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f544},
-	{"aten::special_chebyshev_polynomial_w", "", f542},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f543},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f544},
-	{"aten::special_hermite_polynomial_h", "", f542},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f543},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f544},
-	{"aten::special_hermite_polynomial_he", "", f542},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f543},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f544},
-	{"aten::special_laguerre_polynomial_l", "", f542},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f543},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f544},
-	{"aten::special_legendre_polynomial_p", "", f542},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f543},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f544},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f542},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f543},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f544},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f542},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f543},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f544},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f542},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f543},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f544},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f542},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f543},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f544},
-	{"aten::split", "Tensor", f545},
-	{"aten::split_copy", "Tensor", f545},
-	{"aten::sspaddmm", "", f546},
+	{"aten::addbmm", "", f310},
+	{"aten::addbmm_", "", f310},
+	{"aten::addmm", "", f310},
+	{"aten::addmm_", "", f310},
+	{"aten::addmv", "", f310},
+	{"aten::addmv_", "", f310},
+	{"aten::affine_grid_generator_backward", "", f311},
+	{"aten::align_tensors", "", f312},
+	{"aten::alpha_dropout", "", f313},
+	{"aten::alpha_dropout_", "", f313},
+	{"aten::arange", "start_step", f314},
+	{"aten::as_strided", "", f315},
+	{"aten::as_strided_", "", f315},
+	{"aten::as_strided_copy", "", f316},
+	{"aten::as_strided_scatter", "", f317},
+	{"aten::avg_pool1d", "", f318},
+	{"aten::avg_pool2d", "", f319},
+	{"aten::avg_pool2d_backward", "", f320},
+	{"aten::avg_pool3d", "", f321},
+	{"aten::avg_pool3d_backward", "", f322},
+	{"aten::baddbmm", "", f310},
+	{"aten::baddbmm_", "", f310},
+	{"aten::batch_norm_backward", "", f323},
+	{"aten::batch_norm_backward_elemt", "", f324},
+	{"aten::batch_norm_backward_reduce", "", f325},
+	{"aten::batch_norm_elemt", "", f326},
+	{"aten::batch_norm_gather_stats", "", f327},
+	{"aten::batch_norm_gather_stats_with_counts", "", f328},
+	{"aten::batch_norm_stats", "", f329},
+	{"aten::batch_norm_update_stats", "", f330},
+	{"aten::binary_cross_entropy", "", f331},
+	{"aten::binary_cross_entropy_backward", "", f332},
+	{"aten::binary_cross_entropy_with_logits", "", f333},
+	{"aten::binomial", "", f334},
+	{"aten::bmm", "", f335},
+	{"aten::ccol_indices_copy", "", f336},
+	{"aten::choose_qparams_optimized", "", f337},
+	{"aten::chunk", "", f338},
+	{"aten::col2im", "", f339},
+	{"aten::col_indices_copy", "", f340},
+	{"aten::combinations", "", f341},
+	{"aten::constant_pad_nd", "", f342},
+	{"aten::conv1d", "", f343},
+	{"aten::conv2d", "", f343},
+	{"aten::conv3d", "", f344},
+	{"aten::conv_depthwise3d", "", f345},
+	{"aten::conv_tbc_backward", "", f346},
+	{"aten::conv_transpose1d", "", f347},
+	{"aten::conv_transpose2d", "input", f347},
+	{"aten::conv_transpose3d", "input", f347},
+	{"aten::convolution", "", f348},
+	{"aten::convolution_backward", "", f349},
+	{"aten::convolution_backward_overrideable", "", f350},
+	{"aten::convolution_overrideable", "", f351},
+	{"aten::copy", "", f352},
+	{"aten::copy_", "", f352},
+	{"aten::copy_sparse_to_sparse_", "", f353},
+	{"aten::cosine_embedding_loss", "", f333},
+	{"aten::cross_entropy_loss", "", f331},
+	{"aten::crow_indices_copy", "", f354},
+	{"aten::ctc_loss", "IntList", f355},
+	{"aten::ctc_loss", "Tensor", f356},
+	{"aten::cudnn_affine_grid_generator", "", f357},
+	{"aten::cudnn_affine_grid_generator_backward", "", f358},
+	{"aten::cudnn_batch_norm", "", f359},
+	{"aten::cudnn_batch_norm_backward", "", f360},
+	{"aten::cudnn_convolution", "", f361},
+	{"aten::cudnn_convolution_add_relu", "", f362},
+	{"aten::cudnn_convolution_relu", "", f363},
+	{"aten::cudnn_convolution_transpose", "", f364},
+	{"aten::cudnn_grid_sampler", "", f365},
+	{"aten::cudnn_grid_sampler_backward", "", f366},
+	{"aten::cudnn_is_acceptable", "", f367},
+	{"aten::cummaxmin_backward", "", f368},
+	{"aten::cumprod_backward", "", f369},
+	{"aten::cumulative_trapezoid", "dx", f370},
+	{"aten::cumulative_trapezoid", "x", f370},
+	{"aten::dequantize", "self", f371},
+	{"aten::dequantize", "tensors", f372},
+	{"aten::diagonal_backward", "", f373},
+	{"aten::div", "Scalar_mode", f374},
+	{"aten::div", "Tensor_mode", f375},
+	{"aten::div_", "Scalar_mode", f374},
+	{"aten::div_", "Tensor_mode", f375},
+	{"aten::divide", "Scalar_mode", f374},
+	{"aten::divide", "Tensor_mode", f375},
+	{"aten::divide_", "Scalar_mode", f374},
+	{"aten::divide_", "Tensor_mode", f375},
+	{"aten::dot", "", f335},
+	{"aten::dropout", "", f313},
+	{"aten::dropout_", "", f313},
+	{"aten::dsplit", "int", f376},
+	{"aten::embedding_backward", "", f377},
+	{"aten::embedding_bag", "", f378},
+	{"aten::embedding_bag", "padding_idx", f378},
+	{"aten::embedding_dense_backward", "", f379},
+	{"aten::embedding_sparse_backward", "", f380},
+	{"aten::empty_strided", "", f381},
+	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f382},
+	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f383},
+	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f384},
+	{"aten::fbgemm_linear_fp16_weight", "", f385},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f386},
+	{"aten::fbgemm_linear_int8_weight", "", f387},
+	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f388},
+	{"aten::fbgemm_linear_quantize_weight", "", f389},
+	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f390},
+	{"aten::fbgemm_pack_quantized_matrix", "", f391},
+	{"aten::fbgemm_pack_quantized_matrix", "KN", f392},
+	{"aten::feature_alpha_dropout", "", f313},
+	{"aten::feature_alpha_dropout_", "", f313},
+	{"aten::feature_dropout", "", f313},
+	{"aten::feature_dropout_", "", f313},
+	{"aten::fill", "Tensor", f393},
+	{"aten::fill_", "Tensor", f393},
+	{"aten::fractional_max_pool2d", "", f394},
+	{"aten::fractional_max_pool2d_backward", "", f395},
+	{"aten::fractional_max_pool3d", "", f396},
+	{"aten::fractional_max_pool3d_backward", "", f397},
+	{"aten::from_file", "", f398},
+	{"aten::full", "", f399},
+	{"aten::full_like", "", f399},
+	{"aten::fused_moving_avg_obs_fake_quant", "", f400},
+	{"aten::gather_backward", "", f401},
+	{"aten::gelu_backward", "", f402},
+	{"aten::glu_backward", "", f403},
+	{"aten::glu_backward_jvp", "", f404},
+	{"aten::grid_sampler", "", f405},
+	{"aten::grid_sampler_2d", "", f405},
+	{"aten::grid_sampler_2d_backward", "", f406},
+	{"aten::grid_sampler_3d", "", f405},
+	{"aten::grid_sampler_3d_backward", "", f407},
+	{"aten::gru", "data", f408},
+	{"aten::gru", "input", f409},
+	{"aten::hinge_embedding_loss", "", f331},
+	{"aten::hsplit", "int", f376},
+	{"aten::hspmm", "", f410},
+	{"aten::huber_loss", "", f411},
+	{"aten::huber_loss_backward", "", f331},
+	{"aten::im2col", "", f412},
+	{"aten::index_add", "", f413},
+	{"aten::index_add_", "", f413},
+	{"aten::index_copy", "", f413},
+	{"aten::index_copy_", "", f413},
+	{"aten::index_fill", "int_Scalar", f414},
+	{"aten::index_fill", "int_Tensor", f413},
+	{"aten::index_fill_", "int_Scalar", f414},
+	{"aten::index_fill_", "int_Tensor", f413},
+	{"aten::index_reduce", "", f413},
+	{"aten::index_reduce_", "", f413},
+	{"aten::index_select_backward", "", f415},
+	{"aten::indices_copy", "", f416},
+	{"aten::infinitely_differentiable_gelu_backward", "", f417},
+	{"aten::kl_div", "", f411},
+	{"aten::l1_loss", "", f411},
+	{"aten::lcm", "", f418},
+	{"aten::lcm_", "", f418},
+	{"aten::lift", "", f419},
+	{"aten::lift_fresh", "", f420},
+	{"aten::lift_fresh_copy", "", f421},
+	{"aten::linalg_eigh", "", f422},
+	{"aten::linalg_eigvals", "", f422},
+	{"aten::linalg_eigvalsh", "", f422},
+	{"aten::linalg_ldl_solve", "", f423},
+	{"aten::linalg_lstsq", "", f424},
+	{"aten::linalg_matmul", "", f425},
+	{"aten::linalg_matrix_power", "", f426},
+	{"aten::linalg_matrix_rank", "", f427},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f428},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f428},
+	{"aten::linalg_matrix_rank", "tol_tensor", f427},
+	{"aten::linalg_pinv", "", f427},
+	{"aten::linalg_pinv", "atol_rtol_float", f428},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f428},
+	{"aten::linalg_pinv", "rcond_tensor", f427},
+	{"aten::linear_backward", "", f429},
+	{"aten::log_sigmoid_backward", "", f430},
+	{"aten::lstm", "data", f431},
+	{"aten::lstm", "input", f432},
+	{"aten::lu_unpack", "", f433},
+	{"aten::margin_ranking_loss", "", f333},
+	{"aten::masked_scatter_backward", "", f434},
+	{"aten::masked_select_backward", "", f435},
+	{"aten::matmul", "", f425},
+	{"aten::matmul_backward", "", f436},
+	{"aten::matrix_exp_backward", "", f437},
+	{"aten::matrix_power", "", f426},
+	{"aten::max_pool1d", "", f438},
+	{"aten::max_pool1d_with_indices", "", f438},
+	{"aten::max_pool2d", "", f439},
+	{"aten::max_pool2d_backward", "", f440},
+	{"aten::max_pool2d_with_indices", "", f439},
+	{"aten::max_pool2d_with_indices_backward", "", f441},
+	{"aten::max_pool3d", "", f442},
+	{"aten::max_pool3d_with_indices", "", f442},
+	{"aten::max_pool3d_with_indices_backward", "", f443},
+	{"aten::max_unpool2d", "", f444},
+	{"aten::max_unpool3d", "", f445},
+	{"aten::miopen_batch_norm", "", f446},
+	{"aten::miopen_batch_norm_backward", "", f447},
+	{"aten::miopen_convolution", "", f448},
+	{"aten::miopen_convolution_add_relu", "", f449},
+	{"aten::miopen_convolution_relu", "", f450},
+	{"aten::miopen_convolution_transpose", "", f451},
+	{"aten::miopen_ctc_loss", "", f452},
+	{"aten::miopen_ctc_loss", "Tensor", f453},
+	{"aten::miopen_depthwise_convolution", "", f454},
+	{"aten::miopen_rnn", "", f455},
+	{"aten::miopen_rnn_backward", "", f456},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f457},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f458},
+	{"aten::mkldnn_convolution", "", f459},
+	{"aten::mkldnn_linear", "", f460},
+	{"aten::mkldnn_linear_backward", "", f461},
+	{"aten::mkldnn_linear_backward_input", "", f462},
+	{"aten::mkldnn_linear_backward_weights", "", f463},
+	{"aten::mkldnn_max_pool2d", "", f464},
+	{"aten::mkldnn_max_pool2d_backward", "", f465},
+	{"aten::mkldnn_max_pool3d", "", f466},
+	{"aten::mkldnn_max_pool3d_backward", "", f467},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f468},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f469},
+	{"aten::mkldnn_rnn_layer", "", f470},
+	{"aten::mkldnn_rnn_layer_backward", "", f471},
+	{"aten::mm", "", f335},
+	{"aten::mps_convolution_backward", "", f472},
+	{"aten::mps_convolution_transpose_backward", "", f473},
+	{"aten::mse_loss", "", f411},
+	{"aten::mse_loss_backward", "", f331},
+	{"aten::multi_margin_loss", "", f474},
+	{"aten::multi_margin_loss_backward", "", f475},
+	{"aten::multilabel_margin_loss", "", f411},
+	{"aten::multilabel_margin_loss_backward", "", f476},
+	{"aten::multilabel_margin_loss_forward", "", f477},
+	{"aten::mv", "", f425},
+	{"aten::native_batch_norm", "", f478},
+	{"aten::native_batch_norm_backward", "", f479},
+	{"aten::native_channel_shuffle", "", f480},
+	{"aten::native_dropout_backward", "", f481},
+	{"aten::native_group_norm_backward", "", f482},
+	{"aten::native_layer_norm_backward", "", f483},
+	{"aten::new_empty_strided", "", f484},
+	{"aten::new_full", "", f485},
+	{"aten::new_ones", "", f399},
+	{"aten::new_zeros", "", f486},
+	{"aten::nll_loss", "", f331},
+	{"aten::nll_loss2d", "", f331},
+	{"aten::nll_loss2d_backward", "", f487},
+	{"aten::nll_loss2d_forward", "", f488},
+	{"aten::nll_loss_backward", "", f489},
+	{"aten::nll_loss_forward", "", f490},
+	{"aten::nll_loss_nd", "", f331},
+	{"aten::normal", "float_float", f491},
+	{"aten::ones", "", f492},
+	{"aten::ones_like", "", f492},
+	{"aten::pad", "", f493},
+	{"aten::poisson_nll_loss", "", f474},
+	{"aten::quantize_per_tensor", "tensor_qparams", f383},
+	{"aten::quantized_batch_norm", "", f494},
+	{"aten::quantized_gru_cell", "", f495},
+	{"aten::quantized_lstm_cell", "", f496},
+	{"aten::quantized_max_pool1d", "", f497},
+	{"aten::quantized_max_pool2d", "", f498},
+	{"aten::quantized_max_pool3d", "", f499},
+	{"aten::quantized_rnn_relu_cell", "", f500},
+	{"aten::quantized_rnn_tanh_cell", "", f501},
+	{"aten::rand", "", f492},
+	{"aten::rand", "generator", f399},
+	{"aten::rand_like", "", f492},
+	{"aten::rand_like", "generator", f399},
+	{"aten::randint", "", f399},
+	{"aten::randint", "generator", f485},
+	{"aten::randint", "low", f485},
+	{"aten::randint", "low_generator", f491},
+	{"aten::randint_like", "", f399},
+	{"aten::randint_like", "Tensor", f399},
+	{"aten::randint_like", "Tensor_generator", f485},
+	{"aten::randint_like", "generator", f485},
+	{"aten::randint_like", "low_dtype", f485},
+	{"aten::randint_like", "low_generator_dtype", f491},
+	{"aten::randn", "", f492},
+	{"aten::randn", "generator", f399},
+	{"aten::randn_like", "", f492},
+	{"aten::randn_like", "generator", f399},
+	{"aten::random_", "from", f502},
+	{"aten::randperm", "", f492},
+	{"aten::randperm", "generator", f399},
+	{"aten::range", "step", f314},
+	{"aten::reflection_pad1d", "", f503},
+	{"aten::reflection_pad1d_backward", "", f504},
+	{"aten::reflection_pad2d", "", f505},
+	{"aten::reflection_pad2d_backward", "", f506},
+	{"aten::reflection_pad3d", "", f507},
+	{"aten::reflection_pad3d_backward", "", f508},
+	{"aten::repeat_interleave", "Tensor", f509},
+	{"aten::repeat_interleave", "self_Tensor", f510},
+	{"aten::replication_pad1d", "", f503},
+	{"aten::replication_pad1d_backward", "", f511},
+	{"aten::replication_pad2d", "", f505},
+	{"aten::replication_pad2d_backward", "", f512},
+	{"aten::replication_pad3d", "", f507},
+	{"aten::replication_pad3d_backward", "", f513},
+	{"aten::resize_", "", f514},
+	{"aten::resize_as_", "", f515},
+	{"aten::resize_as_sparse_", "", f516},
+	{"aten::rnn_relu", "data", f517},
+	{"aten::rnn_relu", "input", f518},
+	{"aten::rnn_tanh", "data", f517},
+	{"aten::rnn_tanh", "input", f518},
+	{"aten::row_indices_copy", "", f519},
+	{"aten::rrelu_with_noise", "", f520},
+	{"aten::rrelu_with_noise_", "", f521},
+	{"aten::rrelu_with_noise_backward", "", f522},
+	{"aten::scaled_dot_product_attention", "", f523},
+	{"aten::scatter", "reduce", f413},
+	{"aten::scatter", "src", f413},
+	{"aten::scatter", "value", f414},
+	{"aten::scatter", "value_reduce", f414},
+	{"aten::scatter_", "reduce", f413},
+	{"aten::scatter_", "src", f413},
+	{"aten::scatter_", "value", f414},
+	{"aten::scatter_", "value_reduce", f414},
+	{"aten::scatter_add", "", f413},
+	{"aten::scatter_add_", "", f413},
+	{"aten::scatter_reduce", "two", f413},
+	{"aten::scatter_reduce_", "two", f413},
+	{"aten::segment_reduce", "", f524},
+	{"aten::select", "int", f525},
+	{"aten::select_backward", "", f526},
+	{"aten::select_copy", "int", f525},
+	{"aten::set_", "source_Tensor_storage_offset", f527},
+	{"aten::slice_backward", "", f528},
+	{"aten::slice_inverse", "", f529},
+	{"aten::slow_conv3d", "", f530},
+	{"aten::slow_conv3d_forward", "", f531},
+	{"aten::slow_conv_dilated2d", "", f532},
+	{"aten::slow_conv_dilated3d", "", f533},
+	{"aten::slow_conv_transpose2d", "", f534},
+	{"aten::slow_conv_transpose3d", "", f535},
+	{"aten::smooth_l1_loss", "", f411},
+	{"aten::smooth_l1_loss_backward", "", f331},
+	{"aten::soft_margin_loss", "", f411},
+	{"aten::soft_margin_loss_backward", "", f331},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f536},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f537},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f538},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f539},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f540},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f541},
+	{"aten::sparse_coo_tensor", "indices_size", f542},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f543},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f544},
+	{"aten::sparse_csr_tensor", "crow_col_value", f545},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f546},
+	{"aten::sparse_resize_", "", f547},
+	{"aten::sparse_resize_and_clear_", "", f548},
+	{"aten::special_chebyshev_polynomial_t", "", f549},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f550},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f551},
+	{"aten::special_chebyshev_polynomial_u", "", f549},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f550},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f551},
+	{"aten::special_chebyshev_polynomial_v", "", f549},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f550},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f551},
+	{"aten::special_chebyshev_polynomial_w", "", f549},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f550},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f551},
+	{"aten::special_hermite_polynomial_h", "", f549},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f550},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f551},
+	{"aten::special_hermite_polynomial_he", "", f549},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f550},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f551},
+	{"aten::special_laguerre_polynomial_l", "", f549},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f550},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f551},
+	{"aten::special_legendre_polynomial_p", "", f549},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f550},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f551},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f549},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f550},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f551},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f549},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f550},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f551},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f549},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f550},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f551},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f549},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f550},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f551},
+	{"aten::split", "Tensor", f552},
+	{"aten::split_copy", "Tensor", f552},
+	{"aten::sspaddmm", "", f553},
 	{"aten::sub_", "Tensor", f309},
-	{"aten::tensor_split", "sections", f371},
-	{"aten::tensor_split", "tensor_indices_or_sections", f547},
-	{"aten::thnn_conv2d", "", f548},
-	{"aten::to_dense_backward", "", f549},
-	{"aten::to_mkldnn", "", f550},
-	{"aten::to_mkldnn_backward", "", f551},
-	{"aten::trace_backward", "", f552},
-	{"aten::trapezoid", "dx", f366},
-	{"aten::trapezoid", "x", f366},
-	{"aten::trapz", "dx", f366},
-	{"aten::trapz", "x", f366},
-	{"aten::triplet_margin_loss", "", f553},
-	{"aten::unbind", "int", f554},
-	{"aten::unbind_copy", "int", f554},
-	{"aten::unfold_backward", "", f555},
-	{"aten::unsafe_chunk", "", f336},
-	{"aten::unsafe_split", "Tensor", f545},
-	{"aten::upsample_bicubic2d", "", f556},
+	{"aten::tensor_split", "sections", f376},
+	{"aten::tensor_split", "tensor_indices_or_sections", f554},
+	{"aten::thnn_conv2d", "", f555},
+	{"aten::to_dense_backward", "", f556},
+	{"aten::to_mkldnn", "", f557},
+	{"aten::to_mkldnn_backward", "", f558},
+	{"aten::trace_backward", "", f559},
+	{"aten::trapezoid", "dx", f370},
+	{"aten::trapezoid", "x", f370},
+	{"aten::trapz", "dx", f370},
+	{"aten::trapz", "x", f370},
+	{"aten::triplet_margin_loss", "", f560},
+	{"aten::unbind", "int", f561},
+	{"aten::unbind_copy", "int", f561},
+	{"aten::unfold_backward", "", f562},
+	{"aten::unsafe_chunk", "", f338},
+	{"aten::unsafe_split", "Tensor", f552},
+	{"aten::upsample_bicubic2d", "", f563},
 	{"aten::upsample_bicubic2d", "vec", f273},
-	{"aten::upsample_bicubic2d_backward", "", f557},
-	{"aten::upsample_bilinear2d", "", f556},
+	{"aten::upsample_bicubic2d_backward", "", f564},
+	{"aten::upsample_bilinear2d", "", f563},
 	{"aten::upsample_bilinear2d", "vec", f273},
-	{"aten::upsample_bilinear2d_backward", "", f558},
-	{"aten::upsample_linear1d", "", f559},
+	{"aten::upsample_bilinear2d_backward", "", f565},
+	{"aten::upsample_linear1d", "", f566},
 	{"aten::upsample_linear1d", "vec", f273},
-	{"aten::upsample_linear1d_backward", "", f560},
+	{"aten::upsample_linear1d_backward", "", f567},
 	{"aten::upsample_nearest1d", "", f276},
 	{"aten::upsample_nearest1d", "vec", f277},
-	{"aten::upsample_nearest1d_backward", "", f561},
+	{"aten::upsample_nearest1d_backward", "", f568},
 	{"aten::upsample_nearest2d", "", f279},
 	{"aten::upsample_nearest2d", "vec", f277},
-	{"aten::upsample_nearest2d_backward", "", f562},
+	{"aten::upsample_nearest2d_backward", "", f569},
 	{"aten::upsample_nearest3d", "", f281},
 	{"aten::upsample_nearest3d", "vec", f277},
-	{"aten::upsample_nearest3d_backward", "", f563},
-	{"aten::upsample_trilinear3d", "", f564},
+	{"aten::upsample_nearest3d_backward", "", f570},
+	{"aten::upsample_trilinear3d", "", f571},
 	{"aten::upsample_trilinear3d", "vec", f273},
-	{"aten::upsample_trilinear3d_backward", "", f565},
-	{"aten::value_selecting_reduction_backward", "", f566},
-	{"aten::values_copy", "", f567},
-	{"aten::vander", "", f568},
-	{"aten::view", "dtype", f569},
-	{"aten::view_copy", "dtype", f569},
-	{"aten::vsplit", "int", f371},
-	{"aten::zero_", "", f570},
-	{"aten::zeros", "", f571},
-	{"aten::zeros_like", "", f571},
-	{"aten::align_to", "ellipsis_idx", f572},
-	{"aten::add", "out", f573},
-	{"aten::arange", "start_out", f574},
-	{"aten::binary_cross_entropy", "out", f330},
-	{"aten::binary_cross_entropy_backward", "grad_input", f575},
-	{"aten::cudnn_batch_norm", "out", f576},
-	{"aten::cudnn_convolution", "out", f577},
-	{"aten::div", "out_mode", f370},
-	{"aten::divide", "out_mode", f370},
-	{"aten::full", "names", f478},
-	{"aten::lcm", "out", f413},
-	{"aten::_fft_r2c", "out", f578},
-	{"aten::_fft_c2r", "out", f579},
-	{"aten::_fft_c2c", "out", f580},
-	{"aten::index_copy", "out", f408},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f581},
-	{"aten::fbgemm_linear_fp16_weight", "out", f582},
-	{"aten::_log_softmax_backward_data", "out", f583},
-	{"aten::matrix_power", "out", f419},
-	{"aten::_compute_linear_combination", "out", f584},
-	{"aten::_int_mm", "out", f585},
-	{"aten::mv", "out", f388},
-	{"aten::native_batch_norm", "out", f471},
-	{"aten::_native_batch_norm_legit", "out", f586},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f587},
-	{"aten::batch_norm_elemt", "out", f588},
-	{"aten::ones", "names", f394},
-	{"aten::rand", "names", f394},
-	{"aten::rand", "generator_with_names", f478},
-	{"aten::randn", "names", f394},
-	{"aten::randn", "generator_with_names", f478},
-	{"aten::range", "out", f574},
-	{"aten::gelu_backward", "grad_input", f397},
-	{"aten::_softmax_backward_data", "out", f589},
-	{"aten::sspaddmm", "out", f590},
-	{"aten::_chunk_cat", "out", f591},
-	{"aten::_stack", "out", f592},
-	{"aten::zeros", "names", f479},
-	{"aten::_batch_norm_with_update", "out", f593},
-	{"aten::_sparse_softmax", "Dimname", f594},
-	{"aten::_sparse_log_softmax", "Dimname", f595},
-	{"aten::sub", "out", f573},
-	{"aten::_scaled_mm", "out", f596},
-	{"aten::_scaled_mm_v2", "out", f597},
-	{"aten::hspmm", "out", f598},
-	{"aten::lstm_mps_backward", "", f599},
-	{"aten::set_", "source_Storage_storage_offset", f520},
-	{"aten::index_add", "out", f408},
-	{"aten::index_reduce", "out", f408},
-	{"aten::scatter", "src_out", f408},
-	{"aten::scatter", "value_out", f409},
-	{"aten::scatter", "reduce_out", f408},
-	{"aten::scatter", "value_reduce_out", f409},
-	{"aten::scatter_add", "out", f408},
-	{"aten::scatter_reduce", "two_out", f408},
-	{"aten::lu_unpack", "out", f426},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f600},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f601},
-	{"aten::mse_loss", "out", f406},
-	{"aten::mse_loss_backward", "grad_input", f330},
-	{"aten::multi_margin_loss", "out", f467},
-	{"aten::multi_margin_loss_backward", "grad_input", f602},
-	{"aten::multilabel_margin_loss", "out", f406},
-	{"aten::multilabel_margin_loss_forward", "output", f603},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f604},
-	{"aten::nll_loss", "out", f330},
-	{"aten::nll_loss_forward", "output", f605},
-	{"aten::nll_loss_backward", "grad_input", f606},
-	{"aten::nll_loss2d", "out", f330},
-	{"aten::nll_loss2d_forward", "output", f607},
-	{"aten::nll_loss2d_backward", "grad_input", f608},
-	{"aten::smooth_l1_loss", "out", f406},
-	{"aten::smooth_l1_loss_backward", "grad_input", f330},
-	{"aten::huber_loss", "out", f406},
-	{"aten::huber_loss_backward", "out", f330},
-	{"aten::soft_margin_loss", "out", f406},
-	{"aten::soft_margin_loss_backward", "grad_input", f330},
-	{"aten::glu_backward", "grad_input", f609},
-	{"aten::log_sigmoid_backward", "grad_input", f610},
-	{"aten::rrelu_with_noise", "out", f611},
+	{"aten::upsample_trilinear3d_backward", "", f572},
+	{"aten::value_selecting_reduction_backward", "", f573},
+	{"aten::values_copy", "", f574},
+	{"aten::vander", "", f575},
+	{"aten::view", "dtype", f576},
+	{"aten::view_copy", "dtype", f576},
+	{"aten::vsplit", "int", f376},
+	{"aten::zero_", "", f577},
+	{"aten::zeros", "", f578},
+	{"aten::zeros_like", "", f578},
+	{"aten::align_to", "ellipsis_idx", f579},
+	{"aten::add", "out", f580},
+	{"aten::addmv", "out", f310},
+	{"aten::arange", "start_out", f581},
+	{"aten::baddbmm", "out", f310},
+	{"aten::binary_cross_entropy", "out", f331},
+	{"aten::binary_cross_entropy_backward", "grad_input", f582},
+	{"aten::bmm", "out", f335},
+	{"aten::cudnn_batch_norm", "out", f583},
+	{"aten::cudnn_convolution", "out", f584},
+	{"aten::div", "out_mode", f375},
+	{"aten::divide", "out_mode", f375},
+	{"aten::dot", "out", f335},
+	{"aten::full", "names", f485},
+	{"aten::lcm", "out", f418},
+	{"aten::_fft_r2c", "out", f585},
+	{"aten::_fft_c2r", "out", f586},
+	{"aten::_fft_c2c", "out", f587},
+	{"aten::index_copy", "out", f413},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f588},
+	{"aten::fbgemm_linear_fp16_weight", "out", f589},
+	{"aten::_log_softmax_backward_data", "out", f590},
+	{"aten::matmul", "out", f425},
+	{"aten::matrix_power", "out", f426},
+	{"aten::_compute_linear_combination", "out", f591},
+	{"aten::mm", "out", f335},
+	{"aten::_int_mm", "out", f592},
+	{"aten::mv", "out", f425},
+	{"aten::native_batch_norm", "out", f478},
+	{"aten::_native_batch_norm_legit", "out", f593},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f594},
+	{"aten::batch_norm_elemt", "out", f595},
+	{"aten::ones", "names", f399},
+	{"aten::rand", "names", f399},
+	{"aten::rand", "generator_with_names", f485},
+	{"aten::randn", "names", f399},
+	{"aten::randn", "generator_with_names", f485},
+	{"aten::range", "out", f581},
+	{"aten::gelu_backward", "grad_input", f402},
+	{"aten::_softmax_backward_data", "out", f596},
+	{"aten::sspaddmm", "out", f597},
+	{"aten::_chunk_cat", "out", f598},
+	{"aten::_stack", "out", f599},
+	{"aten::zeros", "names", f486},
+	{"aten::_batch_norm_with_update", "out", f600},
+	{"aten::_sparse_softmax", "Dimname", f601},
+	{"aten::_sparse_log_softmax", "Dimname", f602},
+	{"aten::sub", "out", f580},
+	{"aten::addmm", "out", f310},
+	{"aten::_scaled_mm", "out", f603},
+	{"aten::_scaled_mm_v2", "out", f604},
+	{"aten::hspmm", "out", f605},
+	{"aten::lstm_mps_backward", "", f606},
+	{"aten::set_", "source_Storage_storage_offset", f527},
+	{"aten::index_add", "out", f413},
+	{"aten::index_reduce", "out", f413},
+	{"aten::scatter", "src_out", f413},
+	{"aten::scatter", "value_out", f414},
+	{"aten::scatter", "reduce_out", f413},
+	{"aten::scatter", "value_reduce_out", f414},
+	{"aten::scatter_add", "out", f413},
+	{"aten::scatter_reduce", "two_out", f413},
+	{"aten::addbmm", "out", f310},
+	{"aten::lu_unpack", "out", f433},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f607},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f608},
+	{"aten::mse_loss", "out", f411},
+	{"aten::mse_loss_backward", "grad_input", f331},
+	{"aten::multi_margin_loss", "out", f474},
+	{"aten::multi_margin_loss_backward", "grad_input", f609},
+	{"aten::multilabel_margin_loss", "out", f411},
+	{"aten::multilabel_margin_loss_forward", "output", f610},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f611},
+	{"aten::nll_loss", "out", f331},
+	{"aten::nll_loss_forward", "output", f612},
+	{"aten::nll_loss_backward", "grad_input", f613},
+	{"aten::nll_loss2d", "out", f331},
+	{"aten::nll_loss2d_forward", "output", f614},
+	{"aten::nll_loss2d_backward", "grad_input", f615},
+	{"aten::smooth_l1_loss", "out", f411},
+	{"aten::smooth_l1_loss_backward", "grad_input", f331},
+	{"aten::huber_loss", "out", f411},
+	{"aten::huber_loss_backward", "out", f331},
+	{"aten::soft_margin_loss", "out", f411},
+	{"aten::soft_margin_loss_backward", "grad_input", f331},
+	{"aten::glu_backward", "grad_input", f616},
+	{"aten::log_sigmoid_backward", "grad_input", f617},
+	{"aten::rrelu_with_noise", "out", f618},
 	{"aten::adaptive_avg_pool2d", "out", f0},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f612},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f619},
 	{"aten::adaptive_avg_pool3d", "out", f2},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f613},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f620},
 	{"aten::adaptive_max_pool2d", "out", f0},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f614},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f621},
 	{"aten::adaptive_max_pool3d", "out", f2},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f615},
-	{"aten::avg_pool2d", "out", f318},
-	{"aten::avg_pool2d_backward", "grad_input", f616},
-	{"aten::avg_pool3d", "out", f320},
-	{"aten::avg_pool3d_backward", "grad_input", f617},
-	{"aten::fractional_max_pool2d", "output", f389},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f618},
-	{"aten::fractional_max_pool3d", "output", f391},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f619},
-	{"aten::max_pool2d_with_indices", "out", f432},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f620},
-	{"aten::max_pool3d_with_indices", "out", f435},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f621},
-	{"aten::max_unpool2d", "out", f437},
-	{"aten::max_unpool3d", "out", f438},
-	{"aten::reflection_pad1d", "out", f496},
-	{"aten::reflection_pad1d_backward", "grad_input", f622},
-	{"aten::reflection_pad2d", "out", f498},
-	{"aten::reflection_pad2d_backward", "grad_input", f623},
-	{"aten::reflection_pad3d", "out", f500},
-	{"aten::reflection_pad3d_backward", "grad_input", f624},
-	{"aten::replication_pad1d", "out", f496},
-	{"aten::replication_pad1d_backward", "grad_input", f625},
-	{"aten::replication_pad2d", "out", f498},
-	{"aten::replication_pad2d_backward", "grad_input", f626},
-	{"aten::replication_pad3d", "out", f500},
-	{"aten::replication_pad3d_backward", "grad_input", f627},
-	{"aten::upsample_linear1d", "out", f559},
-	{"aten::upsample_linear1d_backward", "grad_input", f628},
-	{"aten::upsample_bilinear2d", "out", f556},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f629},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f622},
+	{"aten::avg_pool2d", "out", f319},
+	{"aten::avg_pool2d_backward", "grad_input", f623},
+	{"aten::avg_pool3d", "out", f321},
+	{"aten::avg_pool3d_backward", "grad_input", f624},
+	{"aten::fractional_max_pool2d", "output", f394},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f625},
+	{"aten::fractional_max_pool3d", "output", f396},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f626},
+	{"aten::max_pool2d_with_indices", "out", f439},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f627},
+	{"aten::max_pool3d_with_indices", "out", f442},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f628},
+	{"aten::max_unpool2d", "out", f444},
+	{"aten::max_unpool3d", "out", f445},
+	{"aten::reflection_pad1d", "out", f503},
+	{"aten::reflection_pad1d_backward", "grad_input", f629},
+	{"aten::reflection_pad2d", "out", f505},
+	{"aten::reflection_pad2d_backward", "grad_input", f630},
+	{"aten::reflection_pad3d", "out", f507},
+	{"aten::reflection_pad3d_backward", "grad_input", f631},
+	{"aten::replication_pad1d", "out", f503},
+	{"aten::replication_pad1d_backward", "grad_input", f632},
+	{"aten::replication_pad2d", "out", f505},
+	{"aten::replication_pad2d_backward", "grad_input", f633},
+	{"aten::replication_pad3d", "out", f507},
+	{"aten::replication_pad3d_backward", "grad_input", f634},
+	{"aten::upsample_linear1d", "out", f566},
+	{"aten::upsample_linear1d_backward", "grad_input", f635},
+	{"aten::upsample_bilinear2d", "out", f563},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f636},
 	{"aten::_upsample_bilinear2d_aa", "out", f272},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f630},
-	{"aten::upsample_bicubic2d", "out", f556},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f631},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f637},
+	{"aten::upsample_bicubic2d", "out", f563},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f638},
 	{"aten::_upsample_bicubic2d_aa", "out", f272},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f632},
-	{"aten::upsample_trilinear3d", "out", f564},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f633},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f639},
+	{"aten::upsample_trilinear3d", "out", f571},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f640},
 	{"aten::upsample_nearest1d", "out", f276},
 	{"aten::_upsample_nearest_exact1d", "out", f276},
-	{"aten::upsample_nearest1d_backward", "grad_input", f634},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f635},
+	{"aten::upsample_nearest1d_backward", "grad_input", f641},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f642},
 	{"aten::upsample_nearest2d", "out", f279},
 	{"aten::_upsample_nearest_exact2d", "out", f279},
-	{"aten::upsample_nearest2d_backward", "grad_input", f636},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f637},
+	{"aten::upsample_nearest2d_backward", "grad_input", f643},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f644},
 	{"aten::upsample_nearest3d", "out", f281},
 	{"aten::_upsample_nearest_exact3d", "out", f281},
-	{"aten::upsample_nearest3d_backward", "grad_input", f638},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f639},
-	{"aten::slow_conv_transpose2d", "out", f640},
-	{"aten::slow_conv_transpose3d", "out", f641},
-	{"aten::thnn_conv2d", "out", f642},
-	{"aten::_slow_conv2d_forward", "output", f643},
-	{"aten::_slow_conv2d_backward", "grad_input", f644},
-	{"aten::_conv_depthwise2d", "out", f645},
-	{"aten::slow_conv3d", "out", f646},
-	{"aten::slow_conv3d_forward", "output", f647},
-	{"aten::col2im", "out", f337},
-	{"aten::im2col", "out", f407},
-	{"aten::_linalg_det", "result", f648},
-	{"aten::linalg_ldl_solve", "out", f418},
-	{"aten::_linalg_slogdet", "sign", f649},
-	{"aten::linalg_eigvals", "out", f417},
-	{"aten::_linalg_eigh", "eigenvalues", f650},
-	{"aten::linalg_eigh", "eigvals", f417},
-	{"aten::linalg_eigvalsh", "out", f417},
-	{"aten::_linalg_svd", "U", f651},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f421},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f421},
-	{"aten::linalg_pinv", "out", f420},
-	{"aten::linalg_pinv", "out_rcond_tensor", f420},
-	{"aten::_linalg_solve_ex", "result", f652},
-	{"aten::linalg_matrix_power", "out", f419},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f421},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f421},
-	{"aten::linalg_matrix_rank", "out", f420},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f420},
-	{"aten::unbind_copy", "int_out", f554},
-	{"aten::split_copy", "Tensor_out", f545},
-	{"aten::special_chebyshev_polynomial_t", "out", f542},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f544},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f543},
-	{"aten::special_chebyshev_polynomial_u", "out", f542},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f544},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f543},
-	{"aten::special_chebyshev_polynomial_v", "out", f542},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f544},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f543},
-	{"aten::special_chebyshev_polynomial_w", "out", f542},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f544},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f543},
-	{"aten::special_hermite_polynomial_h", "out", f542},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f544},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f543},
-	{"aten::special_hermite_polynomial_he", "out", f542},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f544},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f543},
-	{"aten::special_laguerre_polynomial_l", "out", f542},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f544},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f543},
-	{"aten::special_legendre_polynomial_p", "out", f542},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f544},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f543},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f542},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f544},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f543},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f542},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f544},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f543},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f542},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f544},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f543},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f542},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f544},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f543},
+	{"aten::upsample_nearest3d_backward", "grad_input", f645},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f646},
+	{"aten::slow_conv_transpose2d", "out", f647},
+	{"aten::slow_conv_transpose3d", "out", f648},
+	{"aten::thnn_conv2d", "out", f649},
+	{"aten::_slow_conv2d_forward", "output", f650},
+	{"aten::_slow_conv2d_backward", "grad_input", f651},
+	{"aten::_conv_depthwise2d", "out", f652},
+	{"aten::slow_conv3d", "out", f653},
+	{"aten::slow_conv3d_forward", "output", f654},
+	{"aten::col2im", "out", f339},
+	{"aten::im2col", "out", f412},
+	{"aten::_linalg_det", "result", f655},
+	{"aten::linalg_ldl_solve", "out", f423},
+	{"aten::linalg_lstsq", "out", f424},
+	{"aten::linalg_matmul", "out", f425},
+	{"aten::_linalg_slogdet", "sign", f656},
+	{"aten::linalg_eigvals", "out", f422},
+	{"aten::_linalg_eigh", "eigenvalues", f657},
+	{"aten::linalg_eigh", "eigvals", f422},
+	{"aten::linalg_eigvalsh", "out", f422},
+	{"aten::_linalg_svd", "U", f658},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f428},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f428},
+	{"aten::linalg_pinv", "out", f427},
+	{"aten::linalg_pinv", "out_rcond_tensor", f427},
+	{"aten::_linalg_solve_ex", "result", f659},
+	{"aten::linalg_matrix_power", "out", f426},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f428},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f428},
+	{"aten::linalg_matrix_rank", "out", f427},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f427},
+	{"aten::unbind_copy", "int_out", f561},
+	{"aten::split_copy", "Tensor_out", f552},
+	{"aten::special_chebyshev_polynomial_t", "out", f549},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f551},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f550},
+	{"aten::special_chebyshev_polynomial_u", "out", f549},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f551},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f550},
+	{"aten::special_chebyshev_polynomial_v", "out", f549},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f551},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f550},
+	{"aten::special_chebyshev_polynomial_w", "out", f549},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f551},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f550},
+	{"aten::special_hermite_polynomial_h", "out", f549},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f551},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f550},
+	{"aten::special_hermite_polynomial_he", "out", f549},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f551},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f550},
+	{"aten::special_laguerre_polynomial_l", "out", f549},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f551},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f550},
+	{"aten::special_legendre_polynomial_p", "out", f549},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f551},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f550},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f549},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f551},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f550},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f549},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f551},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f550},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f549},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f551},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f550},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f549},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f551},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f550},
 };
 const size_t guard_count = std::size(guard_rows);
 

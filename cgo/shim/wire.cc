@@ -37,10 +37,10 @@ const at::Tensor& apart_recorded(const at::Tensor& written, const at::Tensor& t,
 	return copy;
 }
 
-at::TensorList apart(at::TensorList written, at::TensorList list, std::vector<at::Tensor>& copies) {
+at::TensorList apart(at::TensorList written, at::TensorList list, std::vector<at::Tensor>& copies, bool others) {
 	for (size_t i = 0; i < std::min(written.size(), list.size()); i++) {
 		at::Tensor copy;
-		if (!apart(written[i], list[i], copy).is_same(list[i])) {
+		if (!apart(written[i], list[i], copy, others).is_same(list[i])) {
 			copies.resize(list.size());
 			copies[i] = std::move(copy);
 		}

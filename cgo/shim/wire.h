@@ -3,6 +3,7 @@
 // a handle word *is* the single pointer that an at::Tensor consists of.
 #pragma once
 
+#include <algorithm>
 #include <ATen/core/Generator.h>
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
@@ -65,20 +66,26 @@ inline uint64_t release(at::Tensor&& t) {
 	return t.defined() ? reinterpret_cast<uint64_t>(t.unsafeReleaseTensorImpl()) : 0;
 }
 
-// apart is t, or its copy where t lies in memory that is written to and autograd records that: the
-// graph may keep t for the gradient, what is written keeps the graph, and neither would ever be
-// freed. The copy is kept in copy.
-const at::Tensor& apart_recorded(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy);
-
-inline const at::Tensor& apart(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy) {
-	return C10_UNLIKELY(t.defined() && t.requires_grad()) ? apart_recorded(written, t, copy) : t;
+// learns tells whether a gradient goes through a tensor, or one of a list.
+inline bool learns(const at::Tensor& t) { return t.defined() && t.requires_grad(); }
+inline bool learns(const std::optional<at::Tensor>& t) { return t && learns(*t); }
+inline bool learns(at::TensorList list) {
+	return std::any_of(list.begin(), list.end(), [](const at::Tensor& t) { return learns(t); });
 }
 
-at::TensorList apart(at::TensorList written, at::TensorList list, std::vector<at::Tensor>& copies);
+// apart is t, or its copy where t lies in memory that is written to and autograd records that: the
+// graph may keep t for the gradient, what is written keeps the graph, and neither would ever be
+// freed. The copy is kept in copy. Others tells that another argument is recorded.
+const at::Tensor& apart_recorded(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy);
 
-inline std::optional<at::Tensor> apart(const at::Tensor& written, std::optional<at::Tensor>&& t) {
-	at::Tensor copy;
-	return t ? std::optional<at::Tensor>(apart(written, *t, copy)) : std::nullopt;
+inline const at::Tensor& apart(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy, bool others = false) {
+	return C10_UNLIKELY(learns(t) || (others && t.defined() && t.is_same(written))) ? apart_recorded(written, t, copy) : t;
+}
+
+at::TensorList apart(at::TensorList written, at::TensorList list, std::vector<at::Tensor>& copies, bool others = false);
+
+inline std::optional<at::Tensor> apart(const at::Tensor& written, const std::optional<at::Tensor>& t, at::Tensor& copy, bool others = false) {
+	return t ? std::optional<at::Tensor>(apart(written, *t, copy, others)) : std::nullopt;
 }
 
 inline uint64_t device_word(at::Device d) {

@@ -123,14 +123,19 @@ void multiple(const Tensor& x, const Tensor& other) {
 // In integers a step is cut to an integer, by which libtorch divides.
 void step(const Scalar& step, std::optional<at::ScalarType> dtype, const Tensor& out) {
 	auto type = dtype ? *dtype : out.defined() ? out.scalar_type() : at::ScalarType::Undefined;
-	if (step.isFloatingPoint() && at::isIntegralType(type, true) && std::abs(step.toDouble()) < 1) {
-		TORCH_CHECK(false, "step must be nonzero, but ", step.toDouble(), " is 0 in ", type);
-	}
+	auto cut = step.toComplexDouble().real();
+	bool fraction = step.isFloatingPoint() || step.isComplex();
+	TORCH_CHECK(!fraction || !at::isIntegralType(type, true) || std::abs(cut) >= 1, "step must be nonzero, but ", cut, " is 0 in ", type);
 }
 
 // For floating-point numbers without an end libtorch looks for the next number after from.
 void range(const Tensor& x, int64_t from, std::optional<int64_t> to) {
 	TORCH_CHECK(to || from != std::numeric_limits<int64_t>::max() || integral(x), "from has to be less than ", from);
+}
+
+// A tensor has at most so many dimensions, and one is made for each element.
+void combined(int64_t r) {
+	TORCH_CHECK_VALUE(r <= 64, "combinations of ", r, " elements are too many: at most 64");
 }
 
 // One number has no absolute value.

@@ -35,9 +35,14 @@ void weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
 }
 
 // A value belongs to each key, and a grouped query has groups: libtorch divides by their number.
-void attention(const Tensor& key, const Tensor& value, bool grouped) {
+void attention(const Tensor& query, const Tensor& key, const Tensor& value, bool grouped) {
 	if (!has(key) || !has(value) || key.dim() < 2 || value.dim() < 2) {
 		return;
+	}
+	// The result is laid out as the query: its last dimension has to stay the last in memory.
+	for (int64_t d = 0; has(query) && d < query.dim() - 1; d++) {
+		TORCH_CHECK(query.size(d) < 2 || query.stride(d) != 1 || query.size(-1) < 2 || query.stride(-1) != 1, "expected a query whose elements do not overlap, but got one of size ",
+		            query.sizes(), " and strides ", query.strides(), "; Contiguous copies it");
 	}
 	TORCH_CHECK(key.size(-2) == value.size(-2), "Expected as many values as keys, but got ", value.size(-2), " and ", key.size(-2));
 	if (grouped && key.dim() >= 3 && value.dim() >= 3) {

@@ -14,6 +14,12 @@ void hermitian(const Tensor& x, bool hermitian) {
 }
 
 // Rows that are not there, and a 2 x 2 block of which a half is missing, are swapped unseen.
+// LAPACK takes no right-hand sides for a mistake of ours.
+void columns(const Tensor& b, Mode driver) {
+	bool none = has(b) && b.dim() > 0 && b.size(-1) == 0 && (driver == "gelss" || driver == "gelsd");
+	TORCH_CHECK(!none, "expected at least one right-hand side with driver ", *driver, ", but got b of size ", b.sizes());
+}
+
 void pivots(const Tensor& pivots) {
 	if (!on_host(pivots) || pivots.dim() == 0 || !integral(pivots)) {
 		return;

@@ -49,7 +49,7 @@ void segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets, 
 void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& variance, bool training);
 void empty_statistics(const Tensor& input, const Tensor& weight, const Tensor& bias);
 void weight_norm(const Tensor& v, const Tensor& g, int64_t dim);
-void attention(const Tensor& key, const Tensor& value, bool grouped);
+void attention(const Tensor& query, const Tensor& key, const Tensor& value, bool grouped);
 
 // fused.cc
 void fused_sgd(TensorList params, TensorList grads, TensorList momentum);
@@ -86,6 +86,7 @@ void quotient(const Tensor& x, const Scalar& other, Mode mode);
 void multiple(const Tensor& x, const Tensor& other);
 void range(const Tensor& x, int64_t from, std::optional<int64_t> to);
 void step(const Scalar& step, std::optional<at::ScalarType> dtype, const Tensor& out);
+void combined(int64_t r);
 void exponent(int64_t n);
 
 // special.cc
@@ -97,6 +98,7 @@ void trials(const Tensor& count);
 // linalg.cc
 void no_infinite(const Tensor& x);
 void hermitian(const Tensor& x, bool hermitian);
+void columns(const Tensor& b, Mode driver);
 void pivots(const Tensor& pivots);
 void lu_pivots(const Tensor& lu, const Tensor& pivots, bool wanted);
 
@@ -106,6 +108,7 @@ void pooled1(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRe
 void pooled2(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void pooled3(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void resized(const Tensor& x, OptionalIntArrayRef output, std::optional<at::ArrayRef<double>> factors = std::nullopt);
+void convolved(const Tensor& x, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void padded(const Tensor& x, IntArrayRef padding);
 void numbers(const char* name, int64_t count, IntArrayRef list);
 void circular(const Tensor& x, IntArrayRef padding, Mode mode);
@@ -130,6 +133,7 @@ void viewable(const Tensor& x);
 void not_quantized(const Tensor& x, at::ScalarType dtype);
 void no_gradient(const Tensor& x);
 void quantized_or_constant(const Tensor& x);
+void quantized_or_constant(TensorList xs);
 void filled(Layout layout);
 void no_mkldnn(Layout layout);
 void some_elements(const Tensor& x);
@@ -141,6 +145,7 @@ void not_nested(const Tensor& x);
 void nested_dim(const Tensor& x, int64_t dim);
 void same_size(const Tensor& gradient, const Tensor& x);
 void one_device(const Tensor& a, const Tensor& b);
+void one_backend(const Tensor& a, const Tensor& b);
 
 // enums.cc
 void reduction(int64_t mode);

@@ -159,6 +159,13 @@ void one_device(const Tensor& a, const Tensor& b) {
 	TORCH_CHECK(!a.defined() || !b.defined() || a.is_meta() == b.is_meta(), "Tensor on device ", b.device(), " is not on the expected device ", a.device(), "!");
 }
 
+// Products of a sparse tensor and one of oneDNN's read the second as a plain one.
+void one_backend(const Tensor& a, const Tensor& b) {
+	auto sparse = [](const Tensor& t) { return t.defined() && (t.is_sparse() || at::sparse_csr::is_sparse_compressed(t)); };
+	auto foreign = [](const Tensor& t) { return t.defined() && t.is_mkldnn(); };
+	TORCH_CHECK_NOT_IMPLEMENTED(!(sparse(a) && foreign(b)) && !(foreign(a) && sparse(b)), "there is no product of tensors of layouts ", a.layout(), " and ", b.layout(), "; ToDense makes them strided");
+}
+
 // There are no elements to fill in a compressed layout, and its indices are left as they are.
 void filled(Layout layout) {
 	no_mkldnn(layout);
@@ -178,6 +185,12 @@ void no_gradient(const Tensor& x) {
 // What is not quantized comes back as it went in, and the graph would name it as made of itself.
 void quantized_or_constant(const Tensor& x) {
 	TORCH_CHECK(!recorded(x) || x.is_quantized(), "expected a quantized tensor, but got one of dtype ", x.scalar_type(), " that requires a gradient");
+}
+
+void quantized_or_constant(TensorList xs) {
+	for (const auto& x : xs) {
+		quantized_or_constant(x);
+	}
 }
 
 }  // namespace tg::rule
