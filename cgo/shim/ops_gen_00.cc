@@ -81,7 +81,6 @@
 #include <ATen/ops/_foreach_tan_ops.h>
 #include <ATen/ops/_foreach_tanh_ops.h>
 #include <ATen/ops/_foreach_trunc_ops.h>
-#include <ATen/ops/_foreach_zero_ops.h>
 #include <ATen/ops/_indices_ops.h>
 #include <ATen/ops/_is_all_true_ops.h>
 #include <ATen/ops/_is_any_true_ops.h>
@@ -1225,11 +1224,6 @@ void _foreach_trunc(Args& a, Results& r) {
 void _foreach_trunc_(Args& a, Results& r) {
 	auto self = a.tensors();
 	at::_ops::_foreach_trunc_::call(self);
-}
-
-void _foreach_zero_(Args& a, Results& r) {
-	auto self = a.tensors();
-	at::_ops::_foreach_zero_::call(self);
 }
 
 void _indices(Args& a, Results& r) {

@@ -16,7 +16,6 @@
 #include <ATen/ops/bucketize_ops.h>
 #include <ATen/ops/can_cast_ops.h>
 #include <ATen/ops/cartesian_prod_ops.h>
-#include <ATen/ops/cat_ops.h>
 #include <ATen/ops/cauchy_ops.h>
 #include <ATen/ops/ccol_indices_ops.h>
 #include <ATen/ops/cdist_ops.h>
@@ -39,8 +38,6 @@
 #include <ATen/ops/col_indices_ops.h>
 #include <ATen/ops/column_stack_ops.h>
 #include <ATen/ops/complex_ops.h>
-#include <ATen/ops/concat_ops.h>
-#include <ATen/ops/concatenate_ops.h>
 #include <ATen/ops/conj_ops.h>
 #include <ATen/ops/conj_physical_ops.h>
 #include <ATen/ops/contiguous_ops.h>
@@ -177,6 +174,7 @@
 #include <ATen/ops/histogramdd_ops.h>
 #include <ATen/ops/hsplit_ops.h>
 #include <ATen/ops/hstack_ops.h>
+#include <ATen/ops/hypot_ops.h>
 
 namespace tg::op {
 
@@ -387,12 +385,6 @@ void can_cast(Args& a, Results& r) {
 void cartesian_prod(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensor(at::_ops::cartesian_prod::call(tensors));
-}
-
-void cat(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	r.tensor(at::_ops::cat::call(tensors, dim));
 }
 
 void cauchy_(Args& a, Results& r) {
@@ -621,18 +613,6 @@ void complex(Args& a, Results& r) {
 	const auto& real = a.tensor();
 	const auto& imag = a.tensor();
 	r.tensor(at::_ops::complex::call(real, imag));
-}
-
-void concat(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	r.tensor(at::_ops::concat::call(tensors, dim));
-}
-
-void concatenate(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	r.tensor(at::_ops::concatenate::call(tensors, dim));
 }
 
 void conj(Args& a, Results& r) {
@@ -2122,6 +2102,20 @@ void hsplit_array(Args& a, Results& r) {
 void hstack(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensor(at::_ops::hstack::call(tensors));
+}
+
+void hypot(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::hypot::call(self, other));
+}
+
+void hypot_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::hypot_::call(self, apart_other);
 }
 
 }  // namespace tg::op

@@ -3,7 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/hypot_ops.h>
 #include <ATen/ops/i0_ops.h>
 #include <ATen/ops/igamma_ops.h>
 #include <ATen/ops/igammac_ops.h>
@@ -187,22 +186,9 @@
 #include <ATen/ops/q_per_channel_axis_ops.h>
 #include <ATen/ops/q_per_channel_scales_ops.h>
 #include <ATen/ops/q_per_channel_zero_points_ops.h>
+#include <ATen/ops/q_scale_ops.h>
 
 namespace tg::op {
-
-void hypot(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::hypot::call(self, other));
-}
-
-void hypot_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::Tensor own_other;
-	const auto& apart_other = apart(self, other, own_other);
-	at::_ops::hypot_::call(self, apart_other);
-}
 
 void i0(Args& a, Results& r) {
 	const auto& self = a.tensor();
@@ -2141,6 +2127,11 @@ void q_per_channel_scales(Args& a, Results& r) {
 void q_per_channel_zero_points(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
+}
+
+void q_scale(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.number(at::_ops::q_scale::call(self));
 }
 
 }  // namespace tg::op

@@ -3,7 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/q_scale_ops.h>
 #include <ATen/ops/q_zero_point_ops.h>
 #if __has_include(<ATen/ops/qr_ops.h>)
 #include <ATen/ops/qr_ops.h>
@@ -25,7 +24,6 @@
 #include <ATen/ops/repeat_ops.h>
 #include <ATen/ops/repeat_interleave_ops.h>
 #include <ATen/ops/requires_grad_ops.h>
-#include <ATen/ops/reshape_ops.h>
 #include <ATen/ops/reshape_as_ops.h>
 #include <ATen/ops/resolve_conj_ops.h>
 #include <ATen/ops/resolve_neg_ops.h>
@@ -198,11 +196,6 @@
 #include <ATen/ops/xlogy_ops.h>
 
 namespace tg::op {
-
-void q_scale(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.number(at::_ops::q_scale::call(self));
-}
 
 void q_zero_point(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -411,12 +404,6 @@ void requires_grad_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	auto requires_grad = a.boolean();
 	at::_ops::requires_grad_::call(self, requires_grad);
-}
-
-void reshape(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto shape = a.symints();
-	r.tensor(at::_ops::reshape::call(self, shape));
 }
 
 void reshape_as(Args& a, Results& r) {

@@ -90,6 +90,7 @@
 #include <ATen/ops/_foreach_mul_ops.h>
 #include <ATen/ops/_foreach_pow_ops.h>
 #include <ATen/ops/_foreach_sub_ops.h>
+#include <ATen/ops/_foreach_zero_ops.h>
 #include <ATen/ops/_functional_assert_async_ops.h>
 #include <ATen/ops/_functional_assert_scalar_ops.h>
 #include <ATen/ops/_functional_sym_constrain_range_ops.h>
@@ -1410,6 +1411,12 @@ void _foreach_sub__ScalarList(Args& a, Results& r) {
 	at::_ops::_foreach_sub__ScalarList::call(self, scalars);
 }
 
+void _foreach_zero_(Args& a, Results& r) {
+	auto self = a.tensors();
+	rule::float_mkldnn(rule::of(self));
+	at::_ops::_foreach_zero_::call(self);
+}
+
 void _functional_assert_async_msg(Args& a, Results& r) {
 	rule::refuse_unsafe("_functional_assert_async.msg");
 	const auto& self = a.needed("self");
@@ -2006,6 +2013,7 @@ void _mkldnn_reshape(Args& a, Results& r) {
 	rule::refuse_unsafe("_mkldnn_reshape");
 	const auto& self = a.needed("self");
 	auto shape = a.ints();
+	rule::reshaped(rule::of(self), rule::of(shape));
 	r.tensor(at::_ops::_mkldnn_reshape::call(self, shape));
 }
 

@@ -173,18 +173,19 @@
 #include <ATen/ops/binary_cross_entropy_with_logits_ops.h>
 #include <ATen/ops/binomial_ops.h>
 #include <ATen/ops/bmm_ops.h>
+#include <ATen/ops/cat_ops.h>
 #include <ATen/ops/ccol_indices_copy_ops.h>
 #include <ATen/ops/choose_qparams_optimized_ops.h>
 #include <ATen/ops/chunk_ops.h>
 #include <ATen/ops/col2im_ops.h>
 #include <ATen/ops/col_indices_copy_ops.h>
 #include <ATen/ops/combinations_ops.h>
+#include <ATen/ops/concat_ops.h>
+#include <ATen/ops/concatenate_ops.h>
 #include <ATen/ops/constant_pad_nd_ops.h>
 #include <ATen/ops/conv1d_ops.h>
 #include <ATen/ops/conv2d_ops.h>
 #include <ATen/ops/conv3d_ops.h>
-#include <ATen/ops/conv_depthwise3d_ops.h>
-#include <ATen/ops/conv_tbc_backward_ops.h>
 
 namespace tg::op {
 
@@ -2288,6 +2289,13 @@ void bmm(Args& a, Results& r) {
 	r.tensor(at::_ops::bmm::call(self, mat2));
 }
 
+void cat(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	auto dim = a.integer();
+	rule::some(rule::of(tensors));
+	r.tensor(at::_ops::cat::call(tensors, dim));
+}
+
 void ccol_indices_copy(Args& a, Results& r) {
 	rule::refuse_unsafe("ccol_indices_copy");
 	const auto& self = a.needed("self");
@@ -2346,6 +2354,20 @@ void combinations(Args& a, Results& r) {
 	r.tensor(at::_ops::combinations::call(self, r_, with_replacement));
 }
 
+void concat(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	auto dim = a.integer();
+	rule::some(rule::of(tensors));
+	r.tensor(at::_ops::concat::call(tensors, dim));
+}
+
+void concatenate(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	auto dim = a.integer();
+	rule::some(rule::of(tensors));
+	r.tensor(at::_ops::concatenate::call(tensors, dim));
+}
+
 void constant_pad_nd(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto pad = a.symints();
@@ -2396,36 +2418,6 @@ void conv3d(Args& a, Results& r) {
 	rule::lengths("dilation", rule::of(dilation));
 	rule::convolved(rule::of(input), rule::of(weight), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::conv3d::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
-void conv_depthwise3d(Args& a, Results& r) {
-	rule::refuse_unsafe("conv_depthwise3d");
-	const auto& self = a.needed("self");
-	const auto& weight = a.needed("weight");
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	rule::lengths("kernel_size", rule::of(kernel_size));
-	rule::lengths("stride", rule::of(stride));
-	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 3, rule::of(padding));
-	rule::lengths("dilation", rule::of(dilation));
-	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
-}
-
-void conv_tbc_backward(Args& a, Results& r) {
-	rule::refuse_unsafe("conv_tbc_backward");
-	const auto& self = a.needed("self");
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	const auto& bias = a.needed("bias");
-	auto pad = a.integer();
-	auto out = at::_ops::conv_tbc_backward::call(self, input, weight, bias, pad);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
 }
 
 }  // namespace tg::op

@@ -4,6 +4,8 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
+#include <ATen/ops/conv_depthwise3d_ops.h>
+#include <ATen/ops/conv_tbc_backward_ops.h>
 #include <ATen/ops/conv_transpose1d_ops.h>
 #include <ATen/ops/conv_transpose2d_ops.h>
 #include <ATen/ops/conv_transpose3d_ops.h>
@@ -169,9 +171,38 @@
 #include <ATen/ops/new_empty_strided_ops.h>
 #include <ATen/ops/new_full_ops.h>
 #include <ATen/ops/new_ones_ops.h>
-#include <ATen/ops/new_zeros_ops.h>
 
 namespace tg::op {
+
+void conv_depthwise3d(Args& a, Results& r) {
+	rule::refuse_unsafe("conv_depthwise3d");
+	const auto& self = a.needed("self");
+	const auto& weight = a.needed("weight");
+	auto kernel_size = a.symints();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	rule::lengths("kernel_size", rule::of(kernel_size));
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 3, rule::of(padding));
+	rule::lengths("dilation", rule::of(dilation));
+	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
+}
+
+void conv_tbc_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("conv_tbc_backward");
+	const auto& self = a.needed("self");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& bias = a.needed("bias");
+	auto pad = a.integer();
+	auto out = at::_ops::conv_tbc_backward::call(self, input, weight, bias, pad);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
 
 void conv_transpose1d(Args& a, Results& r) {
 	const auto& input = a.needed("input");
@@ -2330,6 +2361,7 @@ void multilabel_margin_loss(Args& a, Results& r) {
 	const auto& target = a.needed("target");
 	auto reduction = a.integer();
 	rule::reduction(rule::of(reduction));
+	rule::some_samples(rule::of(self), rule::of(reduction));
 	r.tensor(at::_ops::multilabel_margin_loss::call(self, target, reduction));
 }
 
@@ -2350,6 +2382,7 @@ void multilabel_margin_loss_forward(Args& a, Results& r) {
 	const auto& target = a.needed("target");
 	auto reduction = a.integer();
 	rule::reduction(rule::of(reduction));
+	rule::some_samples(rule::of(self), rule::of(reduction));
 	auto out = at::_ops::multilabel_margin_loss_forward::call(self, target, reduction);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -2480,17 +2513,6 @@ void new_ones(Args& a, Results& r) {
 	auto pin_memory = a.opt_boolean();
 	rule::filled(rule::of(layout));
 	r.tensor(at::_ops::new_ones::call(self, size, dtype, layout, device, pin_memory));
-}
-
-void new_zeros(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	rule::no_mkldnn(rule::of(layout));
-	r.tensor(at::_ops::new_zeros::call(self, size, dtype, layout, device, pin_memory));
 }
 
 }  // namespace tg::op

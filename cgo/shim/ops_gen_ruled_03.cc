@@ -4,6 +4,7 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
+#include <ATen/ops/new_zeros_ops.h>
 #include <ATen/ops/nll_loss_ops.h>
 #include <ATen/ops/nll_loss2d_ops.h>
 #include <ATen/ops/nll_loss2d_backward_ops.h>
@@ -47,6 +48,7 @@
 #include <ATen/ops/replication_pad2d_backward_ops.h>
 #include <ATen/ops/replication_pad3d_ops.h>
 #include <ATen/ops/replication_pad3d_backward_ops.h>
+#include <ATen/ops/reshape_ops.h>
 #include <ATen/ops/resize_ops.h>
 #include <ATen/ops/resize_as_ops.h>
 #include <ATen/ops/resize_as_sparse_ops.h>
@@ -139,6 +141,17 @@
 #include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
+
+void new_zeros(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::no_mkldnn(rule::of(layout));
+	r.tensor(at::_ops::new_zeros::call(self, size, dtype, layout, device, pin_memory));
+}
 
 void nll_loss(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -822,6 +835,13 @@ void replication_pad3d_backward(Args& a, Results& r) {
 	rule::lengths("padding", rule::of(padding));
 	rule::numbers("padding", 6, rule::of(padding));
 	r.tensor(at::_ops::replication_pad3d_backward::call(grad_output, self, padding));
+}
+
+void reshape(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto shape = a.symints();
+	rule::reshaped(rule::of(self), rule::of(shape));
+	r.tensor(at::_ops::reshape::call(self, shape));
 }
 
 void resize_(Args& a, Results& r) {

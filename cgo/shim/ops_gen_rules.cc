@@ -265,864 +265,868 @@ void f76(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[2]));
 }
 void f77(const c10::IValue* s) {
-	rule::refuse_unsafe("_functional_assert_async.msg");
+	rule::float_mkldnn(boxed::tensors(s[0]));
 }
 void f78(const c10::IValue* s) {
-	rule::refuse_unsafe("_functional_assert_scalar");
+	rule::refuse_unsafe("_functional_assert_async.msg");
 }
 void f79(const c10::IValue* s) {
-	rule::refuse_unsafe("_functional_sym_constrain_range");
+	rule::refuse_unsafe("_functional_assert_scalar");
 }
 void f80(const c10::IValue* s) {
-	rule::refuse_unsafe("_functional_sym_constrain_range_for_size");
+	rule::refuse_unsafe("_functional_sym_constrain_range");
 }
 void f81(const c10::IValue* s) {
-	rule::fused_adagrad(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]));
+	rule::refuse_unsafe("_functional_sym_constrain_range_for_size");
 }
 void f82(const c10::IValue* s) {
-	rule::fused_adam(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::tensors(s[4]), boxed::tensors(s[5]));
+	rule::fused_adagrad(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]));
 }
 void f83(const c10::IValue* s) {
-	rule::refuse_unsafe("_fused_dropout");
+	rule::fused_adam(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::tensors(s[4]), boxed::tensors(s[5]));
 }
 void f84(const c10::IValue* s) {
-	rule::refuse_unsafe("_fused_moving_avg_obs_fq_helper");
+	rule::refuse_unsafe("_fused_dropout");
 }
 void f85(const c10::IValue* s) {
-	rule::refuse_unsafe("_fused_rms_norm");
+	rule::refuse_unsafe("_fused_moving_avg_obs_fq_helper");
 }
 void f86(const c10::IValue* s) {
-	rule::refuse_unsafe("_fused_rms_norm_backward");
+	rule::refuse_unsafe("_fused_rms_norm");
 }
 void f87(const c10::IValue* s) {
-	rule::refuse_unsafe("_fused_sdp_choice");
+	rule::refuse_unsafe("_fused_rms_norm_backward");
 }
 void f88(const c10::IValue* s) {
-	rule::fused_sgd(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]));
+	rule::refuse_unsafe("_fused_sdp_choice");
 }
 void f89(const c10::IValue* s) {
-	rule::refuse_unsafe("_fw_primal");
+	rule::fused_sgd(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]));
 }
 void f90(const c10::IValue* s) {
-	rule::refuse_unsafe("_fw_primal_copy");
+	rule::refuse_unsafe("_fw_primal");
 }
 void f91(const c10::IValue* s) {
-	rule::refuse_unsafe("_gather_sparse_backward");
+	rule::refuse_unsafe("_fw_primal_copy");
 }
 void f92(const c10::IValue* s) {
-	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback");
+	rule::refuse_unsafe("_gather_sparse_backward");
 }
 void f93(const c10::IValue* s) {
-	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback_backward");
+	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback");
 }
 void f94(const c10::IValue* s) {
-	rule::refuse_unsafe("_grouped_mm");
+	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback_backward");
 }
 void f95(const c10::IValue* s) {
-	rule::refuse_unsafe("_has_compatible_shallow_copy_type");
+	rule::refuse_unsafe("_grouped_mm");
 }
 void f96(const c10::IValue* s) {
-	rule::refuse_unsafe("_has_same_storage_numel");
+	rule::refuse_unsafe("_has_compatible_shallow_copy_type");
 }
 void f97(const c10::IValue* s) {
-	rule::refuse_unsafe("_histogramdd_bin_edges");
+	rule::refuse_unsafe("_has_same_storage_numel");
 }
 void f98(const c10::IValue* s) {
-	rule::refuse_unsafe("_histogramdd_from_bin_cts");
+	rule::refuse_unsafe("_histogramdd_bin_edges");
 }
 void f99(const c10::IValue* s) {
-	rule::refuse_unsafe("_histogramdd_from_bin_tensors");
+	rule::refuse_unsafe("_histogramdd_from_bin_cts");
 }
 void f100(const c10::IValue* s) {
-	rule::refuse_unsafe("_index_put_impl_");
+	rule::refuse_unsafe("_histogramdd_from_bin_tensors");
 }
 void f101(const c10::IValue* s) {
-	rule::refuse_unsafe("_indices_copy");
+	rule::refuse_unsafe("_index_put_impl_");
 }
 void f102(const c10::IValue* s) {
-	rule::refuse_unsafe("_int_mm");
+	rule::refuse_unsafe("_indices_copy");
 }
 void f103(const c10::IValue* s) {
-	rule::refuse_unsafe("_jagged_to_padded_dense_forward");
+	rule::refuse_unsafe("_int_mm");
 }
 void f104(const c10::IValue* s) {
-	rule::refuse_unsafe("_lazy_clone");
+	rule::refuse_unsafe("_jagged_to_padded_dense_forward");
 }
 void f105(const c10::IValue* s) {
-	rule::refuse_unsafe("_linalg_check_errors");
+	rule::refuse_unsafe("_lazy_clone");
 }
 void f106(const c10::IValue* s) {
-	rule::refuse_unsafe("_linalg_det");
+	rule::refuse_unsafe("_linalg_check_errors");
 }
 void f107(const c10::IValue* s) {
+	rule::refuse_unsafe("_linalg_det");
+}
+void f108(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f108(const c10::IValue* s) {
+void f109(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigvals");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f109(const c10::IValue* s) {
+void f110(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet");
 }
-void f110(const c10::IValue* s) {
+void f111(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex");
 }
-void f111(const c10::IValue* s) {
+void f112(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd");
 }
-void f112(const c10::IValue* s) {
+void f113(const c10::IValue* s) {
 	rule::refuse_unsafe("_local_scalar_dense");
 }
-void f113(const c10::IValue* s) {
+void f114(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data");
 }
-void f114(const c10::IValue* s) {
+void f115(const c10::IValue* s) {
 	rule::refuse_unsafe("_lstm_mps");
 }
-void f115(const c10::IValue* s) {
+void f116(const c10::IValue* s) {
 	rule::refuse_unsafe("_lu_with_info");
 }
-void f116(const c10::IValue* s) {
+void f117(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dep_token");
 }
-void f117(const c10::IValue* s) {
+void f118(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dual");
 }
-void f118(const c10::IValue* s) {
+void f119(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dual_copy");
 }
-void f119(const c10::IValue* s) {
+void f120(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_per_channel_quantized_tensor");
 }
-void f120(const c10::IValue* s) {
+void f121(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_per_tensor_quantized_tensor");
 }
-void f121(const c10::IValue* s) {
+void f122(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_scale");
 }
-void f122(const c10::IValue* s) {
+void f123(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_softmax");
 }
-void f123(const c10::IValue* s) {
+void f124(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_softmax_backward");
 }
-void f124(const c10::IValue* s) {
+void f125(const c10::IValue* s) {
 	rule::refuse_unsafe("_mixed_dtypes_linear");
 }
-void f125(const c10::IValue* s) {
-	rule::refuse_unsafe("_mkldnn_reshape");
-}
 void f126(const c10::IValue* s) {
-	rule::refuse_unsafe("_mkldnn_transpose");
+	rule::refuse_unsafe("_mkldnn_reshape");
+	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f127(const c10::IValue* s) {
-	rule::refuse_unsafe("_mkldnn_transpose_");
+	rule::refuse_unsafe("_mkldnn_transpose");
 }
 void f128(const c10::IValue* s) {
+	rule::refuse_unsafe("_mkldnn_transpose_");
+}
+void f129(const c10::IValue* s) {
 	rule::refuse_unsafe("_mps_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f129(const c10::IValue* s) {
+void f130(const c10::IValue* s) {
 	rule::refuse_unsafe("_mps_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f130(const c10::IValue* s) {
+void f131(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit");
 }
-void f131(const c10::IValue* s) {
+void f132(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats");
 }
-void f132(const c10::IValue* s) {
+void f133(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit_no_training");
 }
-void f133(const c10::IValue* s) {
+void f134(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_multi_head_attention");
 }
-void f134(const c10::IValue* s) {
+void f135(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_compute_contiguous_strides_offsets");
 }
-void f135(const c10::IValue* s) {
+void f136(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded");
 }
-void f136(const c10::IValue* s) {
+void f137(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded_and_nested_example");
 }
-void f137(const c10::IValue* s) {
+void f138(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded_tensor");
 }
-void f138(const c10::IValue* s) {
+void f139(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_jagged_dummy");
 }
-void f139(const c10::IValue* s) {
+void f140(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_lengths");
 }
-void f140(const c10::IValue* s) {
+void f141(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_max_seqlen");
 }
-void f141(const c10::IValue* s) {
+void f142(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_min_seqlen");
 }
-void f142(const c10::IValue* s) {
+void f143(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_offsets");
 }
-void f143(const c10::IValue* s) {
+void f144(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_ragged_idx");
 }
-void f144(const c10::IValue* s) {
+void f145(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_values");
 }
-void f145(const c10::IValue* s) {
+void f146(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_values_copy");
 }
-void f146(const c10::IValue* s) {
+void f147(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_select_backward");
 }
-void f147(const c10::IValue* s) {
+void f148(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_sum_backward");
 }
-void f148(const c10::IValue* s) {
+void f149(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask");
 }
-void f149(const c10::IValue* s) {
+void f150(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask_left_aligned");
 }
-void f150(const c10::IValue* s) {
+void f151(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_size");
 }
-void f151(const c10::IValue* s) {
+void f152(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_softmax_with_shape");
 }
-void f152(const c10::IValue* s) {
+void f153(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_storage_offsets");
 }
-void f153(const c10::IValue* s) {
+void f154(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_strides");
 }
-void f154(const c10::IValue* s) {
+void f155(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_buffer");
 }
-void f155(const c10::IValue* s) {
+void f156(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_buffer_copy");
 }
-void f156(const c10::IValue* s) {
+void f157(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_jagged");
 }
-void f157(const c10::IValue* s) {
+void f158(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_jagged_copy");
 }
-void f158(const c10::IValue* s) {
+void f159(const c10::IValue* s) {
 	rule::refuse_unsafe("_new_zeros_with_same_feature_meta");
 }
-void f159(const c10::IValue* s) {
+void f160(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_available");
 }
-void f160(const c10::IValue* s) {
+void f161(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_spatial_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::numbers("padding", 2, boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 }
-void f161(const c10::IValue* s) {
+void f162(const c10::IValue* s) {
 	rule::refuse_unsafe("_pack_padded_sequence_backward");
 }
-void f162(const c10::IValue* s) {
+void f163(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f163(const c10::IValue* s) {
+void f164(const c10::IValue* s) {
 	rule::refuse_unsafe("_pad_enum");
 	rule::lengths("pad", boxed::ints(s[1]));
 }
-void f164(const c10::IValue* s) {
+void f165(const c10::IValue* s) {
 	rule::packed(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f165(const c10::IValue* s) {
+void f166(const c10::IValue* s) {
 	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
 }
-void f166(const c10::IValue* s) {
+void f167(const c10::IValue* s) {
 	rule::refuse_unsafe("_pdist_backward");
 }
-void f167(const c10::IValue* s) {
+void f168(const c10::IValue* s) {
 	rule::refuse_unsafe("_pdist_forward");
 }
-void f168(const c10::IValue* s) {
+void f169(const c10::IValue* s) {
 	rule::refuse_unsafe("_prelu_kernel");
 }
-void f169(const c10::IValue* s) {
+void f170(const c10::IValue* s) {
 	rule::refuse_unsafe("_prelu_kernel_backward");
 }
-void f170(const c10::IValue* s) {
+void f171(const c10::IValue* s) {
 	rule::refuse_unsafe("_print");
 }
-void f171(const c10::IValue* s) {
+void f172(const c10::IValue* s) {
 	rule::refuse_unsafe("_propagate_xla_data");
 }
-void f172(const c10::IValue* s) {
+void f173(const c10::IValue* s) {
 	rule::refuse_unsafe("_remove_batch_dim");
 }
-void f173(const c10::IValue* s) {
+void f174(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f174(const c10::IValue* s) {
+void f175(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f175(const c10::IValue* s) {
+void f176(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_from_tensor");
 }
-void f176(const c10::IValue* s) {
+void f177(const c10::IValue* s) {
 	rule::refuse_unsafe("_resize_output_");
 }
-void f177(const c10::IValue* s) {
+void f178(const c10::IValue* s) {
 	rule::refuse_unsafe("_rowwise_prune");
 }
-void f178(const c10::IValue* s) {
+void f179(const c10::IValue* s) {
 	rule::refuse_unsafe("_sample_dirichlet");
 }
-void f179(const c10::IValue* s) {
+void f180(const c10::IValue* s) {
 	rule::refuse_unsafe("_saturate_weight_to_fp16");
 }
-void f180(const c10::IValue* s) {
+void f181(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math");
 }
-void f181(const c10::IValue* s) {
+void f182(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math_for_mps");
 }
-void f182(const c10::IValue* s) {
+void f183(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention");
 }
-void f183(const c10::IValue* s) {
+void f184(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention_backward");
 }
-void f184(const c10::IValue* s) {
+void f185(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention");
 }
-void f185(const c10::IValue* s) {
+void f186(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention_backward");
 }
-void f186(const c10::IValue* s) {
+void f187(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention");
 }
-void f187(const c10::IValue* s) {
+void f188(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention.quantized");
 }
-void f188(const c10::IValue* s) {
+void f189(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_backward");
 }
-void f189(const c10::IValue* s) {
+void f190(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu");
 }
-void f190(const c10::IValue* s) {
+void f191(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu_backward");
 }
-void f191(const c10::IValue* s) {
+void f192(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable");
 }
-void f192(const c10::IValue* s) {
+void f193(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable_backward");
 }
-void f193(const c10::IValue* s) {
+void f194(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm");
 }
-void f194(const c10::IValue* s) {
+void f195(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm_v2");
 }
-void f195(const c10::IValue* s) {
+void f196(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm");
 }
-void f196(const c10::IValue* s) {
+void f197(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2");
 }
-void f197(const c10::IValue* s) {
+void f198(const c10::IValue* s) {
 	rule::refuse_unsafe("_segment_reduce_backward");
 }
-void f198(const c10::IValue* s) {
+void f199(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.output_mask");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 2, boxed::ints(s[5]));
 }
-void f199(const c10::IValue* s) {
+void f200(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 2, boxed::ints(s[5]));
 }
-void f200(const c10::IValue* s) {
+void f201(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_draw");
 }
-void f201(const c10::IValue* s) {
+void f202(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_ff_");
 }
-void f202(const c10::IValue* s) {
+void f203(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_initialize_state_");
 }
-void f203(const c10::IValue* s) {
+void f204(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_scramble_");
 }
-void f204(const c10::IValue* s) {
+void f205(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data");
 }
-void f205(const c10::IValue* s) {
+void f206(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_addmm");
 }
-void f206(const c10::IValue* s) {
+void f207(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_broadcast_to");
 }
-void f207(const c10::IValue* s) {
+void f208(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_broadcast_to_copy");
 }
-void f208(const c10::IValue* s) {
+void f209(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_bsc_tensor_unsafe");
 }
-void f209(const c10::IValue* s) {
+void f210(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_bsr_tensor_unsafe");
 }
-void f210(const c10::IValue* s) {
+void f211(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_compressed_tensor_unsafe");
 }
-void f211(const c10::IValue* s) {
+void f212(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_compressed_tensor_with_dims");
 }
-void f212(const c10::IValue* s) {
+void f213(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_unsafe");
 }
-void f213(const c10::IValue* s) {
+void f214(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_with_dims");
 }
-void f214(const c10::IValue* s) {
+void f215(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_with_dims_and_tensors");
 }
-void f215(const c10::IValue* s) {
+void f216(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csc_tensor_unsafe");
 }
-void f216(const c10::IValue* s) {
+void f217(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_prod.dim_dtype");
 }
-void f217(const c10::IValue* s) {
+void f218(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_sum.dim_dtype");
 }
-void f218(const c10::IValue* s) {
+void f219(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_tensor_unsafe");
 }
-void f219(const c10::IValue* s) {
+void f220(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax");
 }
-void f220(const c10::IValue* s) {
+void f221(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.int");
 }
-void f221(const c10::IValue* s) {
+void f222(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax_backward_data");
 }
-void f222(const c10::IValue* s) {
+void f223(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mask_projection");
 }
-void f223(const c10::IValue* s) {
+void f224(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm");
 }
-void f224(const c10::IValue* s) {
+void f225(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm.reduce");
 }
-void f225(const c10::IValue* s) {
+void f226(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm_reduce_impl");
 }
-void f226(const c10::IValue* s) {
+void f227(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm_reduce_impl_backward");
 }
-void f227(const c10::IValue* s) {
+void f228(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_addmm");
 }
-void f228(const c10::IValue* s) {
+void f229(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_apply");
 }
-void f229(const c10::IValue* s) {
+void f230(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_apply_dense");
 }
-void f230(const c10::IValue* s) {
+void f231(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_linear");
 }
-void f231(const c10::IValue* s) {
+void f232(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_mm");
 }
-void f232(const c10::IValue* s) {
+void f233(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_tile");
 }
-void f233(const c10::IValue* s) {
+void f234(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax");
 }
-void f234(const c10::IValue* s) {
+void f235(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.int");
 }
-void f235(const c10::IValue* s) {
+void f236(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax_backward_data");
 }
-void f236(const c10::IValue* s) {
+void f237(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sparse_matmul");
 }
-void f237(const c10::IValue* s) {
+void f238(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum");
 }
-void f238(const c10::IValue* s) {
+void f239(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dim");
 }
-void f239(const c10::IValue* s) {
+void f240(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dim_dtype");
 }
-void f240(const c10::IValue* s) {
+void f241(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dtype");
 }
-void f241(const c10::IValue* s) {
+void f242(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum_backward");
 }
-void f242(const c10::IValue* s) {
+void f243(const c10::IValue* s) {
 	rule::refuse_unsafe("_spdiags");
 }
-void f243(const c10::IValue* s) {
+void f244(const c10::IValue* s) {
 	rule::refuse_unsafe("_spsolve");
 }
-void f244(const c10::IValue* s) {
+void f245(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack");
 	rule::some(boxed::tensors(s[0]));
 }
-void f245(const c10::IValue* s) {
+void f246(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma");
 }
-void f246(const c10::IValue* s) {
+void f247(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma_grad");
 }
-void f247(const c10::IValue* s) {
+void f248(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_gru_cell_backward");
 }
-void f248(const c10::IValue* s) {
+void f249(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_lstm_cell_backward");
 }
-void f249(const c10::IValue* s) {
+void f250(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell");
 }
-void f250(const c10::IValue* s) {
+void f251(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell_backward");
 }
-void f251(const c10::IValue* s) {
+void f252(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell");
 }
-void f252(const c10::IValue* s) {
+void f253(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward");
 }
-void f253(const c10::IValue* s) {
+void f254(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward_impl");
 }
-void f254(const c10::IValue* s) {
+void f255(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse");
 }
-void f255(const c10::IValue* s) {
+void f256(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse.sparse_dim");
 }
-void f256(const c10::IValue* s) {
+void f257(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsc");
 }
-void f257(const c10::IValue* s) {
+void f258(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsr");
 }
-void f258(const c10::IValue* s) {
+void f259(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csc");
 }
-void f259(const c10::IValue* s) {
+void f260(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csr");
 }
-void f260(const c10::IValue* s) {
+void f261(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_semi_structured");
 }
-void f261(const c10::IValue* s) {
+void f262(const c10::IValue* s) {
 	rule::refuse_unsafe("_transform_bias_rescale_qkv");
 }
-void f262(const c10::IValue* s) {
+void f263(const c10::IValue* s) {
 	rule::refuse_unsafe("_transformer_encoder_layer_fwd");
 }
-void f263(const c10::IValue* s) {
+void f264(const c10::IValue* s) {
 	rule::refuse_unsafe("_trilinear");
 }
-void f264(const c10::IValue* s) {
+void f265(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_multi_head_attention");
 }
-void f265(const c10::IValue* s) {
+void f266(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_scaled_dot_attention");
 }
-void f266(const c10::IValue* s) {
+void f267(const c10::IValue* s) {
 	rule::refuse_unsafe("_unpack_dual");
 }
-void f267(const c10::IValue* s) {
+void f268(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index.Tensor");
 }
-void f268(const c10::IValue* s) {
+void f269(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index_put");
 }
-void f269(const c10::IValue* s) {
+void f270(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index");
 }
-void f270(const c10::IValue* s) {
+void f271(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index_put_accumulate");
 }
-void f271(const c10::IValue* s) {
+void f272(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_view");
 }
-void f272(const c10::IValue* s) {
+void f273(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f273(const c10::IValue* s) {
+void f274(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[3]));
 }
-void f274(const c10::IValue* s) {
+void f275(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f275(const c10::IValue* s) {
+void f276(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f276(const c10::IValue* s) {
+void f277(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[2]));
 }
-void f277(const c10::IValue* s) {
+void f278(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[2]));
 }
-void f278(const c10::IValue* s) {
+void f279(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f279(const c10::IValue* s) {
+void f280(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[2]), boxed::opt_number(s[3]));
 }
-void f280(const c10::IValue* s) {
+void f281(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f281(const c10::IValue* s) {
+void f282(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[2]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f282(const c10::IValue* s) {
+void f283(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f283(const c10::IValue* s) {
+void f284(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss");
 }
-void f284(const c10::IValue* s) {
+void f285(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss.Tensor");
 }
-void f285(const c10::IValue* s) {
+void f286(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_rnn_flatten_weight");
 }
-void f286(const c10::IValue* s) {
+void f287(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss");
 }
-void f287(const c10::IValue* s) {
+void f288(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss.Tensor");
 }
-void f288(const c10::IValue* s) {
+void f289(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_compressed_sparse_indices");
 }
-void f289(const c10::IValue* s) {
+void f290(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsc_tensor_args");
 }
-void f290(const c10::IValue* s) {
+void f291(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsr_tensor_args");
 }
-void f291(const c10::IValue* s) {
+void f292(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_compressed_tensor_args");
 }
-void f292(const c10::IValue* s) {
+void f293(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_coo_tensor_args");
 }
-void f293(const c10::IValue* s) {
+void f294(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csc_tensor_args");
 }
-void f294(const c10::IValue* s) {
+void f295(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csr_tensor_args");
 }
-void f295(const c10::IValue* s) {
+void f296(const c10::IValue* s) {
 	rule::refuse_unsafe("_values_copy");
 }
-void f296(const c10::IValue* s) {
+void f297(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm");
 }
-void f297(const c10::IValue* s) {
+void f298(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_for_cpu");
 }
-void f298(const c10::IValue* s) {
+void f299(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_with_scales_and_zeros");
 }
-void f299(const c10::IValue* s) {
+void f300(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int8pack_mm");
 }
-void f300(const c10::IValue* s) {
+void f301(const c10::IValue* s) {
 	rule::weight_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[2]));
 }
-void f301(const c10::IValue* s) {
+void f302(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_differentiable_backward");
 }
-void f302(const c10::IValue* s) {
+void f303(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface");
 }
-void f303(const c10::IValue* s) {
+void f304(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface_backward");
 }
-void f304(const c10::IValue* s) {
+void f305(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_linear_prepack");
 }
-void f305(const c10::IValue* s) {
+void f306(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_quantized_linear_prepacked");
 }
-void f306(const c10::IValue* s) {
+void f307(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f307(const c10::IValue* s) {
+void f308(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward");
 }
-void f308(const c10::IValue* s) {
+void f309(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward");
 }
-void f309(const c10::IValue* s) {
+void f310(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f310(const c10::IValue* s) {
+void f311(const c10::IValue* s) {
 	rule::one_backend(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f311(const c10::IValue* s) {
+void f312(const c10::IValue* s) {
 	rule::refuse_unsafe("affine_grid_generator_backward");
 }
-void f312(const c10::IValue* s) {
+void f313(const c10::IValue* s) {
 	rule::some(boxed::tensors(s[0]));
 }
-void f313(const c10::IValue* s) {
+void f314(const c10::IValue* s) {
 	rule::not_sparse(boxed::tensor(s[0]));
 }
-void f314(const c10::IValue* s) {
+void f315(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), boxed::opt_dtype(s[3]), {});
 }
-void f315(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
-}
 void f316(const c10::IValue* s) {
-	rule::refuse_unsafe("as_strided_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f317(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
+	rule::refuse_unsafe("as_strided_copy");
+	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f318(const c10::IValue* s) {
-	rule::lengths("kernel_size", boxed::ints(s[1]));
-	rule::lengths("stride", boxed::ints(s[2]));
-	rule::lengths("padding", boxed::ints(s[3]));
-	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
 }
 void f319(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
-	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
 void f320(const c10::IValue* s) {
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+}
+void f321(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::numbers("padding", 2, boxed::ints(s[4]));
 }
-void f321(const c10::IValue* s) {
+void f322(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f322(const c10::IValue* s) {
+void f323(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 }
-void f323(const c10::IValue* s) {
+void f324(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward");
 }
-void f324(const c10::IValue* s) {
+void f325(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_elemt");
 }
-void f325(const c10::IValue* s) {
+void f326(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_reduce");
 }
-void f326(const c10::IValue* s) {
+void f327(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt");
 }
-void f327(const c10::IValue* s) {
+void f328(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats");
 }
-void f328(const c10::IValue* s) {
+void f329(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats_with_counts");
 }
-void f329(const c10::IValue* s) {
+void f330(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_stats");
 }
-void f330(const c10::IValue* s) {
+void f331(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_update_stats");
 }
-void f331(const c10::IValue* s) {
+void f332(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 }
-void f332(const c10::IValue* s) {
+void f333(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f333(const c10::IValue* s) {
+void f334(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[4]));
 }
-void f334(const c10::IValue* s) {
+void f335(const c10::IValue* s) {
 	rule::trials(boxed::tensor(s[0]));
 }
-void f335(const c10::IValue* s) {
+void f336(const c10::IValue* s) {
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f336(const c10::IValue* s) {
+void f337(const c10::IValue* s) {
 	rule::refuse_unsafe("ccol_indices_copy");
 }
-void f337(const c10::IValue* s) {
+void f338(const c10::IValue* s) {
 	rule::refuse_unsafe("choose_qparams_optimized");
 }
-void f338(const c10::IValue* s) {
+void f339(const c10::IValue* s) {
 	rule::chunks(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f339(const c10::IValue* s) {
+void f340(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
@@ -1132,28 +1136,28 @@ void f339(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::folded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f340(const c10::IValue* s) {
+void f341(const c10::IValue* s) {
 	rule::refuse_unsafe("col_indices_copy");
 }
-void f341(const c10::IValue* s) {
+void f342(const c10::IValue* s) {
 	rule::combined(boxed::integer(s[1]));
 }
-void f342(const c10::IValue* s) {
+void f343(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
-}
-void f343(const c10::IValue* s) {
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
-	rule::lengths("dilation", boxed::ints(s[5]));
 }
 void f344(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
-	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]));
 }
 void f345(const c10::IValue* s) {
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]));
+}
+void f346(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_depthwise3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1161,253 +1165,253 @@ void f345(const c10::IValue* s) {
 	rule::numbers("padding", 3, boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f346(const c10::IValue* s) {
+void f347(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_tbc_backward");
 }
-void f347(const c10::IValue* s) {
+void f348(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("output_padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f348(const c10::IValue* s) {
+void f349(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]));
 }
-void f349(const c10::IValue* s) {
+void f350(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward");
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::lengths("output_padding", boxed::ints(s[8]));
 }
-void f350(const c10::IValue* s) {
+void f351(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f351(const c10::IValue* s) {
+void f352(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f352(const c10::IValue* s) {
+void f353(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f353(const c10::IValue* s) {
+void f354(const c10::IValue* s) {
 	rule::refuse_unsafe("copy_sparse_to_sparse_");
 }
-void f354(const c10::IValue* s) {
+void f355(const c10::IValue* s) {
 	rule::refuse_unsafe("crow_indices_copy");
 }
-void f355(const c10::IValue* s) {
+void f356(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f356(const c10::IValue* s) {
+void f357(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
 	rule::as_they_lie(boxed::tensor(s[2]));
 }
-void f357(const c10::IValue* s) {
+void f358(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator");
 }
-void f358(const c10::IValue* s) {
+void f359(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
 }
-void f359(const c10::IValue* s) {
+void f360(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm");
 }
-void f360(const c10::IValue* s) {
+void f361(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm_backward");
 }
-void f361(const c10::IValue* s) {
+void f362(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f362(const c10::IValue* s) {
+void f363(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f363(const c10::IValue* s) {
+void f364(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f364(const c10::IValue* s) {
+void f365(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f365(const c10::IValue* s) {
+void f366(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler");
 }
-void f366(const c10::IValue* s) {
+void f367(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler_backward");
 }
-void f367(const c10::IValue* s) {
+void f368(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_is_acceptable");
 }
-void f368(const c10::IValue* s) {
+void f369(const c10::IValue* s) {
 	rule::refuse_unsafe("cummaxmin_backward");
 }
-void f369(const c10::IValue* s) {
+void f370(const c10::IValue* s) {
 	rule::refuse_unsafe("cumprod_backward");
 }
-void f370(const c10::IValue* s) {
+void f371(const c10::IValue* s) {
 	rule::not_nested(boxed::tensor(s[0]));
 }
-void f371(const c10::IValue* s) {
+void f372(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensor(s[0]));
 }
-void f372(const c10::IValue* s) {
+void f373(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensors(s[0]));
 }
-void f373(const c10::IValue* s) {
+void f374(const c10::IValue* s) {
 	rule::refuse_unsafe("diagonal_backward");
 }
-void f374(const c10::IValue* s) {
+void f375(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
 }
-void f375(const c10::IValue* s) {
+void f376(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
 }
-void f376(const c10::IValue* s) {
+void f377(const c10::IValue* s) {
 	rule::sections(boxed::integer(s[1]));
 }
-void f377(const c10::IValue* s) {
+void f378(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_backward");
 }
-void f378(const c10::IValue* s) {
+void f379(const c10::IValue* s) {
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f379(const c10::IValue* s) {
+void f380(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_dense_backward");
 }
-void f380(const c10::IValue* s) {
+void f381(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_sparse_backward");
 }
-void f381(const c10::IValue* s) {
+void f382(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
 }
-void f382(const c10::IValue* s) {
+void f383(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
 }
-void f383(const c10::IValue* s) {
+void f384(const c10::IValue* s) {
 	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f384(const c10::IValue* s) {
+void f385(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
 }
-void f385(const c10::IValue* s) {
+void f386(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
 }
-void f386(const c10::IValue* s) {
+void f387(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
 }
-void f387(const c10::IValue* s) {
+void f388(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight");
 }
-void f388(const c10::IValue* s) {
+void f389(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
 }
-void f389(const c10::IValue* s) {
+void f390(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
 }
-void f390(const c10::IValue* s) {
+void f391(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
 }
-void f391(const c10::IValue* s) {
+void f392(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
 }
-void f392(const c10::IValue* s) {
+void f393(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
 }
-void f393(const c10::IValue* s) {
+void f394(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f394(const c10::IValue* s) {
+void f395(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::numbers("output_size", 2, boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f395(const c10::IValue* s) {
+void f396(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 	rule::numbers("output_size", 2, boxed::ints(s[3]));
 }
-void f396(const c10::IValue* s) {
+void f397(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::numbers("output_size", 3, boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f397(const c10::IValue* s) {
+void f398(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 	rule::numbers("output_size", 3, boxed::ints(s[3]));
 }
-void f398(const c10::IValue* s) {
+void f399(const c10::IValue* s) {
 	rule::refuse_unsafe("from_file");
 }
-void f399(const c10::IValue* s) {
+void f400(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[3]));
 }
-void f400(const c10::IValue* s) {
+void f401(const c10::IValue* s) {
 	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
 }
-void f401(const c10::IValue* s) {
+void f402(const c10::IValue* s) {
 	rule::refuse_unsafe("gather_backward");
 }
-void f402(const c10::IValue* s) {
+void f403(const c10::IValue* s) {
 	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f403(const c10::IValue* s) {
+void f404(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward");
 }
-void f404(const c10::IValue* s) {
+void f405(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward_jvp");
 }
-void f405(const c10::IValue* s) {
+void f406(const c10::IValue* s) {
 	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
 	rule::places(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[3]));
 }
-void f406(const c10::IValue* s) {
+void f407(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_2d_backward");
 }
-void f407(const c10::IValue* s) {
+void f408(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_3d_backward");
 }
-void f408(const c10::IValue* s) {
+void f409(const c10::IValue* s) {
 	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f409(const c10::IValue* s) {
+void f410(const c10::IValue* s) {
 	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f410(const c10::IValue* s) {
+void f411(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm");
 }
-void f411(const c10::IValue* s) {
+void f412(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 }
-void f412(const c10::IValue* s) {
+void f413(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1415,104 +1419,104 @@ void f412(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::unfolded(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f413(const c10::IValue* s) {
+void f414(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 }
-void f414(const c10::IValue* s) {
+void f415(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 }
-void f415(const c10::IValue* s) {
+void f416(const c10::IValue* s) {
 	rule::refuse_unsafe("index_select_backward");
 }
-void f416(const c10::IValue* s) {
+void f417(const c10::IValue* s) {
 	rule::refuse_unsafe("indices_copy");
 }
-void f417(const c10::IValue* s) {
+void f418(const c10::IValue* s) {
 	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
 }
-void f418(const c10::IValue* s) {
+void f419(const c10::IValue* s) {
 	rule::multiple(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f419(const c10::IValue* s) {
+void f420(const c10::IValue* s) {
 	rule::refuse_unsafe("lift");
 }
-void f420(const c10::IValue* s) {
+void f421(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh");
 }
-void f421(const c10::IValue* s) {
+void f422(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh_copy");
 }
-void f422(const c10::IValue* s) {
+void f423(const c10::IValue* s) {
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f423(const c10::IValue* s) {
+void f424(const c10::IValue* s) {
 	rule::pivots(boxed::tensor(s[1]));
 }
-void f424(const c10::IValue* s) {
+void f425(const c10::IValue* s) {
 	rule::columns(boxed::tensor(s[1]), boxed::opt_string(s[3]));
 }
-void f425(const c10::IValue* s) {
+void f426(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f426(const c10::IValue* s) {
+void f427(const c10::IValue* s) {
 	rule::exponent(boxed::integer(s[1]));
 }
-void f427(const c10::IValue* s) {
+void f428(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
-void f428(const c10::IValue* s) {
+void f429(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
-void f429(const c10::IValue* s) {
+void f430(const c10::IValue* s) {
 	rule::refuse_unsafe("linear_backward");
 }
-void f430(const c10::IValue* s) {
+void f431(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward");
 }
-void f431(const c10::IValue* s) {
+void f432(const c10::IValue* s) {
 	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f432(const c10::IValue* s) {
+void f433(const c10::IValue* s) {
 	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f433(const c10::IValue* s) {
+void f434(const c10::IValue* s) {
 	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
 }
-void f434(const c10::IValue* s) {
+void f435(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_scatter_backward");
 }
-void f435(const c10::IValue* s) {
+void f436(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_select_backward");
 }
-void f436(const c10::IValue* s) {
+void f437(const c10::IValue* s) {
 	rule::refuse_unsafe("matmul_backward");
 }
-void f437(const c10::IValue* s) {
-	rule::refuse_unsafe("matrix_exp_backward");
-}
 void f438(const c10::IValue* s) {
-	rule::lengths("kernel_size", boxed::ints(s[1]));
-	rule::lengths("stride", boxed::ints(s[2]));
-	rule::lengths("padding", boxed::ints(s[3]));
-	rule::lengths("dilation", boxed::ints(s[4]));
-	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+	rule::refuse_unsafe("matrix_exp_backward");
 }
 void f439(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
-	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
 void f440(const c10::IValue* s) {
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+}
+void f441(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f441(const c10::IValue* s) {
+void f442(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1520,14 +1524,14 @@ void f441(const c10::IValue* s) {
 	rule::numbers("padding", 2, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f442(const c10::IValue* s) {
+void f443(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f443(const c10::IValue* s) {
+void f444(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1535,12 +1539,12 @@ void f443(const c10::IValue* s) {
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f444(const c10::IValue* s) {
+void f445(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::numbers("output_size", 2, boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f445(const c10::IValue* s) {
+void f446(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::numbers("output_size", 3, boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1548,82 +1552,82 @@ void f445(const c10::IValue* s) {
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f446(const c10::IValue* s) {
+void f447(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f447(const c10::IValue* s) {
+void f448(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f448(const c10::IValue* s) {
+void f449(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f449(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f450(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f451(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f452(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f453(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f454(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f455(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f456(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f457(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f458(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f459(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f460(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f461(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f462(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f463(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f464(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1631,14 +1635,14 @@ void f464(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f465(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f466(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1646,124 +1650,129 @@ void f466(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f467(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f468(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f469(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f470(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f471(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f472(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f473(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f474(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f475(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f476(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
+	rule::reduction(boxed::integer(s[2]));
+	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
+}
+void f478(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f477(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
+	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
-void f478(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f479(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f480(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f481(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f482(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f483(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f484(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f485(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f486(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f487(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f488(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f489(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f490(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f491(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f492(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f493(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
 }
-void f494(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f495(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f496(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f497(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1771,7 +1780,7 @@ void f497(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f498(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1779,7 +1788,7 @@ void f498(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f499(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1787,142 +1796,145 @@ void f499(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f500(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f501(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f502(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f503(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 2, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f504(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f505(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 4, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f506(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f507(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 6, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f508(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f509(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[0]));
 }
-void f510(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[1]));
 }
-void f511(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f512(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f513(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f514(const c10::IValue* s) {
-	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
-}
-void f515(const c10::IValue* s) {
-	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
-}
 void f516(const c10::IValue* s) {
-	rule::refuse_unsafe("resize_as_sparse_");
+	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f517(const c10::IValue* s) {
-	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
+	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
 void f518(const c10::IValue* s) {
-	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
+	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
 void f519(const c10::IValue* s) {
-	rule::refuse_unsafe("row_indices_copy");
+	rule::refuse_unsafe("resize_as_sparse_");
 }
 void f520(const c10::IValue* s) {
-	rule::refuse_unsafe("rrelu_with_noise");
+	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
 void f521(const c10::IValue* s) {
-	rule::refuse_unsafe("rrelu_with_noise_");
+	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
 void f522(const c10::IValue* s) {
-	rule::refuse_unsafe("rrelu_with_noise_backward");
+	rule::refuse_unsafe("row_indices_copy");
 }
 void f523(const c10::IValue* s) {
-	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
+	rule::refuse_unsafe("rrelu_with_noise");
 }
 void f524(const c10::IValue* s) {
-	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
+	rule::refuse_unsafe("rrelu_with_noise_");
 }
 void f525(const c10::IValue* s) {
-	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
+	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
 void f526(const c10::IValue* s) {
-	rule::refuse_unsafe("select_backward");
+	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
 void f527(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
+	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
 void f528(const c10::IValue* s) {
-	rule::refuse_unsafe("slice_backward");
+	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
 void f529(const c10::IValue* s) {
-	rule::refuse_unsafe("slice_inverse");
+	rule::refuse_unsafe("select_backward");
 }
 void f530(const c10::IValue* s) {
+	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
+}
+void f531(const c10::IValue* s) {
+	rule::refuse_unsafe("slice_backward");
+}
+void f532(const c10::IValue* s) {
+	rule::refuse_unsafe("slice_inverse");
+}
+void f533(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f531(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 3, boxed::ints(s[5]));
 }
-void f532(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f533(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f534(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1930,7 +1942,7 @@ void f534(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f535(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1938,331 +1950,332 @@ void f535(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f536(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f537(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f538(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f539(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f540(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f541(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f542(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f543(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f544(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f545(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f546(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f547(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f548(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f549(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f550(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f551(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f552(const c10::IValue* s) {
+void f555(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f553(const c10::IValue* s) {
+void f556(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f554(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f555(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f556(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f557(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::some_elements(boxed::tensor(s[0]));
 }
-void f558(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f559(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f560(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f561(const c10::IValue* s) {
+void f564(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f562(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f563(const c10::IValue* s) {
+void f566(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f564(const c10::IValue* s) {
+void f567(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f565(const c10::IValue* s) {
+void f568(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f566(const c10::IValue* s) {
+void f569(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f567(const c10::IValue* s) {
+void f570(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f568(const c10::IValue* s) {
+void f571(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f569(const c10::IValue* s) {
+void f572(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f570(const c10::IValue* s) {
+void f573(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f571(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f572(const c10::IValue* s) {
+void f575(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f573(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f574(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f575(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f576(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f577(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::float_mkldnn(boxed::tensor(s[0]));
 }
-void f578(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f579(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f580(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
-void f581(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 }
-void f582(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f583(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f584(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f585(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f586(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f587(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f588(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f589(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f590(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f591(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f592(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f593(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f594(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f595(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f596(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f597(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f598(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f599(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f600(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f601(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f602(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f603(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f604(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f605(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f606(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f607(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f608(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f609(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f610(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
+	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
-void f611(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f612(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f613(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f614(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f615(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f616(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f617(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f618(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f619(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f620(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f621(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f622(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f623(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::numbers("padding", 2, boxed::ints(s[4]));
 }
-void f624(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 }
-void f625(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 	rule::numbers("output_size", 2, boxed::ints(s[3]));
 }
-void f626(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 	rule::numbers("output_size", 3, boxed::ints(s[3]));
 }
-void f627(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2270,7 +2283,7 @@ void f627(const c10::IValue* s) {
 	rule::numbers("padding", 2, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f628(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2278,101 +2291,101 @@ void f628(const c10::IValue* s) {
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f629(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f630(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f631(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f632(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f633(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f634(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f635(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f636(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f637(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f638(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f639(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f640(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f641(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f642(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f643(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f644(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f645(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f646(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f647(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2380,7 +2393,7 @@ void f647(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f648(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2388,27 +2401,27 @@ void f648(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f649(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f650(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 2, boxed::ints(s[5]));
 }
-void f651(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 2, boxed::ints(s[5]));
 }
-void f652(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2416,33 +2429,33 @@ void f652(const c10::IValue* s) {
 	rule::numbers("padding", 2, boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f653(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f654(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 3, boxed::ints(s[5]));
 }
-void f655(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f656(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f657(const c10::IValue* s) {
+void f660(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f658(const c10::IValue* s) {
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f659(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -2549,912 +2562,920 @@ const GuardRow guard_rows[] = {
 	{"aten::_foreach_pow_", "ScalarList", f73},
 	{"aten::_foreach_sub", "ScalarList", f73},
 	{"aten::_foreach_sub_", "ScalarList", f73},
-	{"aten::_functional_assert_async", "msg", f77},
-	{"aten::_functional_assert_scalar", "", f78},
-	{"aten::_functional_sym_constrain_range", "", f79},
-	{"aten::_functional_sym_constrain_range_for_size", "", f80},
-	{"aten::_fused_adagrad_", "", f81},
-	{"aten::_fused_adagrad_", "tensor_lr", f81},
-	{"aten::_fused_adam_", "", f82},
-	{"aten::_fused_adam_", "tensor_lr", f82},
-	{"aten::_fused_adamw_", "", f82},
-	{"aten::_fused_adamw_", "tensor_lr", f82},
-	{"aten::_fused_dropout", "", f83},
-	{"aten::_fused_moving_avg_obs_fq_helper", "", f84},
-	{"aten::_fused_rms_norm", "", f85},
-	{"aten::_fused_rms_norm_backward", "", f86},
-	{"aten::_fused_sdp_choice", "", f87},
-	{"aten::_fused_sgd_", "", f88},
-	{"aten::_fused_sgd_", "tensor_lr", f88},
-	{"aten::_fw_primal", "", f89},
-	{"aten::_fw_primal_copy", "", f90},
-	{"aten::_gather_sparse_backward", "", f91},
-	{"aten::_grid_sampler_2d_cpu_fallback", "", f92},
-	{"aten::_grid_sampler_2d_cpu_fallback_backward", "", f93},
-	{"aten::_grouped_mm", "", f94},
-	{"aten::_has_compatible_shallow_copy_type", "", f95},
-	{"aten::_has_same_storage_numel", "", f96},
-	{"aten::_histogramdd_bin_edges", "", f97},
-	{"aten::_histogramdd_from_bin_cts", "", f98},
-	{"aten::_histogramdd_from_bin_tensors", "", f99},
-	{"aten::_index_put_impl_", "", f100},
-	{"aten::_indices_copy", "", f101},
-	{"aten::_int_mm", "", f102},
-	{"aten::_jagged_to_padded_dense_forward", "", f103},
-	{"aten::_lazy_clone", "", f104},
-	{"aten::_linalg_check_errors", "", f105},
-	{"aten::_linalg_det", "", f106},
-	{"aten::_linalg_eigh", "", f107},
-	{"aten::_linalg_eigvals", "", f108},
-	{"aten::_linalg_slogdet", "", f109},
-	{"aten::_linalg_solve_ex", "", f110},
-	{"aten::_linalg_svd", "", f111},
-	{"aten::_local_scalar_dense", "", f112},
-	{"aten::_log_softmax_backward_data", "", f113},
-	{"aten::_lstm_mps", "", f114},
-	{"aten::_lu_with_info", "", f115},
-	{"aten::_make_dep_token", "", f116},
-	{"aten::_make_dual", "", f117},
-	{"aten::_make_dual_copy", "", f118},
-	{"aten::_make_per_channel_quantized_tensor", "", f119},
-	{"aten::_make_per_tensor_quantized_tensor", "", f120},
-	{"aten::_masked_scale", "", f121},
-	{"aten::_masked_softmax", "", f122},
-	{"aten::_masked_softmax_backward", "", f123},
-	{"aten::_mixed_dtypes_linear", "", f124},
-	{"aten::_mkldnn_reshape", "", f125},
-	{"aten::_mkldnn_transpose", "", f126},
-	{"aten::_mkldnn_transpose_", "", f127},
-	{"aten::_mps_convolution", "", f128},
-	{"aten::_mps_convolution_transpose", "", f129},
-	{"aten::_native_batch_norm_legit", "", f130},
-	{"aten::_native_batch_norm_legit", "no_stats", f131},
-	{"aten::_native_batch_norm_legit_no_training", "", f132},
-	{"aten::_native_multi_head_attention", "", f133},
+	{"aten::_foreach_zero_", "", f77},
+	{"aten::_functional_assert_async", "msg", f78},
+	{"aten::_functional_assert_scalar", "", f79},
+	{"aten::_functional_sym_constrain_range", "", f80},
+	{"aten::_functional_sym_constrain_range_for_size", "", f81},
+	{"aten::_fused_adagrad_", "", f82},
+	{"aten::_fused_adagrad_", "tensor_lr", f82},
+	{"aten::_fused_adam_", "", f83},
+	{"aten::_fused_adam_", "tensor_lr", f83},
+	{"aten::_fused_adamw_", "", f83},
+	{"aten::_fused_adamw_", "tensor_lr", f83},
+	{"aten::_fused_dropout", "", f84},
+	{"aten::_fused_moving_avg_obs_fq_helper", "", f85},
+	{"aten::_fused_rms_norm", "", f86},
+	{"aten::_fused_rms_norm_backward", "", f87},
+	{"aten::_fused_sdp_choice", "", f88},
+	{"aten::_fused_sgd_", "", f89},
+	{"aten::_fused_sgd_", "tensor_lr", f89},
+	{"aten::_fw_primal", "", f90},
+	{"aten::_fw_primal_copy", "", f91},
+	{"aten::_gather_sparse_backward", "", f92},
+	{"aten::_grid_sampler_2d_cpu_fallback", "", f93},
+	{"aten::_grid_sampler_2d_cpu_fallback_backward", "", f94},
+	{"aten::_grouped_mm", "", f95},
+	{"aten::_has_compatible_shallow_copy_type", "", f96},
+	{"aten::_has_same_storage_numel", "", f97},
+	{"aten::_histogramdd_bin_edges", "", f98},
+	{"aten::_histogramdd_from_bin_cts", "", f99},
+	{"aten::_histogramdd_from_bin_tensors", "", f100},
+	{"aten::_index_put_impl_", "", f101},
+	{"aten::_indices_copy", "", f102},
+	{"aten::_int_mm", "", f103},
+	{"aten::_jagged_to_padded_dense_forward", "", f104},
+	{"aten::_lazy_clone", "", f105},
+	{"aten::_linalg_check_errors", "", f106},
+	{"aten::_linalg_det", "", f107},
+	{"aten::_linalg_eigh", "", f108},
+	{"aten::_linalg_eigvals", "", f109},
+	{"aten::_linalg_slogdet", "", f110},
+	{"aten::_linalg_solve_ex", "", f111},
+	{"aten::_linalg_svd", "", f112},
+	{"aten::_local_scalar_dense", "", f113},
+	{"aten::_log_softmax_backward_data", "", f114},
+	{"aten::_lstm_mps", "", f115},
+	{"aten::_lu_with_info", "", f116},
+	{"aten::_make_dep_token", "", f117},
+	{"aten::_make_dual", "", f118},
+	{"aten::_make_dual_copy", "", f119},
+	{"aten::_make_per_channel_quantized_tensor", "", f120},
+	{"aten::_make_per_tensor_quantized_tensor", "", f121},
+	{"aten::_masked_scale", "", f122},
+	{"aten::_masked_softmax", "", f123},
+	{"aten::_masked_softmax_backward", "", f124},
+	{"aten::_mixed_dtypes_linear", "", f125},
+	{"aten::_mkldnn_reshape", "", f126},
+	{"aten::_mkldnn_transpose", "", f127},
+	{"aten::_mkldnn_transpose_", "", f128},
+	{"aten::_mps_convolution", "", f129},
+	{"aten::_mps_convolution_transpose", "", f130},
+	{"aten::_native_batch_norm_legit", "", f131},
+	{"aten::_native_batch_norm_legit", "no_stats", f132},
+	{"aten::_native_batch_norm_legit_no_training", "", f133},
+	{"aten::_native_multi_head_attention", "", f134},
 	{"aten::_neg_view", "", f17},
 	{"aten::_neg_view_copy", "", f17},
-	{"aten::_nested_compute_contiguous_strides_offsets", "", f134},
-	{"aten::_nested_from_padded", "", f135},
-	{"aten::_nested_from_padded_and_nested_example", "", f136},
-	{"aten::_nested_from_padded_tensor", "", f137},
-	{"aten::_nested_get_jagged_dummy", "", f138},
-	{"aten::_nested_get_lengths", "", f139},
-	{"aten::_nested_get_max_seqlen", "", f140},
-	{"aten::_nested_get_min_seqlen", "", f141},
-	{"aten::_nested_get_offsets", "", f142},
-	{"aten::_nested_get_ragged_idx", "", f143},
-	{"aten::_nested_get_values", "", f144},
-	{"aten::_nested_get_values_copy", "", f145},
-	{"aten::_nested_select_backward", "", f146},
-	{"aten::_nested_sum_backward", "", f147},
-	{"aten::_nested_tensor_from_mask", "", f148},
-	{"aten::_nested_tensor_from_mask_left_aligned", "", f149},
-	{"aten::_nested_tensor_size", "", f150},
-	{"aten::_nested_tensor_softmax_with_shape", "", f151},
-	{"aten::_nested_tensor_storage_offsets", "", f152},
-	{"aten::_nested_tensor_strides", "", f153},
-	{"aten::_nested_view_from_buffer", "", f154},
-	{"aten::_nested_view_from_buffer_copy", "", f155},
-	{"aten::_nested_view_from_jagged", "", f156},
-	{"aten::_nested_view_from_jagged_copy", "", f157},
-	{"aten::_new_zeros_with_same_feature_meta", "", f158},
-	{"aten::_nnpack_available", "", f159},
-	{"aten::_nnpack_spatial_convolution", "", f160},
-	{"aten::_pack_padded_sequence_backward", "", f161},
-	{"aten::_pad_circular", "", f162},
-	{"aten::_pad_enum", "", f163},
-	{"aten::_pad_packed_sequence", "", f164},
-	{"aten::_padded_dense_to_jagged_forward", "", f165},
-	{"aten::_pdist_backward", "", f166},
-	{"aten::_pdist_forward", "", f167},
-	{"aten::_prelu_kernel", "", f168},
-	{"aten::_prelu_kernel_backward", "", f169},
-	{"aten::_print", "", f170},
-	{"aten::_propagate_xla_data", "", f171},
-	{"aten::_remove_batch_dim", "", f172},
-	{"aten::_reshape_alias", "", f173},
-	{"aten::_reshape_alias_copy", "", f174},
-	{"aten::_reshape_from_tensor", "", f175},
-	{"aten::_resize_output_", "", f176},
-	{"aten::_rowwise_prune", "", f177},
-	{"aten::_sample_dirichlet", "", f178},
-	{"aten::_saturate_weight_to_fp16", "", f179},
-	{"aten::_scaled_dot_product_attention_math", "", f180},
-	{"aten::_scaled_dot_product_attention_math_for_mps", "", f181},
-	{"aten::_scaled_dot_product_cudnn_attention", "", f182},
-	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f183},
-	{"aten::_scaled_dot_product_efficient_attention", "", f184},
-	{"aten::_scaled_dot_product_efficient_attention_backward", "", f185},
-	{"aten::_scaled_dot_product_flash_attention", "", f186},
-	{"aten::_scaled_dot_product_flash_attention", "quantized", f187},
-	{"aten::_scaled_dot_product_flash_attention_backward", "", f188},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f189},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f190},
-	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f191},
-	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f192},
-	{"aten::_scaled_grouped_mm", "", f193},
-	{"aten::_scaled_grouped_mm_v2", "", f194},
-	{"aten::_scaled_mm", "", f195},
-	{"aten::_scaled_mm_v2", "", f196},
-	{"aten::_segment_reduce_backward", "", f197},
-	{"aten::_slow_conv2d_backward", "output_mask", f198},
-	{"aten::_slow_conv2d_forward", "", f199},
-	{"aten::_sobol_engine_draw", "", f200},
-	{"aten::_sobol_engine_ff_", "", f201},
-	{"aten::_sobol_engine_initialize_state_", "", f202},
-	{"aten::_sobol_engine_scramble_", "", f203},
-	{"aten::_softmax_backward_data", "", f204},
-	{"aten::_sparse_addmm", "", f205},
-	{"aten::_sparse_broadcast_to", "", f206},
-	{"aten::_sparse_broadcast_to_copy", "", f207},
-	{"aten::_sparse_bsc_tensor_unsafe", "", f208},
-	{"aten::_sparse_bsr_tensor_unsafe", "", f209},
-	{"aten::_sparse_compressed_tensor_unsafe", "", f210},
-	{"aten::_sparse_compressed_tensor_with_dims", "", f211},
-	{"aten::_sparse_coo_tensor_unsafe", "", f212},
-	{"aten::_sparse_coo_tensor_with_dims", "", f213},
-	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f214},
-	{"aten::_sparse_csc_tensor_unsafe", "", f215},
-	{"aten::_sparse_csr_prod", "dim_dtype", f216},
-	{"aten::_sparse_csr_sum", "dim_dtype", f217},
-	{"aten::_sparse_csr_tensor_unsafe", "", f218},
-	{"aten::_sparse_log_softmax", "", f219},
-	{"aten::_sparse_log_softmax", "int", f220},
-	{"aten::_sparse_log_softmax_backward_data", "", f221},
-	{"aten::_sparse_mask_projection", "", f222},
-	{"aten::_sparse_mm", "", f223},
-	{"aten::_sparse_mm", "reduce", f224},
-	{"aten::_sparse_mm_reduce_impl", "", f225},
-	{"aten::_sparse_mm_reduce_impl_backward", "", f226},
-	{"aten::_sparse_semi_structured_addmm", "", f227},
-	{"aten::_sparse_semi_structured_apply", "", f228},
-	{"aten::_sparse_semi_structured_apply_dense", "", f229},
-	{"aten::_sparse_semi_structured_linear", "", f230},
-	{"aten::_sparse_semi_structured_mm", "", f231},
-	{"aten::_sparse_semi_structured_tile", "", f232},
-	{"aten::_sparse_softmax", "", f233},
-	{"aten::_sparse_softmax", "int", f234},
-	{"aten::_sparse_softmax_backward_data", "", f235},
-	{"aten::_sparse_sparse_matmul", "", f236},
-	{"aten::_sparse_sum", "", f237},
-	{"aten::_sparse_sum", "dim", f238},
-	{"aten::_sparse_sum", "dim_dtype", f239},
-	{"aten::_sparse_sum", "dtype", f240},
-	{"aten::_sparse_sum_backward", "", f241},
-	{"aten::_spdiags", "", f242},
-	{"aten::_spsolve", "", f243},
-	{"aten::_stack", "", f244},
-	{"aten::_standard_gamma", "", f245},
-	{"aten::_standard_gamma_grad", "", f246},
-	{"aten::_thnn_differentiable_gru_cell_backward", "", f247},
-	{"aten::_thnn_differentiable_lstm_cell_backward", "", f248},
-	{"aten::_thnn_fused_gru_cell", "", f249},
-	{"aten::_thnn_fused_gru_cell_backward", "", f250},
-	{"aten::_thnn_fused_lstm_cell", "", f251},
-	{"aten::_thnn_fused_lstm_cell_backward", "", f252},
-	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f253},
-	{"aten::_to_sparse", "", f254},
-	{"aten::_to_sparse", "sparse_dim", f255},
-	{"aten::_to_sparse_bsc", "", f256},
-	{"aten::_to_sparse_bsr", "", f257},
-	{"aten::_to_sparse_csc", "", f258},
-	{"aten::_to_sparse_csr", "", f259},
-	{"aten::_to_sparse_semi_structured", "", f260},
-	{"aten::_transform_bias_rescale_qkv", "", f261},
-	{"aten::_transformer_encoder_layer_fwd", "", f262},
-	{"aten::_trilinear", "", f263},
-	{"aten::_triton_multi_head_attention", "", f264},
-	{"aten::_triton_scaled_dot_attention", "", f265},
-	{"aten::_unpack_dual", "", f266},
-	{"aten::_unsafe_index", "Tensor", f267},
-	{"aten::_unsafe_index_put", "", f268},
-	{"aten::_unsafe_masked_index", "", f269},
-	{"aten::_unsafe_masked_index_put_accumulate", "", f270},
-	{"aten::_unsafe_view", "", f271},
-	{"aten::_upsample_bicubic2d_aa", "", f272},
-	{"aten::_upsample_bicubic2d_aa", "vec", f273},
-	{"aten::_upsample_bicubic2d_aa_backward", "", f274},
-	{"aten::_upsample_bilinear2d_aa", "", f272},
-	{"aten::_upsample_bilinear2d_aa", "vec", f273},
-	{"aten::_upsample_bilinear2d_aa_backward", "", f275},
-	{"aten::_upsample_nearest_exact1d", "", f276},
-	{"aten::_upsample_nearest_exact1d", "vec", f277},
-	{"aten::_upsample_nearest_exact1d_backward", "", f278},
-	{"aten::_upsample_nearest_exact2d", "", f279},
-	{"aten::_upsample_nearest_exact2d", "vec", f277},
-	{"aten::_upsample_nearest_exact2d_backward", "", f280},
-	{"aten::_upsample_nearest_exact3d", "", f281},
-	{"aten::_upsample_nearest_exact3d", "vec", f277},
-	{"aten::_upsample_nearest_exact3d_backward", "", f282},
-	{"aten::_use_cudnn_ctc_loss", "", f283},
-	{"aten::_use_cudnn_ctc_loss", "Tensor", f284},
-	{"aten::_use_cudnn_rnn_flatten_weight", "", f285},
-	{"aten::_use_miopen_ctc_loss", "", f286},
-	{"aten::_use_miopen_ctc_loss", "Tensor", f287},
-	{"aten::_validate_compressed_sparse_indices", "", f288},
-	{"aten::_validate_sparse_bsc_tensor_args", "", f289},
-	{"aten::_validate_sparse_bsr_tensor_args", "", f290},
-	{"aten::_validate_sparse_compressed_tensor_args", "", f291},
-	{"aten::_validate_sparse_coo_tensor_args", "", f292},
-	{"aten::_validate_sparse_csc_tensor_args", "", f293},
-	{"aten::_validate_sparse_csr_tensor_args", "", f294},
-	{"aten::_values_copy", "", f295},
-	{"aten::_weight_int4pack_mm", "", f296},
-	{"aten::_weight_int4pack_mm_for_cpu", "", f297},
-	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f298},
-	{"aten::_weight_int8pack_mm", "", f299},
-	{"aten::_weight_norm", "", f300},
-	{"aten::_weight_norm_differentiable_backward", "", f301},
-	{"aten::_weight_norm_interface", "", f302},
-	{"aten::_weight_norm_interface_backward", "", f303},
-	{"aten::_wrapped_linear_prepack", "", f304},
-	{"aten::_wrapped_quantized_linear_prepacked", "", f305},
-	{"aten::adaptive_avg_pool1d", "", f306},
+	{"aten::_nested_compute_contiguous_strides_offsets", "", f135},
+	{"aten::_nested_from_padded", "", f136},
+	{"aten::_nested_from_padded_and_nested_example", "", f137},
+	{"aten::_nested_from_padded_tensor", "", f138},
+	{"aten::_nested_get_jagged_dummy", "", f139},
+	{"aten::_nested_get_lengths", "", f140},
+	{"aten::_nested_get_max_seqlen", "", f141},
+	{"aten::_nested_get_min_seqlen", "", f142},
+	{"aten::_nested_get_offsets", "", f143},
+	{"aten::_nested_get_ragged_idx", "", f144},
+	{"aten::_nested_get_values", "", f145},
+	{"aten::_nested_get_values_copy", "", f146},
+	{"aten::_nested_select_backward", "", f147},
+	{"aten::_nested_sum_backward", "", f148},
+	{"aten::_nested_tensor_from_mask", "", f149},
+	{"aten::_nested_tensor_from_mask_left_aligned", "", f150},
+	{"aten::_nested_tensor_size", "", f151},
+	{"aten::_nested_tensor_softmax_with_shape", "", f152},
+	{"aten::_nested_tensor_storage_offsets", "", f153},
+	{"aten::_nested_tensor_strides", "", f154},
+	{"aten::_nested_view_from_buffer", "", f155},
+	{"aten::_nested_view_from_buffer_copy", "", f156},
+	{"aten::_nested_view_from_jagged", "", f157},
+	{"aten::_nested_view_from_jagged_copy", "", f158},
+	{"aten::_new_zeros_with_same_feature_meta", "", f159},
+	{"aten::_nnpack_available", "", f160},
+	{"aten::_nnpack_spatial_convolution", "", f161},
+	{"aten::_pack_padded_sequence_backward", "", f162},
+	{"aten::_pad_circular", "", f163},
+	{"aten::_pad_enum", "", f164},
+	{"aten::_pad_packed_sequence", "", f165},
+	{"aten::_padded_dense_to_jagged_forward", "", f166},
+	{"aten::_pdist_backward", "", f167},
+	{"aten::_pdist_forward", "", f168},
+	{"aten::_prelu_kernel", "", f169},
+	{"aten::_prelu_kernel_backward", "", f170},
+	{"aten::_print", "", f171},
+	{"aten::_propagate_xla_data", "", f172},
+	{"aten::_remove_batch_dim", "", f173},
+	{"aten::_reshape_alias", "", f174},
+	{"aten::_reshape_alias_copy", "", f175},
+	{"aten::_reshape_from_tensor", "", f176},
+	{"aten::_resize_output_", "", f177},
+	{"aten::_rowwise_prune", "", f178},
+	{"aten::_sample_dirichlet", "", f179},
+	{"aten::_saturate_weight_to_fp16", "", f180},
+	{"aten::_scaled_dot_product_attention_math", "", f181},
+	{"aten::_scaled_dot_product_attention_math_for_mps", "", f182},
+	{"aten::_scaled_dot_product_cudnn_attention", "", f183},
+	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f184},
+	{"aten::_scaled_dot_product_efficient_attention", "", f185},
+	{"aten::_scaled_dot_product_efficient_attention_backward", "", f186},
+	{"aten::_scaled_dot_product_flash_attention", "", f187},
+	{"aten::_scaled_dot_product_flash_attention", "quantized", f188},
+	{"aten::_scaled_dot_product_flash_attention_backward", "", f189},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f190},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f191},
+	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f192},
+	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f193},
+	{"aten::_scaled_grouped_mm", "", f194},
+	{"aten::_scaled_grouped_mm_v2", "", f195},
+	{"aten::_scaled_mm", "", f196},
+	{"aten::_scaled_mm_v2", "", f197},
+	{"aten::_segment_reduce_backward", "", f198},
+	{"aten::_slow_conv2d_backward", "output_mask", f199},
+	{"aten::_slow_conv2d_forward", "", f200},
+	{"aten::_sobol_engine_draw", "", f201},
+	{"aten::_sobol_engine_ff_", "", f202},
+	{"aten::_sobol_engine_initialize_state_", "", f203},
+	{"aten::_sobol_engine_scramble_", "", f204},
+	{"aten::_softmax_backward_data", "", f205},
+	{"aten::_sparse_addmm", "", f206},
+	{"aten::_sparse_broadcast_to", "", f207},
+	{"aten::_sparse_broadcast_to_copy", "", f208},
+	{"aten::_sparse_bsc_tensor_unsafe", "", f209},
+	{"aten::_sparse_bsr_tensor_unsafe", "", f210},
+	{"aten::_sparse_compressed_tensor_unsafe", "", f211},
+	{"aten::_sparse_compressed_tensor_with_dims", "", f212},
+	{"aten::_sparse_coo_tensor_unsafe", "", f213},
+	{"aten::_sparse_coo_tensor_with_dims", "", f214},
+	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f215},
+	{"aten::_sparse_csc_tensor_unsafe", "", f216},
+	{"aten::_sparse_csr_prod", "dim_dtype", f217},
+	{"aten::_sparse_csr_sum", "dim_dtype", f218},
+	{"aten::_sparse_csr_tensor_unsafe", "", f219},
+	{"aten::_sparse_log_softmax", "", f220},
+	{"aten::_sparse_log_softmax", "int", f221},
+	{"aten::_sparse_log_softmax_backward_data", "", f222},
+	{"aten::_sparse_mask_projection", "", f223},
+	{"aten::_sparse_mm", "", f224},
+	{"aten::_sparse_mm", "reduce", f225},
+	{"aten::_sparse_mm_reduce_impl", "", f226},
+	{"aten::_sparse_mm_reduce_impl_backward", "", f227},
+	{"aten::_sparse_semi_structured_addmm", "", f228},
+	{"aten::_sparse_semi_structured_apply", "", f229},
+	{"aten::_sparse_semi_structured_apply_dense", "", f230},
+	{"aten::_sparse_semi_structured_linear", "", f231},
+	{"aten::_sparse_semi_structured_mm", "", f232},
+	{"aten::_sparse_semi_structured_tile", "", f233},
+	{"aten::_sparse_softmax", "", f234},
+	{"aten::_sparse_softmax", "int", f235},
+	{"aten::_sparse_softmax_backward_data", "", f236},
+	{"aten::_sparse_sparse_matmul", "", f237},
+	{"aten::_sparse_sum", "", f238},
+	{"aten::_sparse_sum", "dim", f239},
+	{"aten::_sparse_sum", "dim_dtype", f240},
+	{"aten::_sparse_sum", "dtype", f241},
+	{"aten::_sparse_sum_backward", "", f242},
+	{"aten::_spdiags", "", f243},
+	{"aten::_spsolve", "", f244},
+	{"aten::_stack", "", f245},
+	{"aten::_standard_gamma", "", f246},
+	{"aten::_standard_gamma_grad", "", f247},
+	{"aten::_thnn_differentiable_gru_cell_backward", "", f248},
+	{"aten::_thnn_differentiable_lstm_cell_backward", "", f249},
+	{"aten::_thnn_fused_gru_cell", "", f250},
+	{"aten::_thnn_fused_gru_cell_backward", "", f251},
+	{"aten::_thnn_fused_lstm_cell", "", f252},
+	{"aten::_thnn_fused_lstm_cell_backward", "", f253},
+	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f254},
+	{"aten::_to_sparse", "", f255},
+	{"aten::_to_sparse", "sparse_dim", f256},
+	{"aten::_to_sparse_bsc", "", f257},
+	{"aten::_to_sparse_bsr", "", f258},
+	{"aten::_to_sparse_csc", "", f259},
+	{"aten::_to_sparse_csr", "", f260},
+	{"aten::_to_sparse_semi_structured", "", f261},
+	{"aten::_transform_bias_rescale_qkv", "", f262},
+	{"aten::_transformer_encoder_layer_fwd", "", f263},
+	{"aten::_trilinear", "", f264},
+	{"aten::_triton_multi_head_attention", "", f265},
+	{"aten::_triton_scaled_dot_attention", "", f266},
+	{"aten::_unpack_dual", "", f267},
+	{"aten::_unsafe_index", "Tensor", f268},
+	{"aten::_unsafe_index_put", "", f269},
+	{"aten::_unsafe_masked_index", "", f270},
+	{"aten::_unsafe_masked_index_put_accumulate", "", f271},
+	{"aten::_unsafe_view", "", f272},
+	{"aten::_upsample_bicubic2d_aa", "", f273},
+	{"aten::_upsample_bicubic2d_aa", "vec", f274},
+	{"aten::_upsample_bicubic2d_aa_backward", "", f275},
+	{"aten::_upsample_bilinear2d_aa", "", f273},
+	{"aten::_upsample_bilinear2d_aa", "vec", f274},
+	{"aten::_upsample_bilinear2d_aa_backward", "", f276},
+	{"aten::_upsample_nearest_exact1d", "", f277},
+	{"aten::_upsample_nearest_exact1d", "vec", f278},
+	{"aten::_upsample_nearest_exact1d_backward", "", f279},
+	{"aten::_upsample_nearest_exact2d", "", f280},
+	{"aten::_upsample_nearest_exact2d", "vec", f278},
+	{"aten::_upsample_nearest_exact2d_backward", "", f281},
+	{"aten::_upsample_nearest_exact3d", "", f282},
+	{"aten::_upsample_nearest_exact3d", "vec", f278},
+	{"aten::_upsample_nearest_exact3d_backward", "", f283},
+	{"aten::_use_cudnn_ctc_loss", "", f284},
+	{"aten::_use_cudnn_ctc_loss", "Tensor", f285},
+	{"aten::_use_cudnn_rnn_flatten_weight", "", f286},
+	{"aten::_use_miopen_ctc_loss", "", f287},
+	{"aten::_use_miopen_ctc_loss", "Tensor", f288},
+	{"aten::_validate_compressed_sparse_indices", "", f289},
+	{"aten::_validate_sparse_bsc_tensor_args", "", f290},
+	{"aten::_validate_sparse_bsr_tensor_args", "", f291},
+	{"aten::_validate_sparse_compressed_tensor_args", "", f292},
+	{"aten::_validate_sparse_coo_tensor_args", "", f293},
+	{"aten::_validate_sparse_csc_tensor_args", "", f294},
+	{"aten::_validate_sparse_csr_tensor_args", "", f295},
+	{"aten::_values_copy", "", f296},
+	{"aten::_weight_int4pack_mm", "", f297},
+	{"aten::_weight_int4pack_mm_for_cpu", "", f298},
+	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f299},
+	{"aten::_weight_int8pack_mm", "", f300},
+	{"aten::_weight_norm", "", f301},
+	{"aten::_weight_norm_differentiable_backward", "", f302},
+	{"aten::_weight_norm_interface", "", f303},
+	{"aten::_weight_norm_interface_backward", "", f304},
+	{"aten::_wrapped_linear_prepack", "", f305},
+	{"aten::_wrapped_quantized_linear_prepacked", "", f306},
+	{"aten::adaptive_avg_pool1d", "", f307},
 	{"aten::adaptive_avg_pool2d", "", f0},
 	{"aten::adaptive_avg_pool3d", "", f2},
-	{"aten::adaptive_max_pool1d", "", f306},
+	{"aten::adaptive_max_pool1d", "", f307},
 	{"aten::adaptive_max_pool2d", "", f0},
-	{"aten::adaptive_max_pool2d_backward", "", f307},
+	{"aten::adaptive_max_pool2d_backward", "", f308},
 	{"aten::adaptive_max_pool3d", "", f2},
-	{"aten::adaptive_max_pool3d_backward", "", f308},
-	{"aten::add_", "Tensor", f309},
-	{"aten::addbmm", "", f310},
-	{"aten::addbmm_", "", f310},
-	{"aten::addmm", "", f310},
-	{"aten::addmm_", "", f310},
-	{"aten::addmv", "", f310},
-	{"aten::addmv_", "", f310},
-	{"aten::affine_grid_generator_backward", "", f311},
-	{"aten::align_tensors", "", f312},
-	{"aten::alpha_dropout", "", f313},
-	{"aten::alpha_dropout_", "", f313},
-	{"aten::arange", "start_step", f314},
-	{"aten::as_strided", "", f315},
-	{"aten::as_strided_", "", f315},
-	{"aten::as_strided_copy", "", f316},
-	{"aten::as_strided_scatter", "", f317},
-	{"aten::avg_pool1d", "", f318},
-	{"aten::avg_pool2d", "", f319},
-	{"aten::avg_pool2d_backward", "", f320},
-	{"aten::avg_pool3d", "", f321},
-	{"aten::avg_pool3d_backward", "", f322},
-	{"aten::baddbmm", "", f310},
-	{"aten::baddbmm_", "", f310},
-	{"aten::batch_norm_backward", "", f323},
-	{"aten::batch_norm_backward_elemt", "", f324},
-	{"aten::batch_norm_backward_reduce", "", f325},
-	{"aten::batch_norm_elemt", "", f326},
-	{"aten::batch_norm_gather_stats", "", f327},
-	{"aten::batch_norm_gather_stats_with_counts", "", f328},
-	{"aten::batch_norm_stats", "", f329},
-	{"aten::batch_norm_update_stats", "", f330},
-	{"aten::binary_cross_entropy", "", f331},
-	{"aten::binary_cross_entropy_backward", "", f332},
-	{"aten::binary_cross_entropy_with_logits", "", f333},
-	{"aten::binomial", "", f334},
-	{"aten::bmm", "", f335},
-	{"aten::ccol_indices_copy", "", f336},
-	{"aten::choose_qparams_optimized", "", f337},
-	{"aten::chunk", "", f338},
-	{"aten::col2im", "", f339},
-	{"aten::col_indices_copy", "", f340},
-	{"aten::combinations", "", f341},
-	{"aten::constant_pad_nd", "", f342},
-	{"aten::conv1d", "", f343},
-	{"aten::conv2d", "", f343},
-	{"aten::conv3d", "", f344},
-	{"aten::conv_depthwise3d", "", f345},
-	{"aten::conv_tbc_backward", "", f346},
-	{"aten::conv_transpose1d", "", f347},
-	{"aten::conv_transpose2d", "input", f347},
-	{"aten::conv_transpose3d", "input", f347},
-	{"aten::convolution", "", f348},
-	{"aten::convolution_backward", "", f349},
-	{"aten::convolution_backward_overrideable", "", f350},
-	{"aten::convolution_overrideable", "", f351},
-	{"aten::copy", "", f352},
-	{"aten::copy_", "", f352},
-	{"aten::copy_sparse_to_sparse_", "", f353},
-	{"aten::cosine_embedding_loss", "", f333},
-	{"aten::cross_entropy_loss", "", f331},
-	{"aten::crow_indices_copy", "", f354},
-	{"aten::ctc_loss", "IntList", f355},
-	{"aten::ctc_loss", "Tensor", f356},
-	{"aten::cudnn_affine_grid_generator", "", f357},
-	{"aten::cudnn_affine_grid_generator_backward", "", f358},
-	{"aten::cudnn_batch_norm", "", f359},
-	{"aten::cudnn_batch_norm_backward", "", f360},
-	{"aten::cudnn_convolution", "", f361},
-	{"aten::cudnn_convolution_add_relu", "", f362},
-	{"aten::cudnn_convolution_relu", "", f363},
-	{"aten::cudnn_convolution_transpose", "", f364},
-	{"aten::cudnn_grid_sampler", "", f365},
-	{"aten::cudnn_grid_sampler_backward", "", f366},
-	{"aten::cudnn_is_acceptable", "", f367},
-	{"aten::cummaxmin_backward", "", f368},
-	{"aten::cumprod_backward", "", f369},
-	{"aten::cumulative_trapezoid", "dx", f370},
-	{"aten::cumulative_trapezoid", "x", f370},
-	{"aten::dequantize", "self", f371},
-	{"aten::dequantize", "tensors", f372},
-	{"aten::diagonal_backward", "", f373},
-	{"aten::div", "Scalar_mode", f374},
-	{"aten::div", "Tensor_mode", f375},
-	{"aten::div_", "Scalar_mode", f374},
-	{"aten::div_", "Tensor_mode", f375},
-	{"aten::divide", "Scalar_mode", f374},
-	{"aten::divide", "Tensor_mode", f375},
-	{"aten::divide_", "Scalar_mode", f374},
-	{"aten::divide_", "Tensor_mode", f375},
-	{"aten::dot", "", f335},
-	{"aten::dropout", "", f313},
-	{"aten::dropout_", "", f313},
-	{"aten::dsplit", "int", f376},
-	{"aten::embedding_backward", "", f377},
-	{"aten::embedding_bag", "", f378},
-	{"aten::embedding_bag", "padding_idx", f378},
-	{"aten::embedding_dense_backward", "", f379},
-	{"aten::embedding_sparse_backward", "", f380},
-	{"aten::empty_strided", "", f381},
-	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f382},
-	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f383},
-	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f384},
-	{"aten::fbgemm_linear_fp16_weight", "", f385},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f386},
-	{"aten::fbgemm_linear_int8_weight", "", f387},
-	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f388},
-	{"aten::fbgemm_linear_quantize_weight", "", f389},
-	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f390},
-	{"aten::fbgemm_pack_quantized_matrix", "", f391},
-	{"aten::fbgemm_pack_quantized_matrix", "KN", f392},
-	{"aten::feature_alpha_dropout", "", f313},
-	{"aten::feature_alpha_dropout_", "", f313},
-	{"aten::feature_dropout", "", f313},
-	{"aten::feature_dropout_", "", f313},
-	{"aten::fill", "Tensor", f393},
-	{"aten::fill_", "Tensor", f393},
-	{"aten::fractional_max_pool2d", "", f394},
-	{"aten::fractional_max_pool2d_backward", "", f395},
-	{"aten::fractional_max_pool3d", "", f396},
-	{"aten::fractional_max_pool3d_backward", "", f397},
-	{"aten::from_file", "", f398},
-	{"aten::full", "", f399},
-	{"aten::full_like", "", f399},
-	{"aten::fused_moving_avg_obs_fake_quant", "", f400},
-	{"aten::gather_backward", "", f401},
-	{"aten::gelu_backward", "", f402},
-	{"aten::glu_backward", "", f403},
-	{"aten::glu_backward_jvp", "", f404},
-	{"aten::grid_sampler", "", f405},
-	{"aten::grid_sampler_2d", "", f405},
-	{"aten::grid_sampler_2d_backward", "", f406},
-	{"aten::grid_sampler_3d", "", f405},
-	{"aten::grid_sampler_3d_backward", "", f407},
-	{"aten::gru", "data", f408},
-	{"aten::gru", "input", f409},
-	{"aten::hinge_embedding_loss", "", f331},
-	{"aten::hsplit", "int", f376},
-	{"aten::hspmm", "", f410},
-	{"aten::huber_loss", "", f411},
-	{"aten::huber_loss_backward", "", f331},
-	{"aten::im2col", "", f412},
-	{"aten::index_add", "", f413},
-	{"aten::index_add_", "", f413},
-	{"aten::index_copy", "", f413},
-	{"aten::index_copy_", "", f413},
-	{"aten::index_fill", "int_Scalar", f414},
-	{"aten::index_fill", "int_Tensor", f413},
-	{"aten::index_fill_", "int_Scalar", f414},
-	{"aten::index_fill_", "int_Tensor", f413},
-	{"aten::index_reduce", "", f413},
-	{"aten::index_reduce_", "", f413},
-	{"aten::index_select_backward", "", f415},
-	{"aten::indices_copy", "", f416},
-	{"aten::infinitely_differentiable_gelu_backward", "", f417},
-	{"aten::kl_div", "", f411},
-	{"aten::l1_loss", "", f411},
-	{"aten::lcm", "", f418},
-	{"aten::lcm_", "", f418},
-	{"aten::lift", "", f419},
-	{"aten::lift_fresh", "", f420},
-	{"aten::lift_fresh_copy", "", f421},
-	{"aten::linalg_eigh", "", f422},
-	{"aten::linalg_eigvals", "", f422},
-	{"aten::linalg_eigvalsh", "", f422},
-	{"aten::linalg_ldl_solve", "", f423},
-	{"aten::linalg_lstsq", "", f424},
-	{"aten::linalg_matmul", "", f425},
-	{"aten::linalg_matrix_power", "", f426},
-	{"aten::linalg_matrix_rank", "", f427},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f428},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f428},
-	{"aten::linalg_matrix_rank", "tol_tensor", f427},
-	{"aten::linalg_pinv", "", f427},
-	{"aten::linalg_pinv", "atol_rtol_float", f428},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f428},
-	{"aten::linalg_pinv", "rcond_tensor", f427},
-	{"aten::linear_backward", "", f429},
-	{"aten::log_sigmoid_backward", "", f430},
-	{"aten::lstm", "data", f431},
-	{"aten::lstm", "input", f432},
-	{"aten::lu_unpack", "", f433},
-	{"aten::margin_ranking_loss", "", f333},
-	{"aten::masked_scatter_backward", "", f434},
-	{"aten::masked_select_backward", "", f435},
-	{"aten::matmul", "", f425},
-	{"aten::matmul_backward", "", f436},
-	{"aten::matrix_exp_backward", "", f437},
-	{"aten::matrix_power", "", f426},
-	{"aten::max_pool1d", "", f438},
-	{"aten::max_pool1d_with_indices", "", f438},
-	{"aten::max_pool2d", "", f439},
-	{"aten::max_pool2d_backward", "", f440},
-	{"aten::max_pool2d_with_indices", "", f439},
-	{"aten::max_pool2d_with_indices_backward", "", f441},
-	{"aten::max_pool3d", "", f442},
-	{"aten::max_pool3d_with_indices", "", f442},
-	{"aten::max_pool3d_with_indices_backward", "", f443},
-	{"aten::max_unpool2d", "", f444},
-	{"aten::max_unpool3d", "", f445},
-	{"aten::miopen_batch_norm", "", f446},
-	{"aten::miopen_batch_norm_backward", "", f447},
-	{"aten::miopen_convolution", "", f448},
-	{"aten::miopen_convolution_add_relu", "", f449},
-	{"aten::miopen_convolution_relu", "", f450},
-	{"aten::miopen_convolution_transpose", "", f451},
-	{"aten::miopen_ctc_loss", "", f452},
-	{"aten::miopen_ctc_loss", "Tensor", f453},
-	{"aten::miopen_depthwise_convolution", "", f454},
-	{"aten::miopen_rnn", "", f455},
-	{"aten::miopen_rnn_backward", "", f456},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f457},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f458},
-	{"aten::mkldnn_convolution", "", f459},
-	{"aten::mkldnn_linear", "", f460},
-	{"aten::mkldnn_linear_backward", "", f461},
-	{"aten::mkldnn_linear_backward_input", "", f462},
-	{"aten::mkldnn_linear_backward_weights", "", f463},
-	{"aten::mkldnn_max_pool2d", "", f464},
-	{"aten::mkldnn_max_pool2d_backward", "", f465},
-	{"aten::mkldnn_max_pool3d", "", f466},
-	{"aten::mkldnn_max_pool3d_backward", "", f467},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f468},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f469},
-	{"aten::mkldnn_rnn_layer", "", f470},
-	{"aten::mkldnn_rnn_layer_backward", "", f471},
-	{"aten::mm", "", f335},
-	{"aten::mps_convolution_backward", "", f472},
-	{"aten::mps_convolution_transpose_backward", "", f473},
-	{"aten::mse_loss", "", f411},
-	{"aten::mse_loss_backward", "", f331},
-	{"aten::multi_margin_loss", "", f474},
-	{"aten::multi_margin_loss_backward", "", f475},
-	{"aten::multilabel_margin_loss", "", f411},
-	{"aten::multilabel_margin_loss_backward", "", f476},
-	{"aten::multilabel_margin_loss_forward", "", f477},
-	{"aten::mv", "", f425},
-	{"aten::native_batch_norm", "", f478},
-	{"aten::native_batch_norm_backward", "", f479},
-	{"aten::native_channel_shuffle", "", f480},
-	{"aten::native_dropout_backward", "", f481},
-	{"aten::native_group_norm_backward", "", f482},
-	{"aten::native_layer_norm_backward", "", f483},
-	{"aten::new_empty_strided", "", f484},
-	{"aten::new_full", "", f485},
-	{"aten::new_ones", "", f399},
-	{"aten::new_zeros", "", f486},
-	{"aten::nll_loss", "", f331},
-	{"aten::nll_loss2d", "", f331},
-	{"aten::nll_loss2d_backward", "", f487},
-	{"aten::nll_loss2d_forward", "", f488},
-	{"aten::nll_loss_backward", "", f489},
-	{"aten::nll_loss_forward", "", f490},
-	{"aten::nll_loss_nd", "", f331},
-	{"aten::normal", "float_float", f491},
-	{"aten::ones", "", f492},
-	{"aten::ones_like", "", f492},
-	{"aten::pad", "", f493},
-	{"aten::poisson_nll_loss", "", f474},
-	{"aten::quantize_per_tensor", "tensor_qparams", f383},
-	{"aten::quantized_batch_norm", "", f494},
-	{"aten::quantized_gru_cell", "", f495},
-	{"aten::quantized_lstm_cell", "", f496},
-	{"aten::quantized_max_pool1d", "", f497},
-	{"aten::quantized_max_pool2d", "", f498},
-	{"aten::quantized_max_pool3d", "", f499},
-	{"aten::quantized_rnn_relu_cell", "", f500},
-	{"aten::quantized_rnn_tanh_cell", "", f501},
-	{"aten::rand", "", f492},
-	{"aten::rand", "generator", f399},
-	{"aten::rand_like", "", f492},
-	{"aten::rand_like", "generator", f399},
-	{"aten::randint", "", f399},
-	{"aten::randint", "generator", f485},
-	{"aten::randint", "low", f485},
-	{"aten::randint", "low_generator", f491},
-	{"aten::randint_like", "", f399},
-	{"aten::randint_like", "Tensor", f399},
-	{"aten::randint_like", "Tensor_generator", f485},
-	{"aten::randint_like", "generator", f485},
-	{"aten::randint_like", "low_dtype", f485},
-	{"aten::randint_like", "low_generator_dtype", f491},
-	{"aten::randn", "", f492},
-	{"aten::randn", "generator", f399},
-	{"aten::randn_like", "", f492},
-	{"aten::randn_like", "generator", f399},
-	{"aten::random_", "from", f502},
-	{"aten::randperm", "", f492},
-	{"aten::randperm", "generator", f399},
-	{"aten::range", "step", f314},
-	{"aten::reflection_pad1d", "", f503},
-	{"aten::reflection_pad1d_backward", "", f504},
-	{"aten::reflection_pad2d", "", f505},
-	{"aten::reflection_pad2d_backward", "", f506},
-	{"aten::reflection_pad3d", "", f507},
-	{"aten::reflection_pad3d_backward", "", f508},
-	{"aten::repeat_interleave", "Tensor", f509},
-	{"aten::repeat_interleave", "self_Tensor", f510},
-	{"aten::replication_pad1d", "", f503},
-	{"aten::replication_pad1d_backward", "", f511},
-	{"aten::replication_pad2d", "", f505},
-	{"aten::replication_pad2d_backward", "", f512},
-	{"aten::replication_pad3d", "", f507},
-	{"aten::replication_pad3d_backward", "", f513},
-	{"aten::resize_", "", f514},
-	{"aten::resize_as_", "", f515},
-	{"aten::resize_as_sparse_", "", f516},
-	{"aten::rnn_relu", "data", f517},
-	{"aten::rnn_relu", "input", f518},
-	{"aten::rnn_tanh", "data", f517},
-	{"aten::rnn_tanh", "input", f518},
-	{"aten::row_indices_copy", "", f519},
-	{"aten::rrelu_with_noise", "", f520},
-	{"aten::rrelu_with_noise_", "", f521},
-	{"aten::rrelu_with_noise_backward", "", f522},
-	{"aten::scaled_dot_product_attention", "", f523},
-	{"aten::scatter", "reduce", f413},
-	{"aten::scatter", "src", f413},
-	{"aten::scatter", "value", f414},
-	{"aten::scatter", "value_reduce", f414},
-	{"aten::scatter_", "reduce", f413},
-	{"aten::scatter_", "src", f413},
-	{"aten::scatter_", "value", f414},
-	{"aten::scatter_", "value_reduce", f414},
-	{"aten::scatter_add", "", f413},
-	{"aten::scatter_add_", "", f413},
-	{"aten::scatter_reduce", "two", f413},
-	{"aten::scatter_reduce_", "two", f413},
-	{"aten::segment_reduce", "", f524},
-	{"aten::select", "int", f525},
-	{"aten::select_backward", "", f526},
-	{"aten::select_copy", "int", f525},
-	{"aten::set_", "source_Tensor_storage_offset", f527},
-	{"aten::slice_backward", "", f528},
-	{"aten::slice_inverse", "", f529},
-	{"aten::slow_conv3d", "", f530},
-	{"aten::slow_conv3d_forward", "", f531},
-	{"aten::slow_conv_dilated2d", "", f532},
-	{"aten::slow_conv_dilated3d", "", f533},
-	{"aten::slow_conv_transpose2d", "", f534},
-	{"aten::slow_conv_transpose3d", "", f535},
-	{"aten::smooth_l1_loss", "", f411},
-	{"aten::smooth_l1_loss_backward", "", f331},
-	{"aten::soft_margin_loss", "", f411},
-	{"aten::soft_margin_loss_backward", "", f331},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f536},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f537},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f538},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f539},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f540},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f541},
-	{"aten::sparse_coo_tensor", "indices_size", f542},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f543},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f544},
-	{"aten::sparse_csr_tensor", "crow_col_value", f545},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f546},
-	{"aten::sparse_resize_", "", f547},
-	{"aten::sparse_resize_and_clear_", "", f548},
-	{"aten::special_chebyshev_polynomial_t", "", f549},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f550},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f551},
-	{"aten::special_chebyshev_polynomial_u", "", f549},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f550},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f551},
-	{"aten::special_chebyshev_polynomial_v", "", f549},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f550},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f551},
-	{"aten::special_chebyshev_polynomial_w", "", f549},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f550},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f551},
-	{"aten::special_hermite_polynomial_h", "", f549},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f550},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f551},
-	{"aten::special_hermite_polynomial_he", "", f549},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f550},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f551},
-	{"aten::special_laguerre_polynomial_l", "", f549},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f550},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f551},
-	{"aten::special_legendre_polynomial_p", "", f549},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f550},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f551},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f549},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f550},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f551},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f549},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f550},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f551},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f549},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f550},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f551},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f549},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f550},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f551},
-	{"aten::split", "Tensor", f552},
-	{"aten::split_copy", "Tensor", f552},
-	{"aten::sspaddmm", "", f553},
-	{"aten::sub_", "Tensor", f309},
-	{"aten::tensor_split", "sections", f376},
-	{"aten::tensor_split", "tensor_indices_or_sections", f554},
-	{"aten::thnn_conv2d", "", f555},
-	{"aten::to_dense_backward", "", f556},
-	{"aten::to_mkldnn", "", f557},
-	{"aten::to_mkldnn_backward", "", f558},
-	{"aten::trace_backward", "", f559},
-	{"aten::trapezoid", "dx", f370},
-	{"aten::trapezoid", "x", f370},
-	{"aten::trapz", "dx", f370},
-	{"aten::trapz", "x", f370},
-	{"aten::triplet_margin_loss", "", f560},
-	{"aten::unbind", "int", f561},
-	{"aten::unbind_copy", "int", f561},
-	{"aten::unfold_backward", "", f562},
-	{"aten::unsafe_chunk", "", f338},
-	{"aten::unsafe_split", "Tensor", f552},
-	{"aten::upsample_bicubic2d", "", f563},
-	{"aten::upsample_bicubic2d", "vec", f273},
-	{"aten::upsample_bicubic2d_backward", "", f564},
-	{"aten::upsample_bilinear2d", "", f563},
-	{"aten::upsample_bilinear2d", "vec", f273},
-	{"aten::upsample_bilinear2d_backward", "", f565},
-	{"aten::upsample_linear1d", "", f566},
-	{"aten::upsample_linear1d", "vec", f273},
-	{"aten::upsample_linear1d_backward", "", f567},
-	{"aten::upsample_nearest1d", "", f276},
-	{"aten::upsample_nearest1d", "vec", f277},
-	{"aten::upsample_nearest1d_backward", "", f568},
-	{"aten::upsample_nearest2d", "", f279},
-	{"aten::upsample_nearest2d", "vec", f277},
-	{"aten::upsample_nearest2d_backward", "", f569},
-	{"aten::upsample_nearest3d", "", f281},
-	{"aten::upsample_nearest3d", "vec", f277},
-	{"aten::upsample_nearest3d_backward", "", f570},
-	{"aten::upsample_trilinear3d", "", f571},
-	{"aten::upsample_trilinear3d", "vec", f273},
-	{"aten::upsample_trilinear3d_backward", "", f572},
-	{"aten::value_selecting_reduction_backward", "", f573},
-	{"aten::values_copy", "", f574},
-	{"aten::vander", "", f575},
-	{"aten::view", "dtype", f576},
-	{"aten::view_copy", "dtype", f576},
-	{"aten::vsplit", "int", f376},
-	{"aten::zero_", "", f577},
-	{"aten::zeros", "", f578},
-	{"aten::zeros_like", "", f578},
-	{"aten::align_to", "ellipsis_idx", f579},
-	{"aten::add", "out", f580},
-	{"aten::addmv", "out", f310},
-	{"aten::arange", "start_out", f581},
-	{"aten::baddbmm", "out", f310},
-	{"aten::binary_cross_entropy", "out", f331},
-	{"aten::binary_cross_entropy_backward", "grad_input", f582},
-	{"aten::bmm", "out", f335},
-	{"aten::cudnn_batch_norm", "out", f583},
-	{"aten::cudnn_convolution", "out", f584},
-	{"aten::div", "out_mode", f375},
-	{"aten::divide", "out_mode", f375},
-	{"aten::dot", "out", f335},
-	{"aten::full", "names", f485},
-	{"aten::lcm", "out", f418},
-	{"aten::_fft_r2c", "out", f585},
-	{"aten::_fft_c2r", "out", f586},
-	{"aten::_fft_c2c", "out", f587},
-	{"aten::index_copy", "out", f413},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f588},
-	{"aten::fbgemm_linear_fp16_weight", "out", f589},
-	{"aten::_log_softmax_backward_data", "out", f590},
-	{"aten::matmul", "out", f425},
-	{"aten::matrix_power", "out", f426},
-	{"aten::_compute_linear_combination", "out", f591},
-	{"aten::mm", "out", f335},
-	{"aten::_int_mm", "out", f592},
-	{"aten::mv", "out", f425},
-	{"aten::native_batch_norm", "out", f478},
-	{"aten::_native_batch_norm_legit", "out", f593},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f594},
-	{"aten::batch_norm_elemt", "out", f595},
-	{"aten::ones", "names", f399},
-	{"aten::rand", "names", f399},
-	{"aten::rand", "generator_with_names", f485},
-	{"aten::randn", "names", f399},
-	{"aten::randn", "generator_with_names", f485},
-	{"aten::range", "out", f581},
-	{"aten::gelu_backward", "grad_input", f402},
-	{"aten::_softmax_backward_data", "out", f596},
-	{"aten::sspaddmm", "out", f597},
-	{"aten::_chunk_cat", "out", f598},
-	{"aten::_stack", "out", f599},
-	{"aten::zeros", "names", f486},
-	{"aten::_batch_norm_with_update", "out", f600},
-	{"aten::_sparse_softmax", "Dimname", f601},
-	{"aten::_sparse_log_softmax", "Dimname", f602},
-	{"aten::sub", "out", f580},
-	{"aten::addmm", "out", f310},
-	{"aten::_scaled_mm", "out", f603},
-	{"aten::_scaled_mm_v2", "out", f604},
-	{"aten::hspmm", "out", f605},
-	{"aten::lstm_mps_backward", "", f606},
-	{"aten::set_", "source_Storage_storage_offset", f527},
-	{"aten::index_add", "out", f413},
-	{"aten::index_reduce", "out", f413},
-	{"aten::scatter", "src_out", f413},
-	{"aten::scatter", "value_out", f414},
-	{"aten::scatter", "reduce_out", f413},
-	{"aten::scatter", "value_reduce_out", f414},
-	{"aten::scatter_add", "out", f413},
-	{"aten::scatter_reduce", "two_out", f413},
-	{"aten::addbmm", "out", f310},
-	{"aten::lu_unpack", "out", f433},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f607},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f608},
-	{"aten::mse_loss", "out", f411},
-	{"aten::mse_loss_backward", "grad_input", f331},
-	{"aten::multi_margin_loss", "out", f474},
-	{"aten::multi_margin_loss_backward", "grad_input", f609},
-	{"aten::multilabel_margin_loss", "out", f411},
-	{"aten::multilabel_margin_loss_forward", "output", f610},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f611},
-	{"aten::nll_loss", "out", f331},
-	{"aten::nll_loss_forward", "output", f612},
-	{"aten::nll_loss_backward", "grad_input", f613},
-	{"aten::nll_loss2d", "out", f331},
-	{"aten::nll_loss2d_forward", "output", f614},
-	{"aten::nll_loss2d_backward", "grad_input", f615},
-	{"aten::smooth_l1_loss", "out", f411},
-	{"aten::smooth_l1_loss_backward", "grad_input", f331},
-	{"aten::huber_loss", "out", f411},
-	{"aten::huber_loss_backward", "out", f331},
-	{"aten::soft_margin_loss", "out", f411},
-	{"aten::soft_margin_loss_backward", "grad_input", f331},
-	{"aten::glu_backward", "grad_input", f616},
-	{"aten::log_sigmoid_backward", "grad_input", f617},
-	{"aten::rrelu_with_noise", "out", f618},
+	{"aten::adaptive_max_pool3d_backward", "", f309},
+	{"aten::add_", "Tensor", f310},
+	{"aten::addbmm", "", f311},
+	{"aten::addbmm_", "", f311},
+	{"aten::addmm", "", f311},
+	{"aten::addmm_", "", f311},
+	{"aten::addmv", "", f311},
+	{"aten::addmv_", "", f311},
+	{"aten::affine_grid_generator_backward", "", f312},
+	{"aten::align_tensors", "", f313},
+	{"aten::alpha_dropout", "", f314},
+	{"aten::alpha_dropout_", "", f314},
+	{"aten::arange", "start_step", f315},
+	{"aten::as_strided", "", f316},
+	{"aten::as_strided_", "", f316},
+	{"aten::as_strided_copy", "", f317},
+	{"aten::as_strided_scatter", "", f318},
+	{"aten::avg_pool1d", "", f319},
+	{"aten::avg_pool2d", "", f320},
+	{"aten::avg_pool2d_backward", "", f321},
+	{"aten::avg_pool3d", "", f322},
+	{"aten::avg_pool3d_backward", "", f323},
+	{"aten::baddbmm", "", f311},
+	{"aten::baddbmm_", "", f311},
+	{"aten::batch_norm_backward", "", f324},
+	{"aten::batch_norm_backward_elemt", "", f325},
+	{"aten::batch_norm_backward_reduce", "", f326},
+	{"aten::batch_norm_elemt", "", f327},
+	{"aten::batch_norm_gather_stats", "", f328},
+	{"aten::batch_norm_gather_stats_with_counts", "", f329},
+	{"aten::batch_norm_stats", "", f330},
+	{"aten::batch_norm_update_stats", "", f331},
+	{"aten::binary_cross_entropy", "", f332},
+	{"aten::binary_cross_entropy_backward", "", f333},
+	{"aten::binary_cross_entropy_with_logits", "", f334},
+	{"aten::binomial", "", f335},
+	{"aten::bmm", "", f336},
+	{"aten::cat", "", f313},
+	{"aten::ccol_indices_copy", "", f337},
+	{"aten::choose_qparams_optimized", "", f338},
+	{"aten::chunk", "", f339},
+	{"aten::col2im", "", f340},
+	{"aten::col_indices_copy", "", f341},
+	{"aten::combinations", "", f342},
+	{"aten::concat", "", f313},
+	{"aten::concatenate", "", f313},
+	{"aten::constant_pad_nd", "", f343},
+	{"aten::conv1d", "", f344},
+	{"aten::conv2d", "", f344},
+	{"aten::conv3d", "", f345},
+	{"aten::conv_depthwise3d", "", f346},
+	{"aten::conv_tbc_backward", "", f347},
+	{"aten::conv_transpose1d", "", f348},
+	{"aten::conv_transpose2d", "input", f348},
+	{"aten::conv_transpose3d", "input", f348},
+	{"aten::convolution", "", f349},
+	{"aten::convolution_backward", "", f350},
+	{"aten::convolution_backward_overrideable", "", f351},
+	{"aten::convolution_overrideable", "", f352},
+	{"aten::copy", "", f353},
+	{"aten::copy_", "", f353},
+	{"aten::copy_sparse_to_sparse_", "", f354},
+	{"aten::cosine_embedding_loss", "", f334},
+	{"aten::cross_entropy_loss", "", f332},
+	{"aten::crow_indices_copy", "", f355},
+	{"aten::ctc_loss", "IntList", f356},
+	{"aten::ctc_loss", "Tensor", f357},
+	{"aten::cudnn_affine_grid_generator", "", f358},
+	{"aten::cudnn_affine_grid_generator_backward", "", f359},
+	{"aten::cudnn_batch_norm", "", f360},
+	{"aten::cudnn_batch_norm_backward", "", f361},
+	{"aten::cudnn_convolution", "", f362},
+	{"aten::cudnn_convolution_add_relu", "", f363},
+	{"aten::cudnn_convolution_relu", "", f364},
+	{"aten::cudnn_convolution_transpose", "", f365},
+	{"aten::cudnn_grid_sampler", "", f366},
+	{"aten::cudnn_grid_sampler_backward", "", f367},
+	{"aten::cudnn_is_acceptable", "", f368},
+	{"aten::cummaxmin_backward", "", f369},
+	{"aten::cumprod_backward", "", f370},
+	{"aten::cumulative_trapezoid", "dx", f371},
+	{"aten::cumulative_trapezoid", "x", f371},
+	{"aten::dequantize", "self", f372},
+	{"aten::dequantize", "tensors", f373},
+	{"aten::diagonal_backward", "", f374},
+	{"aten::div", "Scalar_mode", f375},
+	{"aten::div", "Tensor_mode", f376},
+	{"aten::div_", "Scalar_mode", f375},
+	{"aten::div_", "Tensor_mode", f376},
+	{"aten::divide", "Scalar_mode", f375},
+	{"aten::divide", "Tensor_mode", f376},
+	{"aten::divide_", "Scalar_mode", f375},
+	{"aten::divide_", "Tensor_mode", f376},
+	{"aten::dot", "", f336},
+	{"aten::dropout", "", f314},
+	{"aten::dropout_", "", f314},
+	{"aten::dsplit", "int", f377},
+	{"aten::embedding_backward", "", f378},
+	{"aten::embedding_bag", "", f379},
+	{"aten::embedding_bag", "padding_idx", f379},
+	{"aten::embedding_dense_backward", "", f380},
+	{"aten::embedding_sparse_backward", "", f381},
+	{"aten::empty_strided", "", f382},
+	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f383},
+	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f384},
+	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f385},
+	{"aten::fbgemm_linear_fp16_weight", "", f386},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f387},
+	{"aten::fbgemm_linear_int8_weight", "", f388},
+	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f389},
+	{"aten::fbgemm_linear_quantize_weight", "", f390},
+	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f391},
+	{"aten::fbgemm_pack_quantized_matrix", "", f392},
+	{"aten::fbgemm_pack_quantized_matrix", "KN", f393},
+	{"aten::feature_alpha_dropout", "", f314},
+	{"aten::feature_alpha_dropout_", "", f314},
+	{"aten::feature_dropout", "", f314},
+	{"aten::feature_dropout_", "", f314},
+	{"aten::fill", "Tensor", f394},
+	{"aten::fill_", "Tensor", f394},
+	{"aten::fractional_max_pool2d", "", f395},
+	{"aten::fractional_max_pool2d_backward", "", f396},
+	{"aten::fractional_max_pool3d", "", f397},
+	{"aten::fractional_max_pool3d_backward", "", f398},
+	{"aten::from_file", "", f399},
+	{"aten::full", "", f400},
+	{"aten::full_like", "", f400},
+	{"aten::fused_moving_avg_obs_fake_quant", "", f401},
+	{"aten::gather_backward", "", f402},
+	{"aten::gelu_backward", "", f403},
+	{"aten::glu_backward", "", f404},
+	{"aten::glu_backward_jvp", "", f405},
+	{"aten::grid_sampler", "", f406},
+	{"aten::grid_sampler_2d", "", f406},
+	{"aten::grid_sampler_2d_backward", "", f407},
+	{"aten::grid_sampler_3d", "", f406},
+	{"aten::grid_sampler_3d_backward", "", f408},
+	{"aten::gru", "data", f409},
+	{"aten::gru", "input", f410},
+	{"aten::hinge_embedding_loss", "", f332},
+	{"aten::hsplit", "int", f377},
+	{"aten::hspmm", "", f411},
+	{"aten::huber_loss", "", f412},
+	{"aten::huber_loss_backward", "", f332},
+	{"aten::im2col", "", f413},
+	{"aten::index_add", "", f414},
+	{"aten::index_add_", "", f414},
+	{"aten::index_copy", "", f414},
+	{"aten::index_copy_", "", f414},
+	{"aten::index_fill", "int_Scalar", f415},
+	{"aten::index_fill", "int_Tensor", f414},
+	{"aten::index_fill_", "int_Scalar", f415},
+	{"aten::index_fill_", "int_Tensor", f414},
+	{"aten::index_reduce", "", f414},
+	{"aten::index_reduce_", "", f414},
+	{"aten::index_select_backward", "", f416},
+	{"aten::indices_copy", "", f417},
+	{"aten::infinitely_differentiable_gelu_backward", "", f418},
+	{"aten::kl_div", "", f412},
+	{"aten::l1_loss", "", f412},
+	{"aten::lcm", "", f419},
+	{"aten::lcm_", "", f419},
+	{"aten::lift", "", f420},
+	{"aten::lift_fresh", "", f421},
+	{"aten::lift_fresh_copy", "", f422},
+	{"aten::linalg_eigh", "", f423},
+	{"aten::linalg_eigvals", "", f423},
+	{"aten::linalg_eigvalsh", "", f423},
+	{"aten::linalg_ldl_solve", "", f424},
+	{"aten::linalg_lstsq", "", f425},
+	{"aten::linalg_matmul", "", f426},
+	{"aten::linalg_matrix_power", "", f427},
+	{"aten::linalg_matrix_rank", "", f428},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f429},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f429},
+	{"aten::linalg_matrix_rank", "tol_tensor", f428},
+	{"aten::linalg_pinv", "", f428},
+	{"aten::linalg_pinv", "atol_rtol_float", f429},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f429},
+	{"aten::linalg_pinv", "rcond_tensor", f428},
+	{"aten::linear_backward", "", f430},
+	{"aten::log_sigmoid_backward", "", f431},
+	{"aten::lstm", "data", f432},
+	{"aten::lstm", "input", f433},
+	{"aten::lu_unpack", "", f434},
+	{"aten::margin_ranking_loss", "", f334},
+	{"aten::masked_scatter_backward", "", f435},
+	{"aten::masked_select_backward", "", f436},
+	{"aten::matmul", "", f426},
+	{"aten::matmul_backward", "", f437},
+	{"aten::matrix_exp_backward", "", f438},
+	{"aten::matrix_power", "", f427},
+	{"aten::max_pool1d", "", f439},
+	{"aten::max_pool1d_with_indices", "", f439},
+	{"aten::max_pool2d", "", f440},
+	{"aten::max_pool2d_backward", "", f441},
+	{"aten::max_pool2d_with_indices", "", f440},
+	{"aten::max_pool2d_with_indices_backward", "", f442},
+	{"aten::max_pool3d", "", f443},
+	{"aten::max_pool3d_with_indices", "", f443},
+	{"aten::max_pool3d_with_indices_backward", "", f444},
+	{"aten::max_unpool2d", "", f445},
+	{"aten::max_unpool3d", "", f446},
+	{"aten::miopen_batch_norm", "", f447},
+	{"aten::miopen_batch_norm_backward", "", f448},
+	{"aten::miopen_convolution", "", f449},
+	{"aten::miopen_convolution_add_relu", "", f450},
+	{"aten::miopen_convolution_relu", "", f451},
+	{"aten::miopen_convolution_transpose", "", f452},
+	{"aten::miopen_ctc_loss", "", f453},
+	{"aten::miopen_ctc_loss", "Tensor", f454},
+	{"aten::miopen_depthwise_convolution", "", f455},
+	{"aten::miopen_rnn", "", f456},
+	{"aten::miopen_rnn_backward", "", f457},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f458},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f459},
+	{"aten::mkldnn_convolution", "", f460},
+	{"aten::mkldnn_linear", "", f461},
+	{"aten::mkldnn_linear_backward", "", f462},
+	{"aten::mkldnn_linear_backward_input", "", f463},
+	{"aten::mkldnn_linear_backward_weights", "", f464},
+	{"aten::mkldnn_max_pool2d", "", f465},
+	{"aten::mkldnn_max_pool2d_backward", "", f466},
+	{"aten::mkldnn_max_pool3d", "", f467},
+	{"aten::mkldnn_max_pool3d_backward", "", f468},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f469},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f470},
+	{"aten::mkldnn_rnn_layer", "", f471},
+	{"aten::mkldnn_rnn_layer_backward", "", f472},
+	{"aten::mm", "", f336},
+	{"aten::mps_convolution_backward", "", f473},
+	{"aten::mps_convolution_transpose_backward", "", f474},
+	{"aten::mse_loss", "", f412},
+	{"aten::mse_loss_backward", "", f332},
+	{"aten::multi_margin_loss", "", f475},
+	{"aten::multi_margin_loss_backward", "", f476},
+	{"aten::multilabel_margin_loss", "", f477},
+	{"aten::multilabel_margin_loss_backward", "", f478},
+	{"aten::multilabel_margin_loss_forward", "", f479},
+	{"aten::mv", "", f426},
+	{"aten::native_batch_norm", "", f480},
+	{"aten::native_batch_norm_backward", "", f481},
+	{"aten::native_channel_shuffle", "", f482},
+	{"aten::native_dropout_backward", "", f483},
+	{"aten::native_group_norm_backward", "", f484},
+	{"aten::native_layer_norm_backward", "", f485},
+	{"aten::new_empty_strided", "", f486},
+	{"aten::new_full", "", f487},
+	{"aten::new_ones", "", f400},
+	{"aten::new_zeros", "", f488},
+	{"aten::nll_loss", "", f332},
+	{"aten::nll_loss2d", "", f332},
+	{"aten::nll_loss2d_backward", "", f489},
+	{"aten::nll_loss2d_forward", "", f490},
+	{"aten::nll_loss_backward", "", f491},
+	{"aten::nll_loss_forward", "", f492},
+	{"aten::nll_loss_nd", "", f332},
+	{"aten::normal", "float_float", f493},
+	{"aten::ones", "", f494},
+	{"aten::ones_like", "", f494},
+	{"aten::pad", "", f495},
+	{"aten::poisson_nll_loss", "", f475},
+	{"aten::quantize_per_tensor", "tensor_qparams", f384},
+	{"aten::quantized_batch_norm", "", f496},
+	{"aten::quantized_gru_cell", "", f497},
+	{"aten::quantized_lstm_cell", "", f498},
+	{"aten::quantized_max_pool1d", "", f499},
+	{"aten::quantized_max_pool2d", "", f500},
+	{"aten::quantized_max_pool3d", "", f501},
+	{"aten::quantized_rnn_relu_cell", "", f502},
+	{"aten::quantized_rnn_tanh_cell", "", f503},
+	{"aten::rand", "", f494},
+	{"aten::rand", "generator", f400},
+	{"aten::rand_like", "", f494},
+	{"aten::rand_like", "generator", f400},
+	{"aten::randint", "", f400},
+	{"aten::randint", "generator", f487},
+	{"aten::randint", "low", f487},
+	{"aten::randint", "low_generator", f493},
+	{"aten::randint_like", "", f400},
+	{"aten::randint_like", "Tensor", f400},
+	{"aten::randint_like", "Tensor_generator", f487},
+	{"aten::randint_like", "generator", f487},
+	{"aten::randint_like", "low_dtype", f487},
+	{"aten::randint_like", "low_generator_dtype", f493},
+	{"aten::randn", "", f494},
+	{"aten::randn", "generator", f400},
+	{"aten::randn_like", "", f494},
+	{"aten::randn_like", "generator", f400},
+	{"aten::random_", "from", f504},
+	{"aten::randperm", "", f494},
+	{"aten::randperm", "generator", f400},
+	{"aten::range", "step", f315},
+	{"aten::reflection_pad1d", "", f505},
+	{"aten::reflection_pad1d_backward", "", f506},
+	{"aten::reflection_pad2d", "", f507},
+	{"aten::reflection_pad2d_backward", "", f508},
+	{"aten::reflection_pad3d", "", f509},
+	{"aten::reflection_pad3d_backward", "", f510},
+	{"aten::repeat_interleave", "Tensor", f511},
+	{"aten::repeat_interleave", "self_Tensor", f512},
+	{"aten::replication_pad1d", "", f505},
+	{"aten::replication_pad1d_backward", "", f513},
+	{"aten::replication_pad2d", "", f507},
+	{"aten::replication_pad2d_backward", "", f514},
+	{"aten::replication_pad3d", "", f509},
+	{"aten::replication_pad3d_backward", "", f515},
+	{"aten::reshape", "", f516},
+	{"aten::resize_", "", f517},
+	{"aten::resize_as_", "", f518},
+	{"aten::resize_as_sparse_", "", f519},
+	{"aten::rnn_relu", "data", f520},
+	{"aten::rnn_relu", "input", f521},
+	{"aten::rnn_tanh", "data", f520},
+	{"aten::rnn_tanh", "input", f521},
+	{"aten::row_indices_copy", "", f522},
+	{"aten::rrelu_with_noise", "", f523},
+	{"aten::rrelu_with_noise_", "", f524},
+	{"aten::rrelu_with_noise_backward", "", f525},
+	{"aten::scaled_dot_product_attention", "", f526},
+	{"aten::scatter", "reduce", f414},
+	{"aten::scatter", "src", f414},
+	{"aten::scatter", "value", f415},
+	{"aten::scatter", "value_reduce", f415},
+	{"aten::scatter_", "reduce", f414},
+	{"aten::scatter_", "src", f414},
+	{"aten::scatter_", "value", f415},
+	{"aten::scatter_", "value_reduce", f415},
+	{"aten::scatter_add", "", f414},
+	{"aten::scatter_add_", "", f414},
+	{"aten::scatter_reduce", "two", f414},
+	{"aten::scatter_reduce_", "two", f414},
+	{"aten::segment_reduce", "", f527},
+	{"aten::select", "int", f528},
+	{"aten::select_backward", "", f529},
+	{"aten::select_copy", "int", f528},
+	{"aten::set_", "source_Tensor_storage_offset", f530},
+	{"aten::slice_backward", "", f531},
+	{"aten::slice_inverse", "", f532},
+	{"aten::slow_conv3d", "", f533},
+	{"aten::slow_conv3d_forward", "", f534},
+	{"aten::slow_conv_dilated2d", "", f535},
+	{"aten::slow_conv_dilated3d", "", f536},
+	{"aten::slow_conv_transpose2d", "", f537},
+	{"aten::slow_conv_transpose3d", "", f538},
+	{"aten::smooth_l1_loss", "", f412},
+	{"aten::smooth_l1_loss_backward", "", f332},
+	{"aten::soft_margin_loss", "", f412},
+	{"aten::soft_margin_loss_backward", "", f332},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f539},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f540},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f541},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f542},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f543},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f544},
+	{"aten::sparse_coo_tensor", "indices_size", f545},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f546},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f547},
+	{"aten::sparse_csr_tensor", "crow_col_value", f548},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f549},
+	{"aten::sparse_resize_", "", f550},
+	{"aten::sparse_resize_and_clear_", "", f551},
+	{"aten::special_chebyshev_polynomial_t", "", f552},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f553},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f554},
+	{"aten::special_chebyshev_polynomial_u", "", f552},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f553},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f554},
+	{"aten::special_chebyshev_polynomial_v", "", f552},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f553},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f554},
+	{"aten::special_chebyshev_polynomial_w", "", f552},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f553},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f554},
+	{"aten::special_hermite_polynomial_h", "", f552},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f553},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f554},
+	{"aten::special_hermite_polynomial_he", "", f552},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f553},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f554},
+	{"aten::special_laguerre_polynomial_l", "", f552},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f553},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f554},
+	{"aten::special_legendre_polynomial_p", "", f552},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f553},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f554},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f552},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f553},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f554},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f552},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f553},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f554},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f552},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f553},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f554},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f552},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f553},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f554},
+	{"aten::split", "Tensor", f555},
+	{"aten::split_copy", "Tensor", f555},
+	{"aten::sspaddmm", "", f556},
+	{"aten::sub_", "Tensor", f310},
+	{"aten::tensor_split", "sections", f377},
+	{"aten::tensor_split", "tensor_indices_or_sections", f557},
+	{"aten::thnn_conv2d", "", f558},
+	{"aten::to_dense_backward", "", f559},
+	{"aten::to_mkldnn", "", f560},
+	{"aten::to_mkldnn_backward", "", f561},
+	{"aten::trace_backward", "", f562},
+	{"aten::trapezoid", "dx", f371},
+	{"aten::trapezoid", "x", f371},
+	{"aten::trapz", "dx", f371},
+	{"aten::trapz", "x", f371},
+	{"aten::triplet_margin_loss", "", f563},
+	{"aten::unbind", "int", f564},
+	{"aten::unbind_copy", "int", f564},
+	{"aten::unfold_backward", "", f565},
+	{"aten::unsafe_chunk", "", f339},
+	{"aten::unsafe_split", "Tensor", f555},
+	{"aten::upsample_bicubic2d", "", f566},
+	{"aten::upsample_bicubic2d", "vec", f274},
+	{"aten::upsample_bicubic2d_backward", "", f567},
+	{"aten::upsample_bilinear2d", "", f566},
+	{"aten::upsample_bilinear2d", "vec", f274},
+	{"aten::upsample_bilinear2d_backward", "", f568},
+	{"aten::upsample_linear1d", "", f569},
+	{"aten::upsample_linear1d", "vec", f274},
+	{"aten::upsample_linear1d_backward", "", f570},
+	{"aten::upsample_nearest1d", "", f277},
+	{"aten::upsample_nearest1d", "vec", f278},
+	{"aten::upsample_nearest1d_backward", "", f571},
+	{"aten::upsample_nearest2d", "", f280},
+	{"aten::upsample_nearest2d", "vec", f278},
+	{"aten::upsample_nearest2d_backward", "", f572},
+	{"aten::upsample_nearest3d", "", f282},
+	{"aten::upsample_nearest3d", "vec", f278},
+	{"aten::upsample_nearest3d_backward", "", f573},
+	{"aten::upsample_trilinear3d", "", f574},
+	{"aten::upsample_trilinear3d", "vec", f274},
+	{"aten::upsample_trilinear3d_backward", "", f575},
+	{"aten::value_selecting_reduction_backward", "", f576},
+	{"aten::values_copy", "", f577},
+	{"aten::vander", "", f578},
+	{"aten::view", "dtype", f579},
+	{"aten::view_copy", "dtype", f579},
+	{"aten::vsplit", "int", f377},
+	{"aten::zero_", "", f580},
+	{"aten::zeros", "", f581},
+	{"aten::zeros_like", "", f581},
+	{"aten::align_to", "ellipsis_idx", f582},
+	{"aten::add", "out", f583},
+	{"aten::addmv", "out", f311},
+	{"aten::arange", "start_out", f584},
+	{"aten::baddbmm", "out", f311},
+	{"aten::binary_cross_entropy", "out", f332},
+	{"aten::binary_cross_entropy_backward", "grad_input", f585},
+	{"aten::bmm", "out", f336},
+	{"aten::cat", "out", f313},
+	{"aten::concat", "out", f313},
+	{"aten::concatenate", "out", f313},
+	{"aten::cudnn_batch_norm", "out", f586},
+	{"aten::cudnn_convolution", "out", f587},
+	{"aten::div", "out_mode", f376},
+	{"aten::divide", "out_mode", f376},
+	{"aten::dot", "out", f336},
+	{"aten::full", "names", f487},
+	{"aten::lcm", "out", f419},
+	{"aten::_fft_r2c", "out", f588},
+	{"aten::_fft_c2r", "out", f589},
+	{"aten::_fft_c2c", "out", f590},
+	{"aten::index_copy", "out", f414},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f591},
+	{"aten::fbgemm_linear_fp16_weight", "out", f592},
+	{"aten::_log_softmax_backward_data", "out", f593},
+	{"aten::matmul", "out", f426},
+	{"aten::matrix_power", "out", f427},
+	{"aten::_compute_linear_combination", "out", f594},
+	{"aten::mm", "out", f336},
+	{"aten::_int_mm", "out", f595},
+	{"aten::mv", "out", f426},
+	{"aten::native_batch_norm", "out", f480},
+	{"aten::_native_batch_norm_legit", "out", f596},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f597},
+	{"aten::batch_norm_elemt", "out", f598},
+	{"aten::ones", "names", f400},
+	{"aten::rand", "names", f400},
+	{"aten::rand", "generator_with_names", f487},
+	{"aten::randn", "names", f400},
+	{"aten::randn", "generator_with_names", f487},
+	{"aten::range", "out", f584},
+	{"aten::gelu_backward", "grad_input", f403},
+	{"aten::_softmax_backward_data", "out", f599},
+	{"aten::sspaddmm", "out", f600},
+	{"aten::_chunk_cat", "out", f601},
+	{"aten::_stack", "out", f602},
+	{"aten::zeros", "names", f488},
+	{"aten::_batch_norm_with_update", "out", f603},
+	{"aten::_sparse_softmax", "Dimname", f604},
+	{"aten::_sparse_log_softmax", "Dimname", f605},
+	{"aten::sub", "out", f583},
+	{"aten::addmm", "out", f311},
+	{"aten::_scaled_mm", "out", f606},
+	{"aten::_scaled_mm_v2", "out", f607},
+	{"aten::hspmm", "out", f608},
+	{"aten::lstm_mps_backward", "", f609},
+	{"aten::set_", "source_Storage_storage_offset", f530},
+	{"aten::index_add", "out", f414},
+	{"aten::index_reduce", "out", f414},
+	{"aten::scatter", "src_out", f414},
+	{"aten::scatter", "value_out", f415},
+	{"aten::scatter", "reduce_out", f414},
+	{"aten::scatter", "value_reduce_out", f415},
+	{"aten::scatter_add", "out", f414},
+	{"aten::scatter_reduce", "two_out", f414},
+	{"aten::addbmm", "out", f311},
+	{"aten::lu_unpack", "out", f434},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f610},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f611},
+	{"aten::mse_loss", "out", f412},
+	{"aten::mse_loss_backward", "grad_input", f332},
+	{"aten::multi_margin_loss", "out", f475},
+	{"aten::multi_margin_loss_backward", "grad_input", f612},
+	{"aten::multilabel_margin_loss", "out", f477},
+	{"aten::multilabel_margin_loss_forward", "output", f613},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f614},
+	{"aten::nll_loss", "out", f332},
+	{"aten::nll_loss_forward", "output", f615},
+	{"aten::nll_loss_backward", "grad_input", f616},
+	{"aten::nll_loss2d", "out", f332},
+	{"aten::nll_loss2d_forward", "output", f617},
+	{"aten::nll_loss2d_backward", "grad_input", f618},
+	{"aten::smooth_l1_loss", "out", f412},
+	{"aten::smooth_l1_loss_backward", "grad_input", f332},
+	{"aten::huber_loss", "out", f412},
+	{"aten::huber_loss_backward", "out", f332},
+	{"aten::soft_margin_loss", "out", f412},
+	{"aten::soft_margin_loss_backward", "grad_input", f332},
+	{"aten::glu_backward", "grad_input", f619},
+	{"aten::log_sigmoid_backward", "grad_input", f620},
+	{"aten::rrelu_with_noise", "out", f621},
 	{"aten::adaptive_avg_pool2d", "out", f0},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f619},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f622},
 	{"aten::adaptive_avg_pool3d", "out", f2},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f620},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f623},
 	{"aten::adaptive_max_pool2d", "out", f0},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f621},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f624},
 	{"aten::adaptive_max_pool3d", "out", f2},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f622},
-	{"aten::avg_pool2d", "out", f319},
-	{"aten::avg_pool2d_backward", "grad_input", f623},
-	{"aten::avg_pool3d", "out", f321},
-	{"aten::avg_pool3d_backward", "grad_input", f624},
-	{"aten::fractional_max_pool2d", "output", f394},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f625},
-	{"aten::fractional_max_pool3d", "output", f396},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f626},
-	{"aten::max_pool2d_with_indices", "out", f439},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f627},
-	{"aten::max_pool3d_with_indices", "out", f442},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f628},
-	{"aten::max_unpool2d", "out", f444},
-	{"aten::max_unpool3d", "out", f445},
-	{"aten::reflection_pad1d", "out", f503},
-	{"aten::reflection_pad1d_backward", "grad_input", f629},
-	{"aten::reflection_pad2d", "out", f505},
-	{"aten::reflection_pad2d_backward", "grad_input", f630},
-	{"aten::reflection_pad3d", "out", f507},
-	{"aten::reflection_pad3d_backward", "grad_input", f631},
-	{"aten::replication_pad1d", "out", f503},
-	{"aten::replication_pad1d_backward", "grad_input", f632},
-	{"aten::replication_pad2d", "out", f505},
-	{"aten::replication_pad2d_backward", "grad_input", f633},
-	{"aten::replication_pad3d", "out", f507},
-	{"aten::replication_pad3d_backward", "grad_input", f634},
-	{"aten::upsample_linear1d", "out", f566},
-	{"aten::upsample_linear1d_backward", "grad_input", f635},
-	{"aten::upsample_bilinear2d", "out", f563},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f636},
-	{"aten::_upsample_bilinear2d_aa", "out", f272},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f637},
-	{"aten::upsample_bicubic2d", "out", f563},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f638},
-	{"aten::_upsample_bicubic2d_aa", "out", f272},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f639},
-	{"aten::upsample_trilinear3d", "out", f571},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f640},
-	{"aten::upsample_nearest1d", "out", f276},
-	{"aten::_upsample_nearest_exact1d", "out", f276},
-	{"aten::upsample_nearest1d_backward", "grad_input", f641},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f642},
-	{"aten::upsample_nearest2d", "out", f279},
-	{"aten::_upsample_nearest_exact2d", "out", f279},
-	{"aten::upsample_nearest2d_backward", "grad_input", f643},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f644},
-	{"aten::upsample_nearest3d", "out", f281},
-	{"aten::_upsample_nearest_exact3d", "out", f281},
-	{"aten::upsample_nearest3d_backward", "grad_input", f645},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f646},
-	{"aten::slow_conv_transpose2d", "out", f647},
-	{"aten::slow_conv_transpose3d", "out", f648},
-	{"aten::thnn_conv2d", "out", f649},
-	{"aten::_slow_conv2d_forward", "output", f650},
-	{"aten::_slow_conv2d_backward", "grad_input", f651},
-	{"aten::_conv_depthwise2d", "out", f652},
-	{"aten::slow_conv3d", "out", f653},
-	{"aten::slow_conv3d_forward", "output", f654},
-	{"aten::col2im", "out", f339},
-	{"aten::im2col", "out", f412},
-	{"aten::_linalg_det", "result", f655},
-	{"aten::linalg_ldl_solve", "out", f423},
-	{"aten::linalg_lstsq", "out", f424},
-	{"aten::linalg_matmul", "out", f425},
-	{"aten::_linalg_slogdet", "sign", f656},
-	{"aten::linalg_eigvals", "out", f422},
-	{"aten::_linalg_eigh", "eigenvalues", f657},
-	{"aten::linalg_eigh", "eigvals", f422},
-	{"aten::linalg_eigvalsh", "out", f422},
-	{"aten::_linalg_svd", "U", f658},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f428},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f428},
-	{"aten::linalg_pinv", "out", f427},
-	{"aten::linalg_pinv", "out_rcond_tensor", f427},
-	{"aten::_linalg_solve_ex", "result", f659},
-	{"aten::linalg_matrix_power", "out", f426},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f428},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f428},
-	{"aten::linalg_matrix_rank", "out", f427},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f427},
-	{"aten::unbind_copy", "int_out", f561},
-	{"aten::split_copy", "Tensor_out", f552},
-	{"aten::special_chebyshev_polynomial_t", "out", f549},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f551},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f550},
-	{"aten::special_chebyshev_polynomial_u", "out", f549},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f551},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f550},
-	{"aten::special_chebyshev_polynomial_v", "out", f549},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f551},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f550},
-	{"aten::special_chebyshev_polynomial_w", "out", f549},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f551},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f550},
-	{"aten::special_hermite_polynomial_h", "out", f549},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f551},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f550},
-	{"aten::special_hermite_polynomial_he", "out", f549},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f551},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f550},
-	{"aten::special_laguerre_polynomial_l", "out", f549},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f551},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f550},
-	{"aten::special_legendre_polynomial_p", "out", f549},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f551},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f550},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f549},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f551},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f550},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f549},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f551},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f550},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f549},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f551},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f550},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f549},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f551},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f550},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f625},
+	{"aten::avg_pool2d", "out", f320},
+	{"aten::avg_pool2d_backward", "grad_input", f626},
+	{"aten::avg_pool3d", "out", f322},
+	{"aten::avg_pool3d_backward", "grad_input", f627},
+	{"aten::fractional_max_pool2d", "output", f395},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f628},
+	{"aten::fractional_max_pool3d", "output", f397},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f629},
+	{"aten::max_pool2d_with_indices", "out", f440},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f630},
+	{"aten::max_pool3d_with_indices", "out", f443},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f631},
+	{"aten::max_unpool2d", "out", f445},
+	{"aten::max_unpool3d", "out", f446},
+	{"aten::reflection_pad1d", "out", f505},
+	{"aten::reflection_pad1d_backward", "grad_input", f632},
+	{"aten::reflection_pad2d", "out", f507},
+	{"aten::reflection_pad2d_backward", "grad_input", f633},
+	{"aten::reflection_pad3d", "out", f509},
+	{"aten::reflection_pad3d_backward", "grad_input", f634},
+	{"aten::replication_pad1d", "out", f505},
+	{"aten::replication_pad1d_backward", "grad_input", f635},
+	{"aten::replication_pad2d", "out", f507},
+	{"aten::replication_pad2d_backward", "grad_input", f636},
+	{"aten::replication_pad3d", "out", f509},
+	{"aten::replication_pad3d_backward", "grad_input", f637},
+	{"aten::upsample_linear1d", "out", f569},
+	{"aten::upsample_linear1d_backward", "grad_input", f638},
+	{"aten::upsample_bilinear2d", "out", f566},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f639},
+	{"aten::_upsample_bilinear2d_aa", "out", f273},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f640},
+	{"aten::upsample_bicubic2d", "out", f566},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f641},
+	{"aten::_upsample_bicubic2d_aa", "out", f273},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f642},
+	{"aten::upsample_trilinear3d", "out", f574},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f643},
+	{"aten::upsample_nearest1d", "out", f277},
+	{"aten::_upsample_nearest_exact1d", "out", f277},
+	{"aten::upsample_nearest1d_backward", "grad_input", f644},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f645},
+	{"aten::upsample_nearest2d", "out", f280},
+	{"aten::_upsample_nearest_exact2d", "out", f280},
+	{"aten::upsample_nearest2d_backward", "grad_input", f646},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f647},
+	{"aten::upsample_nearest3d", "out", f282},
+	{"aten::_upsample_nearest_exact3d", "out", f282},
+	{"aten::upsample_nearest3d_backward", "grad_input", f648},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f649},
+	{"aten::slow_conv_transpose2d", "out", f650},
+	{"aten::slow_conv_transpose3d", "out", f651},
+	{"aten::thnn_conv2d", "out", f652},
+	{"aten::_slow_conv2d_forward", "output", f653},
+	{"aten::_slow_conv2d_backward", "grad_input", f654},
+	{"aten::_conv_depthwise2d", "out", f655},
+	{"aten::slow_conv3d", "out", f656},
+	{"aten::slow_conv3d_forward", "output", f657},
+	{"aten::col2im", "out", f340},
+	{"aten::im2col", "out", f413},
+	{"aten::_linalg_det", "result", f658},
+	{"aten::linalg_ldl_solve", "out", f424},
+	{"aten::linalg_lstsq", "out", f425},
+	{"aten::linalg_matmul", "out", f426},
+	{"aten::_linalg_slogdet", "sign", f659},
+	{"aten::linalg_eigvals", "out", f423},
+	{"aten::_linalg_eigh", "eigenvalues", f660},
+	{"aten::linalg_eigh", "eigvals", f423},
+	{"aten::linalg_eigvalsh", "out", f423},
+	{"aten::_linalg_svd", "U", f661},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f429},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f429},
+	{"aten::linalg_pinv", "out", f428},
+	{"aten::linalg_pinv", "out_rcond_tensor", f428},
+	{"aten::_linalg_solve_ex", "result", f662},
+	{"aten::linalg_matrix_power", "out", f427},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f429},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f429},
+	{"aten::linalg_matrix_rank", "out", f428},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f428},
+	{"aten::unbind_copy", "int_out", f564},
+	{"aten::split_copy", "Tensor_out", f555},
+	{"aten::special_chebyshev_polynomial_t", "out", f552},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f554},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f553},
+	{"aten::special_chebyshev_polynomial_u", "out", f552},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f554},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f553},
+	{"aten::special_chebyshev_polynomial_v", "out", f552},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f554},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f553},
+	{"aten::special_chebyshev_polynomial_w", "out", f552},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f554},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f553},
+	{"aten::special_hermite_polynomial_h", "out", f552},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f554},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f553},
+	{"aten::special_hermite_polynomial_he", "out", f552},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f554},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f553},
+	{"aten::special_laguerre_polynomial_l", "out", f552},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f554},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f553},
+	{"aten::special_legendre_polynomial_p", "out", f552},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f554},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f553},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f552},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f554},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f553},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f552},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f554},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f553},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f552},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f554},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f553},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f552},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f554},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f553},
 };
 const size_t guard_count = std::size(guard_rows);
 

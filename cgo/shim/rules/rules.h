@@ -48,6 +48,7 @@ void segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets, 
 // layers.cc
 void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& variance, bool training);
 void empty_statistics(const Tensor& input, const Tensor& weight, const Tensor& bias);
+void some_samples(const Tensor& x, int64_t reduction);
 void weight_norm(const Tensor& v, const Tensor& g, int64_t dim);
 void attention(const Tensor& query, const Tensor& key, const Tensor& value, bool grouped);
 
@@ -138,6 +139,8 @@ void filled(Layout layout);
 void no_mkldnn(Layout layout);
 void some_elements(const Tensor& x);
 void float_mkldnn(const Tensor& x);
+void float_mkldnn(TensorList xs);
+void reshaped(const Tensor& x, IntArrayRef shape);
 void not_sparse(const Tensor& x);
 void plain_pair(const Tensor& x, const Tensor& source);
 void plain_pair(TensorList xs, TensorList sources);

@@ -122,6 +122,24 @@ void float_mkldnn(const Tensor& x) {
 	TORCH_CHECK_NOT_IMPLEMENTED(!x.defined() || !x.is_mkldnn() || x.scalar_type() == at::kFloat, "oneDNN fills tensors of dtype float only, got one of ", x.scalar_type());
 }
 
+void float_mkldnn(TensorList xs) {
+	for (const auto& x : xs) {
+		float_mkldnn(x);
+	}
+}
+
+// oneDNN's tensors come back as they went in, and the graph would name them as made of themselves.
+void reshaped(const Tensor& x, IntArrayRef shape) {
+	if (!x.defined() || !x.is_mkldnn() || !recorded(x)) {
+		return;
+	}
+	bool same = static_cast<size_t>(x.dim()) == shape.size();
+	for (int64_t d = 0; same && d < x.dim(); d++) {
+		same = shape[d] == x.size(d) || shape[d] == -1;
+	}
+	TORCH_CHECK_NOT_IMPLEMENTED(!same, "a tensor of layout ", x.layout(), " that requires a gradient has the shape ", x.sizes(), " already");
+}
+
 // A product with nothing leaves values that are not set.
 void not_sparse(const Tensor& x) {
 	TORCH_CHECK_NOT_IMPLEMENTED(!x.defined() || !(x.is_sparse() || at::sparse_csr::is_sparse_compressed(x)), "there is no dropout of a tensor of layout ", x.layout());
