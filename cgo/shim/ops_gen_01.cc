@@ -3,6 +3,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
+#include <ATen/ops/bitwise_and_ops.h>
 #include <ATen/ops/bitwise_left_shift_ops.h>
 #include <ATen/ops/bitwise_not_ops.h>
 #include <ATen/ops/bitwise_or_ops.h>
@@ -154,7 +155,6 @@
 #include <ATen/ops/gradient_ops.h>
 #include <ATen/ops/greater_ops.h>
 #include <ATen/ops/greater_equal_ops.h>
-#include <ATen/ops/group_norm_ops.h>
 #include <ATen/ops/gru_cell_ops.h>
 #include <ATen/ops/gt_ops.h>
 #include <ATen/ops/hamming_window_ops.h>
@@ -177,6 +177,14 @@
 #include <ATen/ops/hypot_ops.h>
 
 namespace tg::op {
+
+void bitwise_and__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::bitwise_and__Tensor::call(self, apart_other);
+}
 
 void bitwise_left_shift_Scalar_Tensor(Args& a, Results& r) {
 	auto self = a.scalar();
@@ -1827,16 +1835,6 @@ void greater_equal__Tensor(Args& a, Results& r) {
 	at::Tensor own_other;
 	const auto& apart_other = apart(self, other, own_other);
 	at::_ops::greater_equal__Tensor::call(self, apart_other);
-}
-
-void group_norm(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto num_groups = a.integer();
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto eps = a.number();
-	auto cudnn_enabled = a.boolean();
-	r.tensor(at::_ops::group_norm::call(input, num_groups, weight, bias, eps, cudnn_enabled));
 }
 
 void gru_cell(Args& a, Results& r) {

@@ -142,7 +142,6 @@
 #include <ATen/ops/narrow_ops.h>
 #include <ATen/ops/narrow_copy_ops.h>
 #include <ATen/ops/native_dropout_ops.h>
-#include <ATen/ops/native_group_norm_ops.h>
 #include <ATen/ops/native_layer_norm_ops.h>
 #include <ATen/ops/native_norm_ops.h>
 #include <ATen/ops/ne_ops.h>
@@ -1659,21 +1658,6 @@ void native_dropout(Args& a, Results& r) {
 	auto out = at::_ops::native_dropout::call(input, p, train);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
-}
-
-void native_group_norm(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto N = a.integer();
-	auto C = a.integer();
-	auto HxW = a.integer();
-	auto group = a.integer();
-	auto eps = a.number();
-	auto out = at::_ops::native_group_norm::call(input, weight, bias, N, C, HxW, group, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
 }
 
 void native_layer_norm(Args& a, Results& r) {

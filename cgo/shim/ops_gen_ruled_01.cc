@@ -186,6 +186,7 @@
 #include <ATen/ops/conv1d_ops.h>
 #include <ATen/ops/conv2d_ops.h>
 #include <ATen/ops/conv3d_ops.h>
+#include <ATen/ops/conv_depthwise3d_ops.h>
 
 namespace tg::op {
 
@@ -1989,6 +1990,7 @@ void arange_start_step(Args& a, Results& r) {
 	auto device = a.opt_device();
 	auto pin_memory = a.opt_boolean();
 	rule::step(rule::of(step), rule::of(dtype), {});
+	rule::span(rule::of(start), rule::of(end), rule::of(step));
 	at::AutoDispatchBelowADInplaceOrView guard;
 	r.tensor(at::_ops::arange_start_step::call(start, end, step, dtype, layout, device, pin_memory));
 }
@@ -2418,6 +2420,23 @@ void conv3d(Args& a, Results& r) {
 	rule::lengths("dilation", rule::of(dilation));
 	rule::convolved(rule::of(input), rule::of(weight), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::conv3d::call(input, weight, bias, stride, padding, dilation, groups));
+}
+
+void conv_depthwise3d(Args& a, Results& r) {
+	rule::refuse_unsafe("conv_depthwise3d");
+	const auto& self = a.needed("self");
+	const auto& weight = a.needed("weight");
+	auto kernel_size = a.symints();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	rule::lengths("kernel_size", rule::of(kernel_size));
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 3, rule::of(padding));
+	rule::lengths("dilation", rule::of(dilation));
+	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
 }
 
 }  // namespace tg::op

@@ -4,7 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/conv_depthwise3d_ops.h>
 #include <ATen/ops/conv_tbc_backward_ops.h>
 #include <ATen/ops/conv_transpose1d_ops.h>
 #include <ATen/ops/conv_transpose2d_ops.h>
@@ -75,6 +74,7 @@
 #include <ATen/ops/grid_sampler_2d_backward_ops.h>
 #include <ATen/ops/grid_sampler_3d_ops.h>
 #include <ATen/ops/grid_sampler_3d_backward_ops.h>
+#include <ATen/ops/group_norm_ops.h>
 #include <ATen/ops/gru_ops.h>
 #include <ATen/ops/hinge_embedding_loss_ops.h>
 #include <ATen/ops/hsplit_ops.h>
@@ -166,6 +166,7 @@
 #include <ATen/ops/native_batch_norm_backward_ops.h>
 #include <ATen/ops/native_channel_shuffle_ops.h>
 #include <ATen/ops/native_dropout_backward_ops.h>
+#include <ATen/ops/native_group_norm_ops.h>
 #include <ATen/ops/native_group_norm_backward_ops.h>
 #include <ATen/ops/native_layer_norm_backward_ops.h>
 #include <ATen/ops/new_empty_strided_ops.h>
@@ -173,23 +174,6 @@
 #include <ATen/ops/new_ones_ops.h>
 
 namespace tg::op {
-
-void conv_depthwise3d(Args& a, Results& r) {
-	rule::refuse_unsafe("conv_depthwise3d");
-	const auto& self = a.needed("self");
-	const auto& weight = a.needed("weight");
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	rule::lengths("kernel_size", rule::of(kernel_size));
-	rule::lengths("stride", rule::of(stride));
-	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 3, rule::of(padding));
-	rule::lengths("dilation", rule::of(dilation));
-	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
-}
 
 void conv_tbc_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("conv_tbc_backward");
@@ -1141,6 +1125,18 @@ void grid_sampler_3d_backward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
+void group_norm(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto num_groups = a.integer();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto eps = a.number();
+	auto cudnn_enabled = a.boolean();
+	rule::one_device(rule::of(input), rule::of(weight));
+	rule::one_device(rule::of(input), rule::of(bias));
+	r.tensor(at::_ops::group_norm::call(input, num_groups, weight, bias, eps, cudnn_enabled));
+}
+
 void gru_data(Args& a, Results& r) {
 	const auto& data = a.needed("data");
 	const auto& batch_sizes = a.needed("batch_sizes");
@@ -1449,6 +1445,7 @@ void linalg_ldl_solve(Args& a, Results& r) {
 	const auto& B = a.needed("B");
 	auto hermitian = a.boolean();
 	rule::pivots(rule::of(pivots));
+	rule::as_many(rule::of(LD), rule::of(B));
 	r.tensor(at::_ops::linalg_ldl_solve::call(LD, pivots, B, hermitian));
 }
 
@@ -2444,6 +2441,23 @@ void native_dropout_backward(Args& a, Results& r) {
 	const auto& mask = a.needed("mask");
 	auto scale = a.number();
 	r.tensor(at::_ops::native_dropout_backward::call(grad_output, mask, scale));
+}
+
+void native_group_norm(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto N = a.integer();
+	auto C = a.integer();
+	auto HxW = a.integer();
+	auto group = a.integer();
+	auto eps = a.number();
+	rule::one_device(rule::of(input), rule::of(weight));
+	rule::one_device(rule::of(input), rule::of(bias));
+	auto out = at::_ops::native_group_norm::call(input, weight, bias, N, C, HxW, group, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
 }
 
 void native_group_norm_backward(Args& a, Results& r) {

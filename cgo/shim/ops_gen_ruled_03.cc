@@ -703,6 +703,7 @@ void range_step(Args& a, Results& r) {
 	auto device = a.opt_device();
 	auto pin_memory = a.opt_boolean();
 	rule::step(rule::of(step), rule::of(dtype), {});
+	rule::span(rule::of(start), rule::of(end), rule::of(step));
 	at::AutoDispatchBelowADInplaceOrView guard;
 	r.tensor(at::_ops::range_step::call(start, end, step, dtype, layout, device, pin_memory));
 }

@@ -128,6 +128,16 @@ void step(const Scalar& step, std::optional<at::ScalarType> dtype, const Tensor&
 	TORCH_CHECK(!fraction || !at::isIntegralType(type, true) || std::abs(cut) >= 1, "step must be nonzero, but ", cut, " is 0 in ", type);
 }
 
+// From start to end libtorch counts in 64 bits.
+void span(const Scalar& start, const Scalar& end, const Scalar& step) {
+	if (!start.isIntegral(false) || !end.isIntegral(false) || !step.isIntegral(false) || start.isUnsigned() || end.isUnsigned() || step.isUnsigned()) {
+		return;
+	}
+	int64_t n = 0;
+	bool past = __builtin_sub_overflow(end.toLong(), start.toLong(), &n) || __builtin_add_overflow(n, step.toLong(), &n) || n == std::numeric_limits<int64_t>::min();
+	TORCH_CHECK_VALUE(!past, "from ", start.toLong(), " to ", end.toLong(), " there are more numbers than can be counted");
+}
+
 // For floating-point numbers without an end libtorch looks for the next number after from.
 void range(const Tensor& x, int64_t from, std::optional<int64_t> to) {
 	TORCH_CHECK(to || from != std::numeric_limits<int64_t>::max() || integral(x), "from has to be less than ", from);

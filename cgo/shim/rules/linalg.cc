@@ -36,6 +36,19 @@ void pivots(const Tensor& pivots) {
 	}
 }
 
+// Where the factors are broadcast, their pivots are read from beyond those that there are.
+void as_many(const Tensor& factors, const Tensor& b) {
+	if (!has(factors) || !has(b) || factors.dim() < 2 || b.dim() < 2) {
+		return;
+	}
+	auto have = factors.sizes().slice(0, factors.dim() - 2), want = b.sizes().slice(0, b.dim() - 2);
+	bool grows = want.size() > have.size();
+	for (size_t i = 1; !grows && i <= want.size(); i++) {
+		grows = want[want.size() - i] != 1 && have[have.size() - i] == 1;
+	}
+	TORCH_CHECK_NOT_IMPLEMENTED(!grows, "cannot broadcast LD of size ", factors.sizes(), " to the matrices in B, of size ", b.sizes(), "; Expand and Clone LD and pivots");
+}
+
 // There is a pivot for each row or column, whichever are fewer, of each matrix.
 void lu_pivots(const Tensor& lu, const Tensor& pivots, bool wanted) {
 	if (!wanted || !has(lu) || !has(pivots) || lu.dim() < 2) {

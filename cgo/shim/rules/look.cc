@@ -13,22 +13,22 @@ bool on_host(const at::Tensor& t) {
 	       (t.numel() == 0 || t.storage().data() != nullptr);
 }
 
-bool finite(const at::Tensor& t) {
-	auto infinite = [&](auto zero) {
+bool within(const at::Tensor& t, double most) {
+	auto past = [&](auto zero) {
 		using T = decltype(zero);
-		return any<T>(t, [](const T& v) {
+		return any<T>(t, [=](const T& v) {
 			if constexpr (c10::is_complex<T>::value) {
-				return !std::isfinite(v.real()) || !std::isfinite(v.imag());
+				return !(std::abs(v.real()) <= most) || !(std::abs(v.imag()) <= most);
 			} else {
-				return !std::isfinite(v);
+				return !(std::abs(v) <= most);
 			}
 		});
 	};
 	switch (t.scalar_type()) {
-		case at::kFloat: return !infinite(float{});
-		case at::kDouble: return !infinite(double{});
-		case at::kComplexFloat: return !infinite(c10::complex<float>{});
-		case at::kComplexDouble: return !infinite(c10::complex<double>{});
+		case at::kFloat: return !past(float{});
+		case at::kDouble: return !past(double{});
+		case at::kComplexFloat: return !past(c10::complex<float>{});
+		case at::kComplexDouble: return !past(c10::complex<double>{});
 		default: return true;
 	}
 }

@@ -73,8 +73,10 @@ bool any(const at::Tensor& t, F&& asked) {
 	}
 }
 
-// finite tells whether no element on the host is infinite or NaN.
-bool finite(const at::Tensor& t);
+// within tells whether no element on the host is NaN or larger than that; finite, whether none
+// is infinite.
+bool within(const at::Tensor& t, double most);
+inline bool finite(const at::Tensor& t) { return within(t, std::numeric_limits<double>::max()); }
 
 // each_pair calls f with the elements of a and b, broadcast against each other, until it
 // returns false. The shapes have to fit; see fit.

@@ -87,6 +87,7 @@ void quotient(const Tensor& x, const Scalar& other, Mode mode);
 void multiple(const Tensor& x, const Tensor& other);
 void range(const Tensor& x, int64_t from, std::optional<int64_t> to);
 void step(const Scalar& step, std::optional<at::ScalarType> dtype, const Tensor& out);
+void span(const Scalar& start, const Scalar& end, const Scalar& step);
 void combined(int64_t r);
 void exponent(int64_t n);
 
@@ -101,6 +102,7 @@ void no_infinite(const Tensor& x);
 void hermitian(const Tensor& x, bool hermitian);
 void columns(const Tensor& b, Mode driver);
 void pivots(const Tensor& pivots);
+void as_many(const Tensor& factors, const Tensor& b);
 void lu_pivots(const Tensor& lu, const Tensor& pivots, bool wanted);
 
 // windows.cc
