@@ -22,8 +22,10 @@ func mkldnn(size ...int) torch.Tensor {
 // badRules are the mistakes that the rules of cgo/shim/rules refuse for typed calls and for
 // those by name.
 var badRules = []badInput{
-	{"LSTM of a flat input", func() { lstm(torch.Ones(2, 3), 1, twice(1, 1, 4), gated(4, 3, 4, 1, 1)) }, broken, "Expected an input of 3 dimensions, but got 2"},
-	{"LSTM of negative layers", func() { lstm(torch.Ones(2, 1, 3), -1, twice(1, 1, 4), gated(4, 3, 4, 1, 1)) }, misused, "expected num_layers to be positive, but got -1"},
+	{"LSTM of a flat input", func() { lstm(torch.Ones(2, 3), 1, twice(1, 1, 4), gated(4, 3, 4, 1, 1)) }, broken,
+		"Expected an input of 3 dimensions, but got 2"},
+	{"LSTM of negative layers", func() { lstm(torch.Ones(2, 1, 3), -1, twice(1, 1, 4), gated(4, 3, 4, 1, 1)) }, misused,
+		"expected num_layers to be positive, but got -1"},
 	{"LSTM of cells of another size", func() {
 		lstm(torch.Ones(2, 1, 3), 1, []torch.Tensor{torch.Ones(1, 1, 4), torch.Ones(1, 1, 9)}, gated(4, 3, 4, 1, 1))
 	}, broken, "incorrect number of RNN parameters: expected 5, got 4"},
@@ -33,19 +35,27 @@ var badRules = []badInput{
 	{"packed sequences of a cube", func() {
 		aten.LSTMPacked(torch.Ones(3, 3, 1), long(2, 1), twice(1, 2, 4), gated(4, 3, 4, 1, 1), true, 1, 0, false, false)
 	}, broken, "Expected packed data of 2 dimensions, but got 3"},
-	{"bags of offsets in rows", func() { aten.EmbeddingBag(torch.Ones(4, 3), long(0, 1), long(0, 1).Reshape(1, 2)) }, broken, "offsets has to be a 1D Tensor"},
+	{"bags of offsets in rows", func() { aten.EmbeddingBag(torch.Ones(4, 3), long(0, 1), long(0, 1).Reshape(1, 2)) }, broken,
+		"offsets has to be a 1D Tensor"},
 	{"bags of no rows", func() { aten.EmbeddingBag(torch.Ones(0, 3), long(0, 1), long(0)) }, broken, "no index into a weight of no rows"},
-	{"the least common multiple of the least", func() { least(torch.Int64, 1).LCM(long(far)) }, misused, "the least common multiple of -9223372036854775808"},
+	{"the least common multiple of the least", func() { least(torch.Int64, 1).LCM(long(far)) }, misused,
+		"the least common multiple of -9223372036854775808"},
 	{"the least common multiple of the least, by name", func() {
 		torch.Call("lcm.out", least(torch.Int32, 3), torch.Tensor.To(long(math.MaxInt32), torch.Int32), torch.Arg("out", short(0, 0, 0)))
 	}, misused, "integer overflow"},
-	{"a half step in integers", func() { torch.TensorOptions{DType: torch.Int64}.ArangeStep(0, 4, 0.5) }, broken, "step must be nonzero, but 0.5 is 0"},
-	{"a half step in integers to a range", func() { torch.TensorOptions{DType: torch.Uint8}.RangeStep(0, 4, 0.5) }, broken, "step must be nonzero"},
-	{"a half step to integers", func() { torch.Call("arange.start_out", 0, 4, 0.5, torch.Arg("out", long(1))) }, broken, "step must be nonzero"},
-	{"pivots that are too few", func() { torch.LUUnpack(torch.Ones(2, 5, 5), short(1, 2, 3, 4, 5)) }, broken, "Expected pivots of size [2, 5], but got [5]"},
-	{"replication to past all numbers", func() { aten.ReplicationPad2d(torch.Ones(1, 1, 3, 3), far, far, far, far) }, broken, "expected padding to be at most"},
+	{"a half step in integers", func() { torch.TensorOptions{DType: torch.Int64}.ArangeStep(0, 4, 0.5) }, broken,
+		"step must be nonzero, but 0.5 is 0"},
+	{"a half step in integers to a range", func() { torch.TensorOptions{DType: torch.Uint8}.RangeStep(0, 4, 0.5) }, broken,
+		"step must be nonzero"},
+	{"a half step to integers", func() { torch.Call("arange.start_out", 0, 4, 0.5, torch.Arg("out", long(1))) }, broken,
+		"step must be nonzero"},
+	{"pivots that are too few", func() { torch.LUUnpack(torch.Ones(2, 5, 5), short(1, 2, 3, 4, 5)) }, broken,
+		"Expected pivots of size [2, 5], but got [5]"},
+	{"replication to past all numbers", func() { aten.ReplicationPad2d(torch.Ones(1, 1, 3, 3), far, far, far, far) }, broken,
+		"expected padding to be at most"},
 	{"replication to 2^40", func() { aten.ReplicationPad2d(torch.Ones(0, 1, 3, 3), 1<<30, 0, 1<<30, 0) }, misused, "is too large"},
-	{"pooling in a window past all numbers", func() { aten.MaxPool1d(torch.Ones(1, 4), []int{far}) }, broken, "expected kernel_size to be at most"},
+	{"pooling in a window past all numbers", func() { aten.MaxPool1d(torch.Ones(1, 4), []int{far}) }, broken,
+		"expected kernel_size to be at most"},
 	{"pooling through borders of 2^29", func() {
 		aten.MaxPool1d(torch.Ones(64, 4), []int{1 << 30}, aten.MaxPool1dOptions{Padding: []int{1 << 29}, Stride: []int{1}})
 	}, misused, "536870912 steps for each takes too long"},
@@ -53,48 +63,64 @@ var badRules = []badInput{
 		aten.NegView(aten.QuantizePerTensor(torch.Ones(3), 1, 0, torch.QInt8))
 	}, lacking, "there are no conjugate and negative views of quantized tensors"},
 	{"ones in compressed rows", func() { torch.TensorOptions{Layout: torch.SparseCSR}.Ones(3, 3) }, lacking, "cannot be filled"},
-	{"a reduction that is not there, by name", func() { torch.Call("mse_loss", torch.Ones(1), torch.Ones(1), 77) }, misused, "reduction has to be 0 (none), 1 (mean) or 2 (sum), but got 77"},
-	{"an interpolation that is not there", func() { aten.GridSampler(torch.Ones(1, 1, 2, 2), torch.Ones(1, 1, 1, 2), 7, 0, false) }, misused, "but got 7"},
-	{"norms that are not one for each slice", func() { aten.WeightNorm(torch.Ones(3, 2), torch.Ones(2)) }, broken, "expected g to have 3 elements"},
-	{"an operator of libtorch's own runtimes", func() { torch.Call("prepacked::linear_clamp_run", torch.Ones(1)) }, lacking, "torch.Unsafe permits it"},
-	{"adaptive pooling to 2^40 of nothing", func() { aten.AdaptiveMaxPool2d(torch.Ones(0, 1, 4, 4), 1<<20, 1<<20) }, misused, "an output without elements that has 1099511627776 of nothing is too large"},
+	{"a reduction that is not there, by name", func() { torch.Call("mse_loss", torch.Ones(1), torch.Ones(1), 77) }, misused,
+		"reduction has to be 0 (none), 1 (mean) or 2 (sum), but got 77"},
+	{"an interpolation that is not there", func() { aten.GridSampler(torch.Ones(1, 1, 2, 2), torch.Ones(1, 1, 1, 2), 7, 0, false) },
+		misused, "but got 7"},
+	{"norms that are not one for each slice", func() { aten.WeightNorm(torch.Ones(3, 2), torch.Ones(2)) }, broken,
+		"expected g to have 3 elements"},
+	{"an operator of libtorch's own runtimes", func() { torch.Call("prepacked::linear_clamp_run", torch.Ones(1)) }, lacking,
+		"torch.Unsafe permits it"},
+	{"adaptive pooling to 2^40 of nothing", func() { aten.AdaptiveMaxPool2d(torch.Ones(0, 1, 4, 4), 1<<20, 1<<20) }, misused,
+		"an output without elements that has 1099511627776 of nothing is too large"},
 	{"adaptive pooling to 2^53", func() { aten.AdaptiveMaxPool3d(torch.Ones(1, 4, 4, 4), 1<<18, 1<<18, 1<<17) }, misused, "is too large"},
 	{"upsampling to 2^40", func() { aten.UpsampleNearest2d(torch.Ones(1, 1, 2, 2), []int{1 << 20, 1 << 20}) }, misused, "is too large"},
 	{"an expanded tensor in another format", func() {
 		torch.Ones(1, 1, 1, 1).Expand(2, 3, 4, 4).ResizeAsInPlace(torch.Ones(2, 3, 4, 4), torch.ChannelsLast)
 	}, broken, "has room for 1 elements; make it contiguous first"},
-	{"strides past all numbers, of nothing", func() { torch.Zeros(0).AsStridedInPlace([]int{0, 3}, []int{far, far}) }, broken, "Storage size calculation overflowed"},
+	{"strides past all numbers, of nothing", func() { torch.Zeros(0).AsStridedInPlace([]int{0, 3}, []int{far, far}) }, broken,
+		"Storage size calculation overflowed"},
 	{"strides that wrap around", func() { torch.Ones(3).AsStrided([]int{2}, []int{far}) }, broken, "Storage size calculation overflowed"},
-	{"scattering from oneDNN", func() { torch.Ones(1, 3).ScatterInPlace(0, long(0, 0, 0).Reshape(1, 3), mkldnn(1, 3)) }, lacking, "expected a strided tensor, but got one of layout Mkldnn"},
+	{"scattering from oneDNN", func() { torch.Ones(1, 3).ScatterInPlace(0, long(0, 0, 0).Reshape(1, 3), mkldnn(1, 3)) }, lacking,
+		"expected a strided tensor, but got one of layout Mkldnn"},
 	{"copies at indices from oneDNN", func() { torch.Ones(3, 3).IndexCopyInPlace(0, long(0), mkldnn(1, 3)) }, lacking, "layout Mkldnn"},
-	{"random numbers from the last", func() { torch.Ones(3).RandomRangeInPlace(far, far) }, broken, "random_ expects 'from' to be less than 'to', but got from=9223372036854775807 >= to=9223372036854775807"},
-	{"a polynomial of many degrees over many elements", func() { special.LaguerrePolynomialLScalar(torch.Zeros(1000000), 1<<23) }, misused, "takes more than"},
-	{"a shifted polynomial of huge degree", func() { special.ShiftedChebyshevPolynomialT(torch.Zeros(3), filled(1e9, 3)) }, misused, "the degree n is at most 16777216"},
+	{"random numbers from the last", func() { torch.Ones(3).RandomRangeInPlace(far, far) }, broken,
+		"random_ expects 'from' to be less than 'to', but got from=9223372036854775807 >= to=9223372036854775807"},
+	{"a polynomial of many degrees over many elements", func() { special.LaguerrePolynomialLScalar(torch.Zeros(1000000), 1<<23) },
+		misused, "takes more than"},
+	{"a shifted polynomial of huge degree", func() { special.ShiftedChebyshevPolynomialT(torch.Zeros(3), filled(1e9, 3)) }, misused,
+		"the degree n is at most 16777216"},
 	{"2^24 pieces", func() { torch.Ones(3).TensorSplit(1 << 24) }, misused, "a tensor in 16777216 pieces is too many"},
 	{"2^24 columns", func() { torch.Ones(3).HSplit(1 << 24) }, misused, "too many"},
 	{"unbinding 2^30 rows", func() { torch.Ones(1).Expand(1 << 30).Unbind() }, misused, "too many"},
 	{"statistics of nothing with a gradient", func() {
 		aten.NativeBatchNorm(weight(0, 3, 2), none, none, torch.Ones(3), torch.Ones(3), false, 0.1, 1e-5)
 	}, broken, "input tensor must have at least one element"},
-	{"strides that wrap around for one element", func() { torch.Zeros(0).AsStridedInPlace([]int{1, 2}, []int{1, far}) }, broken, "Storage size calculation overflowed"},
-	{"a stack of nothing by name", func() { torch.Unsafe(func() { torch.Call("_stack", []torch.Tensor{}) }) }, misused, "non-empty list of Tensors"},
+	{"strides that wrap around for one element", func() { torch.Zeros(0).AsStridedInPlace([]int{1, 2}, []int{1, far}) }, broken,
+		"Storage size calculation overflowed"},
+	{"a stack of nothing by name", func() { torch.Unsafe(func() { torch.Call("_stack", []torch.Tensor{}) }) }, misused,
+		"non-empty list of Tensors"},
 	{"more values than keys", func() {
 		torch.Call("scaled_dot_product_attention", torch.Ones(1, 2, 1, 8), torch.Ones(1, 2, 1, 8), torch.Ones(1, 2, 2, 8))
 	}, broken, "Expected as many values as keys, but got 2 and 1"},
-	{"bounds for other tensors", func() { torch.Call("_foreach_clamp_max_.ScalarList", twice(2), []float64{}) }, broken, "same number of elements as scalar list, got 2 and 0"},
+	{"bounds for other tensors", func() { torch.Call("_foreach_clamp_max_.ScalarList", twice(2), []float64{}) }, broken,
+		"same number of elements as scalar list, got 2 and 0"},
 	{"a view as gradient", func() { x := weight(3); x.SetGrad(x.Narrow(0, 0, 3)) }, broken, "Clone it"},
 	{"a scale that makes no such output", func() {
 		aten.UpsampleBilinear2dAA(torch.Ones(1, 1, 1, 1), []int{3, 100}, false, aten.UpsampleBilinear2dAAOptions{ScalesW: new(1.0)})
 	}, misused, "a scale of 1 makes no 100 of 1"},
 	{"the layout of oneDNN, filled", func() { torch.TensorOptions{Layout: torch.MKLDNN}.Zeros(3) }, lacking, "cannot be filled"},
 	{"nothing for oneDNN", func() { aten.ToMKLDNN(torch.Ones(0, 3)) }, broken, "no tensors without elements"},
-	{"a copy between layouts", func() { aten.Copy(torch.Ones(2, 2).ToSparseCSR(), torch.Ones(2)) }, lacking, "cannot copy between tensors of layouts"},
+	{"a copy between layouts", func() { aten.Copy(torch.Ones(2, 2).ToSparseCSR(), torch.Ones(2)) }, lacking,
+		"cannot copy between tensors of layouts"},
 	{"batch sizes of other data", func() { aten.PadPackedSequence(torch.Ones(6, 3), long(2, 3), false, 0, 2) }, misused, "not to ascend"},
 	{"a matrix without memory", func() { torch.Ones(2, 3).To(torch.Meta).MV(torch.Ones(3)) }, broken, "not on the expected device meta"},
 	{"dropout of what is sparse", func() { aten.FeatureDropoutInPlace(torch.Ones(2).ToSparse(), 1, true) }, lacking, "there is no dropout"},
-	{"bytes for oneDNN to fill", func() { aten.ToMKLDNN(torch.TensorOptions{DType: torch.Int8}.Ones(2)).ZeroInPlace() }, lacking, "dtype float only"},
+	{"bytes for oneDNN to fill", func() { aten.ToMKLDNN(torch.TensorOptions{DType: torch.Int8}.Ones(2)).ZeroInPlace() }, lacking,
+		"dtype float only"},
 	{"pooling to 2^31 of nothing", func() { aten.AdaptiveMaxPool3d(torch.Ones(1, 3, 8, 8), 1<<31-1, 0, 1) }, misused, "without elements"},
-	{"a gradient of another size", func() { aten.GELUBackward(torch.Ones(10), torch.Ones(1, 10)) }, broken, "expected a gradient of size [1, 10]"},
+	{"a gradient of another size", func() { aten.GELUBackward(torch.Ones(10), torch.Ones(1, 10)) }, broken,
+		"expected a gradient of size [1, 10]"},
 	{"nothing to dequantize", func() { aten.Dequantize(weight(3)) }, broken, "expected a quantized tensor, but got one of dtype Float"},
 	{"statistics of other channels, by name", func() {
 		torch.Call("_native_batch_norm_legit_functional", torch.Ones(1, 2), none, none, torch.Ones(17), torch.Ones(1), true, 0.1, 1e-5)
@@ -103,8 +129,10 @@ var badRules = []badInput{
 	{"a variant that libtorch makes", func() {
 		torch.Call("_pdist_backward.out", torch.Ones(3), torch.Ones(3, 2), 2.0, torch.Ones(3), torch.Arg("out", torch.Ones(3, 2)))
 	}, lacking, "torch.Unsafe permits it"},
-	{"an undefined tensor by name", func() { torch.Call("aten::add.Tensor", torch.Ones(1), none) }, mixedUp, "argument other must be a tensor, but got one that is undefined"},
-	{"an undefined tensor to an inner operator", func() { aten.TanhBackward(torch.Ones(1), none) }, mixedUp, "argument output must be a tensor"},
+	{"an undefined tensor by name", func() { torch.Call("aten::add.Tensor", torch.Ones(1), none) }, mixedUp,
+		"argument other must be a tensor, but got one that is undefined"},
+	{"an undefined tensor to an inner operator", func() { aten.TanhBackward(torch.Ones(1), none) }, mixedUp,
+		"argument output must be a tensor"},
 	{"an argument to write to", func() {
 		x := torch.Ones(3, 3, 3, 3)
 		torch.Call("reflection_pad3d.out", x, []int{1, 1, 1, 1, 1, 1}, torch.Arg("out", x))

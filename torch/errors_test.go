@@ -17,20 +17,41 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
+// wrongCall is a call, and what the error says of it.
+type wrongCall struct {
+	name     string
+	fn       func()
+	kind     torch.Kind
+	sentinel error
+	text     string // part of the message
+	args     string // the tensors at its end
+}
+
+func (c wrongCall) check(t *testing.T) {
+	t.Helper()
+	err := torch.Try(c.fn)
+	var e *torch.Error
+	require.ErrorAs(t, err, &e, c.name)
+	assert.Equal(t, c.kind, e.Kind, c.name)
+	assert.ErrorContains(t, err, c.text, c.name)
+	assert.Equal(t, c.args, strings.Join(e.Args, ", "), c.name)
+	assert.True(t, c.args == "" || strings.HasSuffix(err.Error(), " (with "+c.args+")"), c.name)
+	assert.NotContains(t, err.Error(), "\n", c.name)
+	if c.sentinel != nil {
+		assert.ErrorIs(t, err, c.sentinel, c.name)
+		assert.ErrorIs(t, fmt.Errorf("step 3: %w", err), c.sentinel, c.name)
+	}
+	assert.NotErrorIs(t, err, torch.ErrDist, c.name)
+}
+
 func TestErrorsHaveKinds(t *testing.T) {
 	torchtest.NoLeaks(t)
 	x := torch.Ones(2, 3)
 	meta := torch.TensorOptions{Device: torch.Meta}.Zeros(2, 3)
 	generator := torch.NewGenerator(torch.CPU)
-	cases := []struct {
-		name     string
-		fn       func()
-		kind     torch.Kind
-		sentinel error
-		text     string // part of the message
-		args     string // the tensors at its end
-	}{
-		{"shapes", func() { x.MM(x) }, torch.KindGeneric, nil, "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)", "float32[2, 3], float32[2, 3]"},
+	cases := []wrongCall{
+		{"shapes", func() { x.MM(x) }, torch.KindGeneric, nil, "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)",
+			"float32[2, 3], float32[2, 3]"},
 		{"device", func() { x.Add(meta) }, torch.KindGeneric, nil, "two devices, meta and cpu", "float32[2, 3], float32[2, 3] on meta"},
 		{"negative size", func() { torch.Zeros(-5) }, torch.KindGeneric, nil, "must be non-negative", ""},
 		{"size overflow", func() { torch.Empty(1<<62, 1<<10) }, torch.KindGeneric, nil, "overflow", ""},
@@ -38,18 +59,25 @@ func TestErrorsHaveKinds(t *testing.T) {
 		{"index", func() { x.Select(0, 9) }, torch.KindIndex, torch.ErrIndex, "index 9 out of range", "float32[2, 3]"},
 		{"dimension", func() { x.Select(7, 0) }, torch.KindIndex, torch.ErrIndex, "Dimension out of range", "float32[2, 3]"},
 		{"size of", func() { x.Size(2) }, torch.KindIndex, torch.ErrIndex, "torch: size: dimension 2 is out of range", ""},
-		{"embedding", func() { aten.Embedding(x, torch.FromSlice([]int{5})) }, torch.KindIndex, torch.ErrIndex, "out of range", "float32[2, 3], int64[1]"},
+		{"embedding", func() { aten.Embedding(x, torch.FromSlice([]int{5})) }, torch.KindIndex, torch.ErrIndex, "out of range",
+			"float32[2, 3], int64[1]"},
 		{"value", func() { torch.FromSlice([]int{1}, 2) }, torch.KindValue, torch.ErrValue, "1 values do not fill shape [2]", ""},
 		{"undefined", func() { torch.Tensor{}.Shape() }, torch.KindValue, torch.ErrValue, "undefined", ""},
-		{"undefined in a list", func() { torch.Cat([]torch.Tensor{x, {}}) }, torch.KindValue, torch.ErrValue, "element 1 of the tensor list is undefined", "float32[2, 3]"},
-		{"type", func() { torch.Call("relu", []torch.Tensor{x}) }, torch.KindType, torch.ErrType, "torch: relu: a list was given", "float32[2, 3]"},
+		{"undefined in a list", func() { torch.Cat([]torch.Tensor{x, {}}) }, torch.KindValue, torch.ErrValue,
+			"element 1 of the tensor list is undefined", "float32[2, 3]"},
+		{"type", func() { torch.Call("relu", []torch.Tensor{x}) }, torch.KindType, torch.ErrType, "torch: relu: a list was given",
+			"float32[2, 3]"},
 		{"add.Scalar", func() { x.AddScalar("1") }, torch.KindType, torch.ErrType, "got string", ""},
-		{"no kernel", func() { x.To(torch.Bool).MM(x.T().To(torch.Bool)) }, torch.KindNotImplemented, torch.ErrNotImplemented, "not implemented for 'Bool'", "bool[2, 3], bool[3, 2]"},
+		{"no kernel", func() { x.To(torch.Bool).MM(x.T().To(torch.Bool)) }, torch.KindNotImplemented, torch.ErrNotImplemented,
+			"not implemented for 'Bool'", "bool[2, 3], bool[3, 2]"},
 		{"no data", func() { meta.Bytes() }, torch.KindNotImplemented, torch.ErrNotImplemented, "meta", "float32[2, 3] on meta"},
-		{"no backend", func() { x.ToSparse().View(6) }, torch.KindNotImplemented, torch.ErrNotImplemented, "'SparseCPU' backend", "float32[2, 3]"},
-		{"no operator", func() { torch.Call("nonsense", x) }, torch.KindNotImplemented, torch.ErrNotImplemented, "no operator aten::nonsense", "float32[2, 3]"},
+		{"no backend", func() { x.ToSparse().View(6) }, torch.KindNotImplemented, torch.ErrNotImplemented, "'SparseCPU' backend",
+			"float32[2, 3]"},
+		{"no operator", func() { torch.Call("nonsense", x) }, torch.KindNotImplemented, torch.ErrNotImplemented,
+			"no operator aten::nonsense", "float32[2, 3]"},
 		{"singular", func() { linalg.Inv(torch.Zeros(2, 2)) }, torch.KindLinAlg, torch.ErrLinAlg, "singular", "float32[2, 2]"},
-		{"generator", func() { torch.Zeros(3).NormalInPlace(0, -1, torch.NormalOptions{Generator: generator}) }, torch.KindGeneric, nil, "std >= 0", "float32[3]"},
+		{"generator", func() { torch.Zeros(3).NormalInPlace(0, -1, torch.NormalOptions{Generator: generator}) }, torch.KindGeneric, nil,
+			"std >= 0", "float32[3]"},
 		{"closed generator", func() {
 			g := torch.NewGenerator(torch.CPU)
 			g.Close()
@@ -57,26 +85,16 @@ func TestErrorsHaveKinds(t *testing.T) {
 		}, torch.KindClosed, torch.ErrClosed, "closed", "float32[3]"},
 	}
 	for _, c := range cases {
-		err := torch.Try(c.fn)
-		var e *torch.Error
-		require.ErrorAs(t, err, &e, c.name)
-		assert.Equal(t, c.kind, e.Kind, c.name)
-		assert.ErrorContains(t, err, c.text, c.name)
-		assert.Equal(t, c.args, strings.Join(e.Args, ", "), c.name)
-		assert.True(t, c.args == "" || strings.HasSuffix(err.Error(), " (with "+c.args+")"), c.name)
-		assert.NotContains(t, err.Error(), "\n", c.name)
-		if c.sentinel != nil {
-			assert.ErrorIs(t, err, c.sentinel, c.name)
-			assert.ErrorIs(t, fmt.Errorf("step 3: %w", err), c.sentinel, c.name)
-		}
-		assert.NotErrorIs(t, err, torch.ErrDist, c.name)
+		c.check(t)
 	}
 }
 
 func TestEveryKindHasItsSentinel(t *testing.T) {
 	sentinels := map[torch.Kind]error{
-		torch.KindOutOfMemory: torch.ErrOutOfMemory, torch.KindAccelerator: torch.ErrAccelerator, torch.KindIndex: torch.ErrIndex, torch.KindValue: torch.ErrValue,
-		torch.KindType: torch.ErrType, torch.KindNotImplemented: torch.ErrNotImplemented, torch.KindLinAlg: torch.ErrLinAlg, torch.KindDist: torch.ErrDist,
+		torch.KindOutOfMemory: torch.ErrOutOfMemory, torch.KindAccelerator: torch.ErrAccelerator, torch.KindIndex: torch.ErrIndex,
+		torch.KindValue: torch.ErrValue,
+		torch.KindType:  torch.ErrType, torch.KindNotImplemented: torch.ErrNotImplemented, torch.KindLinAlg: torch.ErrLinAlg,
+		torch.KindDist:   torch.ErrDist,
 		torch.KindClosed: torch.ErrClosed, torch.KindLibrary: torch.ErrLibrary, torch.KindNoCUDA: torch.ErrNoCUDA,
 	}
 	for kind := range sentinels {

@@ -114,8 +114,10 @@ func TestFillRefusesWhatHasNoRoom(t *testing.T) {
 		torch.Inference(func() { inference = torch.Zeros(3) })
 		sparse := torch.Eye(3).ToSparse()
 		for name, bad := range map[string]torch.Tensor{
-			"expanded": torch.Zeros(1).Expand(3), "overlapping": torch.Zeros(4).AsStrided([]int{3}, []int{0}), "every second": torch.Zeros(6).Index(torch.Slice(0, torch.End, 2)),
-			"sparse": sparse, "meta": torch.TensorOptions{Device: torch.Meta}.Zeros(3), "mkldnn": torch.Call("to_mkldnn", torch.Zeros(3))[0].(torch.Tensor), "inference": inference,
+			"expanded": torch.Zeros(1).Expand(3), "overlapping": torch.Zeros(4).AsStrided([]int{3}, []int{0}),
+			"every second": torch.Zeros(6).Index(torch.Slice(0, torch.End, 2)),
+			"sparse":       sparse, "meta": torch.TensorOptions{Device: torch.Meta}.Zeros(3),
+			"mkldnn": torch.Call("to_mkldnn", torch.Zeros(3))[0].(torch.Tensor), "inference": inference,
 		} {
 			require.Error(t, torch.Try(func() { torch.Fill(bad, three) }), name)
 		}

@@ -104,7 +104,8 @@ func cxxShard(ops []*Op) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "\nvoid %s(Args& a, Results& r) {\n#if TG_TORCH_VERSION < %d\n%s#else\n\tmissing(a, r);\n#endif\n}\n", cxxName(o), number, body)
+		fmt.Fprintf(&b, "\nvoid %s(Args& a, Results& r) {\n#if TG_TORCH_VERSION < %d\n%s#else\n\tmissing(a, r);\n#endif\n}\n", cxxName(o),
+			number, body)
 	}
 	b.WriteString("\n}  // namespace tg::op\n")
 	return b.String(), nil

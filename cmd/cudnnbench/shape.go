@@ -20,7 +20,8 @@ type shape struct {
 }
 
 // shapeForm explains what -conv takes.
-const shapeForm = "expected input and weight as 64x56x56,128x3x3, and what is not the default of s1,p0,d1,g1 (stride, padding, dilation, groups), and bias"
+const shapeForm = "expected input and weight as 64x56x56,128x3x3, and what is not the default of s1,p0,d1,g1 (stride, " +
+	"padding, dilation, groups), and bias"
 
 // parseShape reads what String writes: "64x56x56,128x3x3,s2,p1".
 func parseShape(text string) (s shape, err error) {

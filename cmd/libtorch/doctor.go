@@ -171,9 +171,12 @@ func findTools(ctx context.Context) []tool {
 		command []string
 		advice  string
 	}{
-		{tool{Name: "C compiler", For: toBuild}, []string{either("CC", "cc"), "--version"}, "install gcc (Debian, Ubuntu: apt install gcc) or set CC"},
-		{tool{Name: "C++ compiler", For: toInstall}, []string{either("CXX", "c++"), "--version"}, "install g++ 11 or later (Debian, Ubuntu: apt install g++) or set CXX"},
-		{tool{Name: "Python", For: toInstall}, []string{python, "--version"}, "install Python 3.10 or later (Debian, Ubuntu: apt install python3) or set PYTHON"},
+		{tool{Name: "C compiler", For: toBuild}, []string{either("CC", "cc"), "--version"},
+			"install gcc (Debian, Ubuntu: apt install gcc) or set CC"},
+		{tool{Name: "C++ compiler", For: toInstall}, []string{either("CXX", "c++"), "--version"},
+			"install g++ 11 or later (Debian, Ubuntu: apt install g++) or set CXX"},
+		{tool{Name: "Python", For: toInstall}, []string{python, "--version"},
+			"install Python 3.10 or later (Debian, Ubuntu: apt install python3) or set PYTHON"},
 		{tool{Name: "pip", For: toInstall}, []string{python, "-m", "pip", "--version"}, "install it (Debian, Ubuntu: apt install python3-pip)"},
 		{tool{Name: "bash", For: toInstall}, []string{"bash", "--version"}, "install it (Debian, Ubuntu: apt install bash)"},
 	}

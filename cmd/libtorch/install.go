@@ -36,9 +36,11 @@ func install(ctx context.Context, args []string, out io.Writer) error {
 	fs.BoolVar(&r.cuda, "cuda", false, "with the CUDA libraries, 2.5 GB more (the default where there is an NVIDIA driver)")
 	fs.BoolVar(&r.cpu, "cpu", false, "without them")
 	fs.StringVar(&r.version, "version", "", "the `X.Y.Z` of libtorch, one of those in third_party/versions.env")
-	fs.StringVar(&r.home, "home", "", "the `folder` to fill, libtorch included; a program finds it by $LIBTORCH_GO_HOME (default: one in the user's cache, "+
-		"which programs find by themselves)")
-	fs.StringVar(&r.wheels, "wheels", "", "a `folder` with the wheels of libtorch, such as the cache of another machine: nothing is downloaded")
+	fs.StringVar(&r.home, "home", "",
+		"the `folder` to fill, libtorch included; a program finds it by $LIBTORCH_GO_HOME (default: one in the user's cache, "+
+			"which programs find by themselves)")
+	fs.StringVar(&r.wheels, "wheels", "",
+		"a `folder` with the wheels of libtorch, such as the cache of another machine: nothing is downloaded")
 	if _, err := parse(fs, args, out, installIntro); err != nil {
 		return err
 	}
@@ -174,7 +176,8 @@ func (r request) build(ctx context.Context, out io.Writer, source, dir, shared s
 
 // stamp is what an installation was made of. The sources of a version of this module never change.
 func (r request) stamp() string {
-	return fmt.Sprintf("module %s\nlibtorch %s\ncuda %t\ncpu %t\nLIBTORCH %s\n", home.Version(), r.version, r.cuda, r.cpu, os.Getenv(home.EnvTorch))
+	return fmt.Sprintf("module %s\nlibtorch %s\ncuda %t\ncpu %t\nLIBTORCH %s\n", home.Version(), r.version, r.cuda, r.cpu,
+		os.Getenv(home.EnvTorch))
 }
 
 func (r request) installed(dir string) bool {

@@ -137,7 +137,8 @@ func TestInstall(t *testing.T) {
 	require.NoError(t, err)
 	arguments, err := os.ReadFile(filepath.Join(cache, "arguments"))
 	require.NoError(t, err)
-	require.Equal(t, "--home "+dir+".partial --torch "+filepath.Join(cache, "libtorch-go", "libtorch-2.99.0")+" --wheels "+wheels+"\n", string(arguments))
+	require.Equal(t, "--home "+dir+".partial --torch "+filepath.Join(cache, "libtorch-go", "libtorch-2.99.0")+" --wheels "+wheels+"\n",
+		string(arguments))
 	require.FileExists(t, filepath.Join(dir, "lib", "libtorchgo.so"))
 	require.NoDirExists(t, filepath.Join(dir, "obj"))
 	require.NoDirExists(t, dir+".partial")
@@ -174,7 +175,8 @@ func TestInstallThatFails(t *testing.T) {
 	}
 }
 
-// An interrupt ends all that the script has started, that what bash runs beside itself ignores it notwithstanding, and leaves nothing that a program would find.
+// An interrupt ends all that the script has started, that what bash runs beside itself ignores it notwithstanding, and
+// leaves nothing that a program would find.
 func TestInstallIsInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	source := script(t, `mkdir -p "$2/lib"; sleep 600 & echo $! >"$2/pid"; echo started; wait`)

@@ -50,7 +50,8 @@ func TestEqualsPython(t *testing.T) {
 	got, classes, found := strings.Cut(out.String(), "airplane")
 	require.True(t, found, out.String())
 	require.Equal(t, lines, got)
-	require.Contains(t, classes, fmt.Sprintf(" * Acc@1 %.3f of %d test images\n", 100*want["right"].Float64()/want["of"].Float64(), want["of"].Int()))
+	require.Contains(t, classes, fmt.Sprintf(" * Acc@1 %.3f of %d test images\n", 100*want["right"].Float64()/want["of"].Float64(),
+		want["of"].Int()))
 	require.Less(t, rows[7][1], 0.9*rows[0][1])
 }
 

@@ -50,6 +50,7 @@ func TestEqualsPython(t *testing.T) {
 		lines += fmt.Sprintf("epoch %d: loss %.6f\n", epoch, loss)
 	}
 	found, rare := want["found"].Int(), want["rare"].Int()
-	require.Equal(t, lines+fmt.Sprintf("%d of %d rare points found, cross entropy %.4f\n", found, rare, want["entropy"].Float64()), out.String())
+	require.Equal(t, lines+fmt.Sprintf("%d of %d rare points found, cross entropy %.4f\n", found, rare, want["entropy"].Float64()),
+		out.String())
 	require.Greater(t, found, rare*9/10)
 }

@@ -58,7 +58,8 @@ func newGAN(nz, n int, dev torch.Device) *gan {
 }
 
 // train is one pass over real images [N, 1, 32, 32]. The averages get the losses of D and G.
-func (g *gan) train(ctx context.Context, loader *data.Loader[data.Batch], epoch int, lossD, lossG *meter.Average, progress *meter.Progress) error {
+func (g *gan) train(ctx context.Context, loader *data.Loader[data.Batch], epoch int, lossD, lossG *meter.Average,
+	progress *meter.Progress) error {
 	for batch, err := range loader.Epoch(ctx, epoch) {
 		if err != nil {
 			return err

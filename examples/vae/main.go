@@ -63,7 +63,8 @@ func lossFunction(reconstruction, x, mu, logVar torch.Tensor) torch.Tensor {
 }
 
 // train is one pass over the images, uint8 [N, 1, 28, 28]; it returns the mean loss of an image.
-func train(ctx context.Context, model *VAE, opt optim.Optimizer, loader *data.Loader[data.Batch], epoch int, dev torch.Device) (float64, error) {
+func train(ctx context.Context, model *VAE, opt optim.Optimizer, loader *data.Loader[data.Batch], epoch int,
+	dev torch.Device) (float64, error) {
 	var mean meter.Average
 	for batch, err := range loader.Epoch(ctx, epoch) {
 		if err != nil {

@@ -260,7 +260,8 @@ func ofDriver(name string) bool {
 // ofC: the GNU C library in its parts, which fit each other only.
 func ofC(name string) bool {
 	base, _, _ := strings.Cut(name, ".so")
-	return strings.HasPrefix(base, "ld-linux") || slices.Contains([]string{"libc", "libm", "libdl", "librt", "libpthread", "libutil", "libresolv"}, base)
+	return strings.HasPrefix(base, "ld-linux") ||
+		slices.Contains([]string{"libc", "libm", "libdl", "librt", "libpthread", "libutil", "libresolv"}, base)
 }
 
 func (c *collector) list() (files []File, err error) {

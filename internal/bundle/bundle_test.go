@@ -121,7 +121,8 @@ func TestBundleRuns(t *testing.T) {
 	for _, f := range files {
 		names = append(names, f.Name)
 	}
-	for _, want := range []string{"sum", "lib/libtorchgo.so", "lib/version.txt", "libtorch/torch/lib/libc10.so", "libtorch/torch/lib/libtorch_cpu.so",
+	for _, want := range []string{"sum", "lib/libtorchgo.so", "lib/version.txt", "libtorch/torch/lib/libc10.so",
+		"libtorch/torch/lib/libtorch_cpu.so",
 		"libtorch/torch/lib/libstdc++.so.6"} {
 		require.Contains(t, names, want)
 	}
@@ -180,7 +181,8 @@ func TestBundleWithCUDA(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(nvidia, name), text, 0o644))
 	}
-	for _, name := range []string{"libc10.so", "libtorch_cpu.so", "libc10_cuda.so", "libtorch_cuda.so", "libtorch_cuda_linalg.so", "libcaffe2_nvrtc.so",
+	for _, name := range []string{"libc10.so", "libtorch_cpu.so", "libc10_cuda.so", "libtorch_cuda.so", "libtorch_cuda_linalg.so",
+		"libcaffe2_nvrtc.so",
 		"libtorch_nvshmem.so", "libgomp.so.1"} {
 		require.NoError(t, os.Symlink(filepath.Join(torch, "lib", name), filepath.Join(fake, "lib", name)))
 	}
@@ -204,7 +206,8 @@ func TestBundleWithCUDA(t *testing.T) {
 		require.NotContains(t, f.Name, "libcuda.so", "the driver is the machine's")
 		require.NotContains(t, f.Name, "libnvperf", "nothing needs it")
 	}
-	for _, want := range []string{"libtorch_cuda.so", "libc10_cuda.so", "libtorch_cuda_linalg.so", "libcudnn.so.9", "libcudnn_ops.so.9", "libnvrtc.so.13", "libnvJitLink.so.13", "libcublas.so.13", "libnccl.so.2"} {
+	for _, want := range []string{"libtorch_cuda.so", "libc10_cuda.so", "libtorch_cuda_linalg.so", "libcudnn.so.9",
+		"libcudnn_ops.so.9", "libnvrtc.so.13", "libnvJitLink.so.13", "libcublas.so.13", "libnccl.so.2"} {
 		require.Contains(t, cuda, want)
 	}
 }
@@ -250,7 +253,8 @@ func TestArchivesDependOnTheFilesAlone(t *testing.T) {
 	text, err := io.ReadAll(z)
 	require.NoError(t, err)
 	require.Equal(t, first.Bytes(), text)
-	require.Equal(t, []string{"app", "lib/", "lib/libtorchgo.so", "libtorch/", "libtorch/torch/", "libtorch/torch/lib/", "libtorch/torch/lib/libc10.so"},
+	require.Equal(t, []string{"app", "lib/", "lib/libtorchgo.so", "libtorch/", "libtorch/torch/", "libtorch/torch/lib/",
+		"libtorch/torch/lib/libc10.so"},
 		members(t, &first))
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()

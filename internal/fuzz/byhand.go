@@ -18,7 +18,8 @@ var byHand = []any{
 	torch.BroadcastShapes, torch.DivScalarTensor, torch.TensorDotN, torch.UnravelIndex,
 	tensor.RequiresGrad, tensor.IsLeaf, tensor.Grad, tensor.RetainGrad, tensor.IsView, tensor.Base, tensor.SetData,
 	torch.Grads, torch.ClearGrads, tensor.Backward, torch.Backward, torch.Grad,
-	tensor.DType, tensor.Device, tensor.Layout, tensor.Dim, tensor.NumEl, tensor.ElementSize, tensor.StorageOffset, tensor.Shape, tensor.Stride, tensor.Size,
+	tensor.DType, tensor.Device, tensor.Layout, tensor.Dim, tensor.NumEl, tensor.ElementSize, tensor.StorageOffset, tensor.Shape,
+	tensor.Stride, tensor.Size,
 	tensor.IsContiguous, tensor.IsInference, tensor.IsConj, tensor.IsNeg, tensor.IsFloatingPoint, tensor.IsComplex, tensor.Version, tensor.CPU,
 	tensor.Bytes, tensor.MarshalJSON, tensor.Item, tensor.Float64, tensor.Int, tensor.String, tensor.Alias,
 	tensor.Index,
@@ -88,7 +89,8 @@ func printed(x tensor, precision *int, threshold int, edge *int, width int, scie
 
 // tools are those of the packages around modules.
 var tools = []any{
-	nnutils.ClipGradNorm, nnutils.GetTotalNorm, nnutils.ClipGradsWithNorm, nnutils.ClipGradValue, nnutils.ParametersToVector, nnutils.VectorToParameters,
+	nnutils.ClipGradNorm, nnutils.GetTotalNorm, nnutils.ClipGradsWithNorm, nnutils.ClipGradValue, nnutils.ParametersToVector,
+	nnutils.VectorToParameters,
 	nnutils.GroupByDeviceAndDType, rnn.PadSequence, rnn.UnpadSequence, rnn.InvertPermutation,
 	entry{"rnn.PackPaddedSequence", func(x tensor, lengths []int, batchFirst, unsorted bool) []tensor {
 		p := rnn.PackPaddedSequence(x, lengths, rnn.PackOptions{BatchFirst: batchFirst, Unsorted: unsorted})
@@ -97,8 +99,10 @@ var tools = []any{
 	entry{"rnn.UnpackSequence", func(data, sizes, sorted, unsorted tensor) []tensor {
 		return rnn.UnpackSequence(&rnn.PackedSequence{Data: data, BatchSizes: sizes, SortedIndices: sorted, UnsortedIndices: unsorted})
 	}},
-	windows.Bartlett, windows.Blackman, windows.Cosine, windows.Exponential, windows.Gaussian, windows.GeneralCosine, windows.GeneralHamming, windows.Hamming,
+	windows.Bartlett, windows.Blackman, windows.Cosine, windows.Exponential, windows.Gaussian, windows.GeneralCosine,
+	windows.GeneralHamming, windows.Hamming,
 	windows.Hann, windows.Kaiser, windows.Nuttall,
-	ninit.Gain, ninit.Fans, ninit.KaimingUniform, ninit.KaimingNormal, ninit.XavierUniform, ninit.XavierNormal, ninit.Uniform, ninit.Normal, ninit.TruncNormal,
+	ninit.Gain, ninit.Fans, ninit.KaimingUniform, ninit.KaimingNormal, ninit.XavierUniform, ninit.XavierNormal, ninit.Uniform,
+	ninit.Normal, ninit.TruncNormal,
 	ninit.Constant, ninit.Ones, ninit.Zeros, ninit.Eye, ninit.Dirac, ninit.Orthogonal, ninit.Sparse,
 }

@@ -9,7 +9,8 @@ import (
 
 // constructors are those of the optimizers: parameters, learning rate, options.
 var constructors = []any{
-	optim.NewSGD, optim.NewAdam, optim.NewAdamW, optim.NewAdagrad, optim.NewAdadelta, optim.NewAdafactor, optim.NewAdamax, optim.NewASGD, optim.NewMuon,
+	optim.NewSGD, optim.NewAdam, optim.NewAdamW, optim.NewAdagrad, optim.NewAdadelta, optim.NewAdafactor, optim.NewAdamax,
+	optim.NewASGD, optim.NewMuon,
 	optim.NewNAdam, optim.NewRAdam, optim.NewRMSprop, optim.NewRprop, optim.NewSparseAdam, optim.NewLBFGS,
 }
 

@@ -230,7 +230,8 @@ func (h *hasher) elements(t torch.Tensor, d torch.DType, layout torch.Layout) {
 
 func quantized(d torch.DType) bool {
 	switch d {
-	case torch.QInt8, torch.QUint8, torch.QInt32, torch.QUint4x2, torch.QUint2x4, torch.Bits1x8, torch.Bits2x4, torch.Bits4x2, torch.Bits8, torch.Bits16:
+	case torch.QInt8, torch.QUint8, torch.QInt32, torch.QUint4x2, torch.QUint2x4, torch.Bits1x8, torch.Bits2x4, torch.Bits4x2,
+		torch.Bits8, torch.Bits16:
 		return true
 	}
 	return false

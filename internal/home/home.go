@@ -143,7 +143,8 @@ func missing(tried []Place) error {
 	case Version() == "" && Sources() != "":
 		fmt.Fprintf(&b, "\n%s, which fills the module's own, or point $%s at a filled folder", Advice(), Env)
 	default:
-		fmt.Fprintf(&b, "\n%s, which fills %s; for another machine `libtorch bundle` fills the folder beside the executable; or point $%s at a filled folder",
+		fmt.Fprintf(&b, "\n%s, which fills %s; for another machine `libtorch bundle` fills the folder beside the executable; or "+
+			"point $%s at a filled folder",
 			Advice(), dir, Env)
 	}
 	return errors.New(b.String())

@@ -20,7 +20,8 @@ import (
 // exports is where the compiler has left what each package exports, by its path.
 var exports = sync.OnceValues(func() (map[string]string, error) {
 	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}} {{.Export}}{{end}}",
-		"./torch", "./torch/nn", "./torch/nn/functional", "./torch/nn/init", "./torch/nn/utils/parametrize", "./torch/optim", "./torch/linalg", "./torch/fft", "./amp", "./torch/cuda", "./torch/data")
+		"./torch", "./torch/nn", "./torch/nn/functional", "./torch/nn/init", "./torch/nn/utils/parametrize", "./torch/optim",
+		"./torch/linalg", "./torch/fft", "./amp", "./torch/cuda", "./torch/data")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
@@ -100,12 +101,16 @@ func TestIdiomsCompile(t *testing.T) {
 		`_, _ = x.MaxDim(1)`, `_ = x.Softmax(-1)`, `_ = x.SumDim([]int{1}, torch.SumOptions{KeepDim: true, DType: torch.Float64})`,
 		`_ = x.SumAll(torch.SumAllOptions{DType: torch.Float64})`, `_ = x.To(torch.Float64)`, `_ = x.Contiguous(torch.ChannelsLast)`,
 		`_ = F.CrossEntropy(x, y)`, `_ = F.ELU(x)`, `_ = F.Hardtanh(x)`, `_ = F.LeakyReLU(x, F.LeakyReLUOptions{NegativeSlope: new(0.2)})`,
-		`_ = nn.NewLinear(2, 1)`, `_ = nn.NewConv2d(3, 64, 7, nn.ConvOptions{Stride: 2, Padding: 3})`, `_ = nn.LeakyReLU{NegativeSlope: new(0.0)}`,
+		`_ = nn.NewLinear(2, 1)`, `_ = nn.NewConv2d(3, 64, 7, nn.ConvOptions{Stride: 2, Padding: 3})`,
+		`_ = nn.LeakyReLU{NegativeSlope: new(0.0)}`,
 		`_ = optim.NewSGD(params, 0.1, optim.SGDOptions{Momentum: 0.9})`, `_ = optim.NewAdam(params, 1e-3)`,
 		`_ = optim.NewAdam(params, 1e-3, optim.AdamOptions{Betas: new([2]float64{0, 0})})`,
-		`_ = nn.NewConv2d(3, 64, []int{3, 5})`, `_ = nn.NewConv2d(3, 64, [2]int{3, 3})`, `_ = nn.NewConv2d(3, 64, int64(3))`, `type size int; _ = nn.NewConv3d(3, 64, size(3))`,
-		`type sizes []int; _ = nn.NewMaxPool2d(sizes{2, 2})`, `_ = nn.NewZeroPad2d([4]int{1, 1, 2, 2})`, `_ = nn.NewLayerNorm(512)`, `_ = nn.NewLayerNorm([]int{4, 5})`,
-		`_ = F.MaxPool2d(x, 2)`, `_ = F.AdaptiveAvgPool2d(x, []int{F.Unchanged, 7})`, `_ = F.Fold(x, [2]int{4, 4}, 2)`, `_ = F.Linear(x, y)`, `_ = F.Linear(x, y, x)`,
+		`_ = nn.NewConv2d(3, 64, []int{3, 5})`, `_ = nn.NewConv2d(3, 64, [2]int{3, 3})`, `_ = nn.NewConv2d(3, 64, int64(3))`,
+		`type size int; _ = nn.NewConv3d(3, 64, size(3))`,
+		`type sizes []int; _ = nn.NewMaxPool2d(sizes{2, 2})`, `_ = nn.NewZeroPad2d([4]int{1, 1, 2, 2})`, `_ = nn.NewLayerNorm(512)`,
+		`_ = nn.NewLayerNorm([]int{4, 5})`,
+		`_ = F.MaxPool2d(x, 2)`, `_ = F.AdaptiveAvgPool2d(x, []int{F.Unchanged, 7})`, `_ = F.Fold(x, [2]int{4, 4}, 2)`,
+		`_ = F.Linear(x, y)`, `_ = F.Linear(x, y, x)`,
 		`_, _ = nn.NewGRU(2, 3).Forward(x)`, `_, _, _ = nn.NewLSTM(2, 3).Forward(x, y, y)`, `_ = nn.NewTransformerEncoder(nil, 2)`,
 		`_, _, _ = linalg.SVD(x)`, `_ = fft.RFFT(x)`, `_, _ = data.NewLoader(source)`, `_ = amp.NewGradScaler(torch.CPU)`,
 	} {
@@ -118,17 +123,23 @@ func TestMistakesDoNotCompile(t *testing.T) {
 	for _, statement := range []string{
 		// a number for a dtype, a reduction, a memory format, a layout, a device
 		`_ = x.To(6)`, `_ = torch.TensorOptions{DType: 6}`, `_ = torch.TensorOptions{Layout: 1}`, `_ = torch.TensorOptions{Device: 0}`,
-		`_ = torch.TensorOptions{MemoryFormat: 2}`, `_ = x.Contiguous(2)`, `_ = x.IsContiguous(1)`, `_ = torch.NewDevice(1, 0)`, `_ = torch.FromBytes(nil, 6)`,
-		`_ = x.DType() == 6`, `_ = x.Device() == 0`, `var _ torch.DType = 1`, `var _ torch.Reduction = 2`, `var _ torch.Layout = 1`, `var _ torch.DeviceType = 1`,
-		`_ = x.SumDim([]int{0}, torch.SumOptions{DType: 7})`, `_ = F.MSELoss(x, y, 2)`, `_ = F.MSELoss(x, y, F.WeightedLossOptions{Reduction: 2})`,
-		`_ = F.CrossEntropy(x, y, F.CrossEntropyOptions{Reduction: 1})`, `_ = nn.MSELoss{Reduction: 1}`, `torch.WithAutocast(torch.AutocastMode{DType: 5}, nil)`,
+		`_ = torch.TensorOptions{MemoryFormat: 2}`, `_ = x.Contiguous(2)`, `_ = x.IsContiguous(1)`, `_ = torch.NewDevice(1, 0)`,
+		`_ = torch.FromBytes(nil, 6)`,
+		`_ = x.DType() == 6`, `_ = x.Device() == 0`, `var _ torch.DType = 1`, `var _ torch.Reduction = 2`, `var _ torch.Layout = 1`,
+		`var _ torch.DeviceType = 1`,
+		`_ = x.SumDim([]int{0}, torch.SumOptions{DType: 7})`, `_ = F.MSELoss(x, y, 2)`,
+		`_ = F.MSELoss(x, y, F.WeightedLossOptions{Reduction: 2})`,
+		`_ = F.CrossEntropy(x, y, F.CrossEntropyOptions{Reduction: 1})`, `_ = nn.MSELoss{Reduction: 1}`,
+		`torch.WithAutocast(torch.AutocastMode{DType: 5}, nil)`,
 		`cuda.Set(cuda.Settings{Benchmark: 2})`, `cuda.Set(cuda.Settings{Conv: 1})`,
 		// a dtype for a dimension
-		`_ = x.Sum(torch.Float64)`, `_ = x.Mean(torch.Float32)`, `_ = x.ArgMax(torch.Int64)`, `_ = x.CumSum(torch.Float64)`, `_ = x.Softmax(torch.Float64)`,
+		`_ = x.Sum(torch.Float64)`, `_ = x.Mean(torch.Float32)`, `_ = x.ArgMax(torch.Int64)`, `_ = x.CumSum(torch.Float64)`,
+		`_ = x.Softmax(torch.Float64)`,
 		// two results for one
 		`_ = x.Max(1)`, `_ = x.Min(1)`, `_ = x.Median(1)`, `_ = x.MaxDim(1)`, `_ = x.Sort()`,
 		// nil and pointers for options
-		`_ = F.CrossEntropy(x, y, nil)`, `_ = nn.NewLinear(2, 1, nil)`, `_ = nn.NewConv2d(3, 64, 7, &nn.ConvOptions{})`, `_ = optim.NewSGD(params, 0.1, &optim.SGDOptions{})`,
+		`_ = F.CrossEntropy(x, y, nil)`, `_ = nn.NewLinear(2, 1, nil)`, `_ = nn.NewConv2d(3, 64, 7, &nn.ConvOptions{})`,
+		`_ = optim.NewSGD(params, 0.1, &optim.SGDOptions{})`,
 		`_, _ = data.NewLoader(source, nil)`, `_ = amp.NewGradScaler(torch.CPU, nil)`, `_ = nn.NewTransformerEncoder(nil, 2, nil)`,
 		`_ = nn.NewTransformerDecoder(nil, 2, nn.NewLayerNorm(4))`, `_, _, _ = nn.NewLSTM(2, 3).Forward(x, nil)`, `_ = F.Linear(x, y, nil)`,
 		// a word for an enumeration
@@ -136,10 +147,14 @@ func TestMistakesDoNotCompile(t *testing.T) {
 		`_ = parametrize.OrthogonalOptions{Map: "cayley"}`, `_ = nn.NewDropout("0.5")`,
 		// what is no size
 		`_ = nn.NewConv2d(1, 2, "3")`, `_ = nn.NewConv2d(1, 2, 3.5)`, `_ = nn.NewConv2d(1, 2, nil)`, `_ = nn.NewConv2d(1, 2, [3]int{3, 3, 3})`,
-		`_ = nn.NewConv1d(1, 2, []string{"3"})`, `_ = nn.NewConvTranspose3d(1, 2, [2]int{3, 3})`, `_ = nn.NewLazyConv2d(2, "3")`, `_ = nn.NewMaxPool2d("2")`,
-		`_ = nn.NewMaxPool2d([]float64{2, 2})`, `_ = nn.NewAvgPool3d([2]int{2, 2})`, `_ = nn.NewAdaptiveAvgPool2d(nil)`, `_ = nn.NewZeroPad2d("1")`,
-		`_ = nn.NewConstantPad1d([4]int{1, 1, 1, 1}, 0)`, `_ = nn.NewLayerNorm("4")`, `_ = nn.NewRMSNorm(nil)`, `_ = F.MaxPool2d(x, "2")`, `_ = F.AvgPool1d(x, 2.5)`,
-		`_ = F.LPPool2d(x, 2, true)`, `_ = F.AdaptiveAvgPool2d(x, nil)`, `_ = F.Unfold(x, "3")`, `_ = F.Fold(x, 4, nil)`, `_ = F.LayerNorm(x, "4")`,
+		`_ = nn.NewConv1d(1, 2, []string{"3"})`, `_ = nn.NewConvTranspose3d(1, 2, [2]int{3, 3})`, `_ = nn.NewLazyConv2d(2, "3")`,
+		`_ = nn.NewMaxPool2d("2")`,
+		`_ = nn.NewMaxPool2d([]float64{2, 2})`, `_ = nn.NewAvgPool3d([2]int{2, 2})`, `_ = nn.NewAdaptiveAvgPool2d(nil)`,
+		`_ = nn.NewZeroPad2d("1")`,
+		`_ = nn.NewConstantPad1d([4]int{1, 1, 1, 1}, 0)`, `_ = nn.NewLayerNorm("4")`, `_ = nn.NewRMSNorm(nil)`, `_ = F.MaxPool2d(x, "2")`,
+		`_ = F.AvgPool1d(x, 2.5)`,
+		`_ = F.LPPool2d(x, 2, true)`, `_ = F.AdaptiveAvgPool2d(x, nil)`, `_ = F.Unfold(x, "3")`, `_ = F.Fold(x, 4, nil)`,
+		`_ = F.LayerNorm(x, "4")`,
 		// other options, other types
 		`_ = optim.NewAdam(params, 1e-3, optim.SGDOptions{})`, `_ = optim.NewAdam(params, "fast")`, `_ = nn.NewLinear("2", 1)`, `_ = x.View("2")`,
 	} {

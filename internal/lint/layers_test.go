@@ -12,7 +12,8 @@ import (
 // packages in rows above its own; a name ending in / stands for all packages below it.
 var layers = [][]string{
 	{"internal/frames", "internal/home"},
-	{"cgo", "cgo/gen", "cgo/libm", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/lint", "internal/pace", "internal/pickle",
+	{"cgo", "cgo/gen", "cgo/libm", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/lint", "internal/pace",
+		"internal/pickle",
 		"internal/proc", "internal/pytext", "internal/reliability", "internal/replay", "internal/road", "internal/talk"},
 	{"internal/bridge"},
 	{"torch"},
@@ -29,7 +30,8 @@ var layers = [][]string{
 	{"vision/datasets"},
 	{"vision/datasets/cifarslice"},
 	{"internal/cli", "internal/clitest"},
-	{"examples/", "cmd/", "bench", "internal/guides", "internal/phrasebook", "internal/reliability/", "internal/fuzz", "internal/gpusuite", "internal/mistakes", "internal/gpusuite/"},
+	{"examples/", "cmd/", "bench", "internal/guides", "internal/phrasebook", "internal/reliability/", "internal/fuzz",
+		"internal/gpusuite", "internal/mistakes", "internal/gpusuite/"},
 	{"internal/fuzz/"},
 }
 

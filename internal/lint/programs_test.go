@@ -67,7 +67,8 @@ func TestTheLoopOfResNet18(t *testing.T) {
 		first, last := set.Position(fn.Pos()), set.Position(fn.End())
 		assert.LessOrEqual(t, last.Line-first.Line+1, maxLoop)
 		at, body := 0, string(text[first.Offset:last.Offset])
-		for _, part := range []string{"amp.Autocast(", "F.CrossEntropy(", "Backward()", "scaler.Step(", "ZeroGrad()", "range t.train.Epoch", "sched.Step()", ".add("} {
+		for _, part := range []string{"amp.Autocast(", "F.CrossEntropy(", "Backward()", "scaler.Step(", "ZeroGrad()",
+			"range t.train.Epoch", "sched.Step()", ".add("} {
 			next := strings.Index(body[at:], part)
 			assert.GreaterOrEqual(t, next, 0, "%s, in this order", part)
 			at += max(next, 0)

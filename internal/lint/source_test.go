@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"bytes"
 	"go/ast"
 	"go/format"
 	"go/parser"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,6 +20,7 @@ import (
 const (
 	maxFile     = 500
 	maxFunction = 60
+	maxLine     = 140 // characters; a tab is one
 )
 
 func TestPackagesExplainThemselves(t *testing.T) {
@@ -41,6 +44,19 @@ func TestFilesAreShort(t *testing.T) {
 			return
 		}
 		assert.LessOrEqual(t, lines(text), maxFile, "%s is too long", name)
+	})
+}
+
+func TestLinesFitAScreen(t *testing.T) {
+	eachFile(t, []string{".go"}, func(name string, text []byte) {
+		if generated(text) {
+			return
+		}
+		number := 0
+		for line := range bytes.Lines(text) {
+			number++
+			assert.LessOrEqual(t, utf8.RuneCount(bytes.TrimSuffix(line, []byte("\n"))), maxLine, "%s:%d is too wide", name, number)
+		}
 	})
 }
 

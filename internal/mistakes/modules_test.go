@@ -112,7 +112,8 @@ var refusals = []refusal{
 	{"a state dict of other shapes", func(string) error {
 		return nn.LoadStateDict(nn.NewSequential(nn.NewLinear(2, 2), nn.NewLinear(2, 3)), missing(""))
 	}, "nn: the state dict does not fit the module: size mismatch for 1.weight: copying a param with shape [1 2] from checkpoint, " +
-		"the shape in current model is [3 2]; size mismatch for 1.bias: copying a param with shape [1] from checkpoint, the shape in current model is [3]"},
+		"the shape in current model is [3 2]; size mismatch for 1.bias: copying a param with shape [1] from checkpoint, the shape " +
+		"in current model is [3]"},
 	{"a loader of nothing", func(string) error { _, err := data.NewLoader[data.Batch](nil); return err },
 		"data: a loader needs a source, got nil"},
 	{"a loader of batches of -1", func(string) error {

@@ -48,7 +48,9 @@ func compareWithPage(t *testing.T, s spec, equal map[string]int) {
 	}
 	text := fmt.Sprintf(head, torch.Version(), len(equal), total) + modules.String() +
 		"\n## Not compared\n\n| module | why |\n|---|---|\n" + left.String() +
-		"\n## Arguments that have no counterpart\n\n`device` and `dtype` are those of `nn.To`; `inplace` saves memory and changes no result;\n`padding_mode` may only be \"zeros\" there; nested tensors are of PyTorch's fast path.\n\n| module | arguments |\n|---|---|\n" + missing.String()
+		"\n## Arguments that have no counterpart\n\n`device` and `dtype` are those of `nn.To`; `inplace` saves memory and changes " +
+		"no result;\n`padding_mode` may only be \"zeros\" there; nested tensors are of PyTorch's fast path.\n\n| module | " +
+		"arguments |\n|---|---|\n" + missing.String()
 	if *update {
 		require.NoError(t, os.WriteFile(page, []byte(text), 0o644))
 	}

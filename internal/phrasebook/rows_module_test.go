@@ -205,13 +205,13 @@ h.remove()` + hidden + "outputs", func() any {
 			h.Remove()
 			return outputs
 		}},
-		{"nn.init.xavier_uniform_(linear.weight)", func() any { return nninit.XavierUniform(linear.Weight, 1) }},
+		{"nn.init.xavier_uniform_(linear.weight)", func() any { return nninit.XavierUniform(linear.Weight) }},
 		{"nn.init.kaiming_normal_(linear.weight, mode='fan_out', nonlinearity='relu')", func() any {
 			return nninit.KaimingNormal(linear.Weight, nninit.KaimingOptions{Mode: nninit.FanOut, Nonlinearity: nninit.ReLU})
 		}},
 		{"nn.init.normal_(linear.weight, std=0.02)", func() any { return nninit.Normal(linear.Weight, 0, 0.02) }},
 		{"nn.init.constant_(linear.bias, 0.1)", func() any { return nninit.Constant(linear.Bias, 0.1) }},
-		{"nn.init.orthogonal_(linear.weight)", func() any { return nninit.Orthogonal(linear.Weight, 1) }},
+		{"nn.init.orthogonal_(linear.weight)", func() any { return nninit.Orthogonal(linear.Weight) }},
 		{"nn.init.trunc_normal_(linear.weight, std=0.02)", func() any { return nninit.TruncNormal(linear.Weight, 0, 0.02, -2, 2) }},
 		{`net(x).sum().backward()
 total = nn.utils.clip_grad_norm_(net.parameters(), 1.0)` + hidden + "[total, net.fc.weight.grad]", func() any {

@@ -111,7 +111,8 @@ func depart(t *testing.T) *trip {
 
 	u := &trip{home: home, port: freePort(t), photo: photo(t)}
 	require.NoError(t, os.WriteFile(filepath.Join(home, "photo.jpg"), u.photo, 0o644))
-	u.env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "PYTHON=" + strings.TrimSpace(string(python)), "GOTOOLCHAIN=local", "GOSUMDB=off",
+	u.env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "PYTHON=" + strings.TrimSpace(string(python)), "GOTOOLCHAIN=local",
+		"GOSUMDB=off",
 		"GOPROXY=file://" + proxy + ",file://" + strings.TrimSpace(string(modules)) + "/cache/download,off"}
 	for _, name := range []string{"CXX", "CC", "TMPDIR", "CMAKE_CXX_COMPILER_LAUNCHER"} {
 		if value, set := os.LookupEnv(name); set {
@@ -291,7 +292,8 @@ func writable(dir string) {
 // writeTrial writes down what was typed and how long it took.
 func (u *trip) writeTrial(t *testing.T, said string) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# A new user's trial\n\nWritten by `go test ./internal/road -road -update`, which `./build.sh test` runs without `-update`: the commands of README on a\n"+
+	fmt.Fprintf(&b, "# A new user's trial\n\nWritten by `go test ./internal/road -road -update`, which `./build.sh test` runs "+
+		"without `-update`: the commands of README on a\n"+
 		"machine with Go, g++ and Python, an empty home and an empty module cache; libtorch's wheels had been downloaded before (545 MB).\n\n"+
 		"%s.\n\n| command | seconds |\n|---|---|\n", said)
 	for _, s := range u.steps {

@@ -29,7 +29,8 @@ func TestWheelsFromAFolder(t *testing.T) {
 	}
 	folder, dest := t.TempDir(), filepath.Join(t.TempDir(), "dest")
 	fetch := func() (string, error) {
-		cmd := exec.Command(python, filepath.Join(checkout, "third_party", "scripts", "wheels.py"), t.TempDir(), dest, "--from", folder, string(pin[0]))
+		cmd := exec.Command(python, filepath.Join(checkout, "third_party", "scripts", "wheels.py"), t.TempDir(), dest, "--from", folder,
+			string(pin[0]))
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}

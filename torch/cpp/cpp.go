@@ -52,7 +52,8 @@ func LoadInline(name, source string, opts ...Options) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("torch/cpp: the source of %s registers no operator in the namespace %s: it needs a STABLE_TORCH_LIBRARY(%s, m)", name, name, name)
+	return fmt.Errorf("torch/cpp: the source of %s registers no operator in the namespace %s: it needs a STABLE_TORCH_LIBRARY(%s, m)",
+		name, name, name)
 }
 
 // Build is LoadInline without the loading. It returns the path of the library, which library.Load
@@ -111,7 +112,8 @@ func find(asked string) ([]string, error) {
 }
 
 // included are the headers of the stable ABI that every source gets.
-var included = []string{"torch/csrc/stable/library.h", "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h", "torch/headeronly/core/ScalarType.h"}
+var included = []string{"torch/csrc/stable/library.h", "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h",
+	"torch/headeronly/core/ScalarType.h"}
 
 func flags(options Options) ([]string, error) {
 	include, err := library.IncludeDirs()
@@ -122,7 +124,8 @@ func flags(options Options) ([]string, error) {
 	if _, err := fmt.Sscanf(torch.Version(), "%d.%d", &major, &minor); err != nil {
 		return nil, fmt.Errorf("torch/cpp: libtorch's version is %q: %w", torch.Version(), err)
 	}
-	list := []string{"-std=c++20", "-O2", "-fPIC", "-shared", "-Wl,-z,defs", fmt.Sprintf("-DTORCH_TARGET_VERSION=0x%016xULL", major<<56|minor<<48)}
+	list := []string{"-std=c++20", "-O2", "-fPIC", "-shared", "-Wl,-z,defs",
+		fmt.Sprintf("-DTORCH_TARGET_VERSION=0x%016xULL", major<<56|minor<<48)}
 	list = append(list, options.Flags...)
 	for _, dir := range include {
 		list = append(list, "-isystem", dir)

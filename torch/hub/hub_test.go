@@ -92,7 +92,8 @@ func TestBadServers(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789"), 50_000)
 	name := hashedName(content)
 	for manner, partial := range map[string]int{
-		"breaks off": 0, "stalls": 0, "never answers": 0, "is overloaded": 0, "sends another range": 10, "has less than before": 10, "knows no ranges": 10,
+		"breaks off": 0, "stalls": 0, "never answers": 0, "is overloaded": 0, "sends another range": 10, "has less than before": 10,
+		"knows no ranges": 10,
 	} {
 		t.Run(manner, func(t *testing.T) {
 			dir := t.TempDir()

@@ -51,7 +51,7 @@ func NewMultiheadAttention(embed, heads int, opts ...MultiheadAttentionOptions) 
 	a.OutProj = NewLinear(embed, embed, LinearOptions{NoBias: v.NoBias}) // draws before the others do
 	create(func() {
 		weight := func(out, in int) torch.Tensor {
-			return nninit.XavierUniform(torch.Empty(out, in), 1).SetRequiresGrad(true)
+			return nninit.XavierUniform(torch.Empty(out, in)).SetRequiresGrad(true)
 		}
 		if a.separate() {
 			a.QProjWeight = weight(embed, embed)
@@ -65,8 +65,8 @@ func NewMultiheadAttention(embed, heads int, opts ...MultiheadAttentionOptions) 
 			a.OutProj.Bias.ZeroInPlace()
 		}
 		if v.AddBiasKV {
-			a.BiasK = nninit.XavierNormal(torch.Empty(1, 1, embed), 1).SetRequiresGrad(true)
-			a.BiasV = nninit.XavierNormal(torch.Empty(1, 1, embed), 1).SetRequiresGrad(true)
+			a.BiasK = nninit.XavierNormal(torch.Empty(1, 1, embed)).SetRequiresGrad(true)
+			a.BiasV = nninit.XavierNormal(torch.Empty(1, 1, embed)).SetRequiresGrad(true)
 		}
 	})
 	return a

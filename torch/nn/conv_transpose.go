@@ -75,7 +75,8 @@ func (c *ConvTranspose) fitting(op string, x torch.Tensor, size []int) F.ConvTra
 		size = size[first:]
 	}
 	if len(size) != dims {
-		torch.Throw(op, torch.KindValue, "ConvTranspose%dD: for %dD input, output_size must have %d or %d elements (got %d)", dims, x.Dim(), dims, first+dims, len(size))
+		torch.Throw(op, torch.KindValue, "ConvTranspose%dD: for %dD input, output_size must have %d or %d elements (got %d)", dims,
+			x.Dim(), dims, first+dims, len(size))
 	}
 	stride, padding, dilation := o.Stride.([]int), o.Padding.([]int), o.Dilation.([]int)
 	least, most, extra := make([]int, dims), make([]int, dims), make([]int, dims)

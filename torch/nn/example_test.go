@@ -72,7 +72,9 @@ func ExampleLoadStateDict() {
 	// Output:
 	// <nil>
 	// true
-	// nn: the state dict does not fit the module: Missing key(s) in state_dict: "bias"; Unexpected key(s) in state_dict: "scale"; size mismatch for weight: copying a param with shape [3 2] from checkpoint, the shape in current model is [2 2]
+	// nn: the state dict does not fit the module: Missing key(s) in state_dict: "bias"; Unexpected key(s) in state_dict:
+	// "scale"; size mismatch for weight: copying a param with shape [3 2] from checkpoint, the shape in current model is
+	// [2 2]
 }
 
 // Of the activations of a block nothing is kept: the backward pass computes them again.

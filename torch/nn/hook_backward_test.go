@@ -56,7 +56,8 @@ func hookedRounds(inputs peer.Tensors) peer.Tensors {
 	hook(net[0], noter(got, "first"))
 	hook(net[1], func(_ any, in, _ []torch.Tensor) []torch.Tensor { return tensors{in[0].MulScalar(2.0)} })
 	hook(net[1], noter(got, "doubled"))
-	handles = append(handles, nn.RegisterFullBackwardPreHook(net[2], func(_ any, out []torch.Tensor) []torch.Tensor { return tensors{out[0].AddScalar(1.0)} }))
+	handles = append(handles, nn.RegisterFullBackwardPreHook(net[2],
+		func(_ any, out []torch.Tensor) []torch.Tensor { return tensors{out[0].AddScalar(1.0)} }))
 	hook(net[2], noter(got, "last"))
 	hook(pair, noter(got, "pair"))
 	hook(pair, func(_ any, in, _ []torch.Tensor) []torch.Tensor {
@@ -131,5 +132,6 @@ func TestBackwardHooks(t *testing.T) {
 	}
 	h := nn.RegisterFullBackwardHook(d, func(_ any, _, out []torch.Tensor) []torch.Tensor { return out })
 	defer h.Remove()
-	require.ErrorContains(t, torch.Try(func() { torch.Scope(func() { d.Forward(number(1)).Sum().Backward() }) }), "where no input requires gradient")
+	require.ErrorContains(t, torch.Try(func() { torch.Scope(func() { d.Forward(number(1)).Sum().Backward() }) }),
+		"where no input requires gradient")
 }

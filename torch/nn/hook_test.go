@@ -66,8 +66,10 @@ func TestHooksRunInOrder(t *testing.T) {
 		require.Equal(t, 6.0, y.Float64())
 		return log
 	}
-	require.Equal(t, []string{"before all nn.Sequential 1", "before all *nn_test.double 1", "b *nn_test.double 1", "before all *nn.Linear 1", "all *nn.Linear 1 3",
-		"all *nn_test.double 1 6", "a *nn_test.double 1 6", "c *nn_test.double 1 6", "before all nn.ReLU 6", "all nn.ReLU 6 6", "all nn.Sequential 1 6", "net nn.Sequential 1 6"}, run())
+	require.Equal(t, []string{"before all nn.Sequential 1", "before all *nn_test.double 1", "b *nn_test.double 1",
+		"before all *nn.Linear 1", "all *nn.Linear 1 3",
+		"all *nn_test.double 1 6", "a *nn_test.double 1 6", "c *nn_test.double 1 6", "before all nn.ReLU 6", "all nn.ReLU 6 6",
+		"all nn.Sequential 1 6", "net nn.Sequential 1 6"}, run())
 	for _, h := range handles[3:] {
 		h.Remove()
 	}
@@ -124,7 +126,8 @@ func TestHooksOfSeveralTensors(t *testing.T) {
 		torchtest.Equal(t, cell0, c)
 		h = nn.RegisterForwardHook(cell, func(any, []torch.Tensor, []torch.Tensor) []torch.Tensor { return tensorList{x} })
 		defer h.Remove()
-		require.EqualError(t, torch.Try(func() { cell.Forward(x) }), "torch: LSTMCell: forward_hook: a hook returned 1 tensors, expected 2 or nil")
+		require.EqualError(t, torch.Try(func() { cell.Forward(x) }),
+			"torch: LSTMCell: forward_hook: a hook returned 1 tensors, expected 2 or nil")
 		nn.Close(cell)
 	})
 }

@@ -167,7 +167,8 @@ func refuseTarget(x torch.Tensor) {
 	const op = "load_state_dict"
 	switch {
 	case x.Device().Type() == torch.DeviceMeta:
-		torch.Throw(op, torch.KindValue, "the module's tensor is on the meta device and takes no values; load with Assign, or move the module first")
+		torch.Throw(op, torch.KindValue,
+			"the module's tensor is on the meta device and takes no values; load with Assign, or move the module first")
 	case x.IsInference() && !torch.IsInference():
 		torch.Throw(op, torch.KindValue, "the module's tensor was made under Inference and cannot be changed outside of it")
 	case x.Layout() != torch.Strided:

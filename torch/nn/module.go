@@ -94,7 +94,7 @@ func NamedModules(m any) iter.Seq2[string, any] {
 //
 //	nn.Apply(net, func(m any) {
 //		if l, ok := m.(*nn.Linear); ok {
-//			nninit.XavierUniform(l.Weight, 1)
+//			nninit.XavierUniform(l.Weight)
 //		}
 //	})
 func Apply[M any](m M, fn func(module any)) M {

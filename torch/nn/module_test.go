@@ -75,12 +75,16 @@ func TestNames(t *testing.T) {
 	for name := range nn.NamedBuffers(z) {
 		buffers = append(buffers, name)
 	}
-	require.Equal(t, []string{"scale", "gain", "seen", "head.weight", "blocks.0.weight", "blocks.2.weight", "named.a.1.weight", "named.b.weight",
-		"in_order.z.weight", "in_order.x.weight", "0.weight", "pair.0", "pair.1", "running_up.weight", "any.weight", "qkv_proj2_d.weight", "qkv_proj2_d.bias", "qkv_proj2_d.running_mean", "qkv_proj2_d.running_var",
+	require.Equal(t, []string{"scale", "gain", "seen", "head.weight", "blocks.0.weight", "blocks.2.weight", "named.a.1.weight",
+		"named.b.weight",
+		"in_order.z.weight", "in_order.x.weight", "0.weight", "pair.0", "pair.1", "running_up.weight", "any.weight", "qkv_proj2_d.weight",
+		"qkv_proj2_d.bias", "qkv_proj2_d.running_mean", "qkv_proj2_d.running_var",
 		"qkv_proj2_d.num_batches_tracked", "attached.bias"}, state)
 	require.Equal(t, []string{"scale", "gain", "head.weight", "blocks.0.weight", "blocks.2.weight", "named.a.1.weight", "named.b.weight",
-		"in_order.z.weight", "in_order.x.weight", "0.weight", "pair.0", "pair.1", "running_up.weight", "any.weight", "qkv_proj2_d.weight", "qkv_proj2_d.bias", "attached.bias"}, parameters)
-	require.Equal(t, []string{"seen", "tmp", "qkv_proj2_d.running_mean", "qkv_proj2_d.running_var", "qkv_proj2_d.num_batches_tracked"}, buffers)
+		"in_order.z.weight", "in_order.x.weight", "0.weight", "pair.0", "pair.1", "running_up.weight", "any.weight", "qkv_proj2_d.weight",
+		"qkv_proj2_d.bias", "attached.bias"}, parameters)
+	require.Equal(t, []string{"seen", "tmp", "qkv_proj2_d.running_mean", "qkv_proj2_d.running_var", "qkv_proj2_d.num_batches_tracked"},
+		buffers)
 	require.Len(t, nn.Parameters(z), len(parameters))
 	require.Len(t, nn.Buffers(z), len(buffers))
 	require.Equal(t, len(parameters), nn.NumParameters(z))
@@ -139,18 +143,21 @@ func TestDeclarationsThatMakeNoSense(t *testing.T) {
 	}{
 		{"unknown option", &struct {
 			A torch.Tensor `torch:"a,bufer"`
-		}{tensor}, `torch: module: field struct { A torch.Tensor "torch:\"a,bufer\"" }.A has a tag "a,bufer"; expected buffer, transient, optional or inline after the name`},
+		}{tensor}, `torch: module: field struct { A torch.Tensor "torch:\"a,bufer\"" }.A has a tag "a,bufer"; expected buffer, ` +
+			`transient, optional or inline after the name`},
 		{"one name twice", &struct {
 			RunningMean torch.Tensor
 			Mean        torch.Tensor `torch:"running_mean"`
-		}{tensor, tensor}, `torch: module: struct { RunningMean torch.Tensor; Mean torch.Tensor "torch:\"running_mean\"" } has two parts of the name "running_mean"`},
+		}{tensor, tensor}, `torch: module: struct { RunningMean torch.Tensor; Mean torch.Tensor "torch:\"running_mean\"" } has two ` +
+			`parts of the name "running_mean"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.EqualError(t, torch.Try(func() { nn.Parameters(c.module) }), c.want)
 		})
 	}
 	byValue := nn.Sequential{valueDropout{}}
-	require.EqualError(t, torch.Try(func() { nn.Eval(byValue) }), `torch: module: the mode of "0" (nn_test.valueDropout) cannot be set: hold the module by a pointer`)
+	require.EqualError(t, torch.Try(func() { nn.Eval(byValue) }),
+		`torch: module: the mode of "0" (nn_test.valueDropout) cannot be set: hold the module by a pointer`)
 }
 
 type valueDropout struct{ Mode nn.Mode }
@@ -325,15 +332,22 @@ func TestBadArguments(t *testing.T) {
 		make func()
 		want string
 	}{
-		{"groups", func() { nn.NewConv2d(3, 4, 3, nn.ConvOptions{Groups: 2}) }, "torch: conv2d: 3 input and 4 output channels cannot be divided into 2 groups"},
-		{"kernel", func() { nn.NewConv2d(3, 4, []int{1, 2, 3}) }, "torch: conv2d kernel: expected an int or a []int of length 2, got []int([1 2 3])"},
-		{"stride", func() { nn.NewConv1d(3, 4, 1, nn.ConvOptions{Stride: 1.5}) }, "torch: conv1d stride: expected an int or a []int of length 1, got float64(1.5)"},
-		{"padding", func() { nn.NewConv2d(3, 4, 1, nn.ConvOptions{Padding: "some"}) }, `torch: conv2d: padding "some" is not known; expected a number, "same" or "valid"`},
-		{"padding mode", func() { nn.NewConv2d(3, 4, 1, nn.ConvOptions{PaddingMode: "mirror"}) }, `torch: conv2d: padding mode "mirror" is not known; expected zeros, reflect, replicate or circular`},
+		{"groups", func() { nn.NewConv2d(3, 4, 3, nn.ConvOptions{Groups: 2}) },
+			"torch: conv2d: 3 input and 4 output channels cannot be divided into 2 groups"},
+		{"kernel", func() { nn.NewConv2d(3, 4, []int{1, 2, 3}) },
+			"torch: conv2d kernel: expected an int or a []int of length 2, got []int([1 2 3])"},
+		{"stride", func() { nn.NewConv1d(3, 4, 1, nn.ConvOptions{Stride: 1.5}) },
+			"torch: conv1d stride: expected an int or a []int of length 1, got float64(1.5)"},
+		{"padding", func() { nn.NewConv2d(3, 4, 1, nn.ConvOptions{Padding: "some"}) },
+			`torch: conv2d: padding "some" is not known; expected a number, "same" or "valid"`},
+		{"padding mode", func() { nn.NewConv2d(3, 4, 1, nn.ConvOptions{PaddingMode: "mirror"}) },
+			`torch: conv2d: padding mode "mirror" is not known; expected zeros, reflect, replicate or circular`},
 		{"probability", func() { nn.NewDropout(1.5) }, "torch: dropout: a probability lies between 0 and 1, got 1.5"},
 		{"channels", func() { nn.NewGroupNorm(3, 4) }, "torch: group_norm: 4 channels cannot be divided into 3 groups"},
-		{"batch of one", func() { nn.NewBatchNorm1d(2).Forward(torch.Ones(1, 2)) }, "torch: BatchNorm1d: batch_norm: Expected more than 1 value per channel when training, got input size [1, 2]"},
-		{"dimensions", func() { nn.NewBatchNorm2d(2).Forward(torch.Ones(1, 2)) }, "torch: BatchNorm2d: batch_norm2d: expected an input of 4 dimensions, got shape [1 2]"},
+		{"batch of one", func() { nn.NewBatchNorm1d(2).Forward(torch.Ones(1, 2)) },
+			"torch: BatchNorm1d: batch_norm: Expected more than 1 value per channel when training, got input size [1, 2]"},
+		{"dimensions", func() { nn.NewBatchNorm2d(2).Forward(torch.Ones(1, 2)) },
+			"torch: BatchNorm2d: batch_norm2d: expected an input of 4 dimensions, got shape [1 2]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.EqualError(t, torch.Try(func() { torch.Scope(c.make) }), c.want)

@@ -255,7 +255,8 @@ func NewInstanceNorm3d(channels int, opts ...InstanceNormOptions) *InstanceNorm3
 }
 
 func newInstanceNorm(channels int, v InstanceNormOptions) InstanceNorm {
-	b := newBatchNorm(channels, BatchNormOptions{Eps: v.Eps, Momentum: v.Momentum, NoAffine: !v.Affine, NoTrackRunningStats: !v.TrackRunningStats})
+	b := newBatchNorm(channels, BatchNormOptions{Eps: v.Eps, Momentum: v.Momentum, NoAffine: !v.Affine,
+		NoTrackRunningStats: !v.TrackRunningStats})
 	return InstanceNorm{Weight: b.Weight, Bias: b.Bias, RunningMean: b.RunningMean, RunningVar: b.RunningVar,
 		NumBatchesTracked: b.NumBatchesTracked, Channels: channels, Eps: b.Eps, Momentum: *b.Momentum}
 }

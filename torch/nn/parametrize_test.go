@@ -35,7 +35,8 @@ func TestParametrizationsEqualPython(t *testing.T) {
 		row("spectral_norm(nn.Conv2d(4, 6, 3), n_power_iterations=3, eps=1e-3, dim=-2)", func() any {
 			return parametrize.SpectralNorm(nn.NewConv2d(4, 6, 3), spectral{Iterations: 3, Eps: 1e-3, Dim: new(-2)})
 		}, 2, 4, 5, 5),
-		row("spectral_norm(nn.ConvTranspose1d(4, 6, 3))", func() any { return parametrize.SpectralNorm(nn.NewConvTranspose1d(4, 6, 3)) }, 2, 4, 5),
+		row("spectral_norm(nn.ConvTranspose1d(4, 6, 3))", func() any { return parametrize.SpectralNorm(nn.NewConvTranspose1d(4, 6, 3)) },
+			2, 4, 5),
 		row("weight_norm(nn.utils.parametrizations.spectral_norm(nn.Linear(4, 3)), 'bias')", func() any {
 			return parametrize.SpectralNorm(linear()).Register("bias", &parametrize.WeightNormalization{})
 		}, 2, 4),

@@ -100,7 +100,8 @@ func (p *MaxPool) Forward(x torch.Tensor) torch.Tensor {
 // ForwardWithIndices is Forward and where each value was found, for a [MaxUnpool].
 func (p *MaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
 	HookedAll(p, refs{&x}, refs{&values, &indices}, func() {
-		values, indices = byDims(p.Window, F.MaxPool1dWithIndices[[]int], F.MaxPool2dWithIndices[[]int], F.MaxPool3dWithIndices[[]int])(x, p.Window, p.Options)
+		values, indices = byDims(p.Window, F.MaxPool1dWithIndices[[]int], F.MaxPool2dWithIndices[[]int], F.MaxPool3dWithIndices[[]int])(x,
+			p.Window, p.Options)
 	})
 	return values, indices
 }
@@ -137,7 +138,8 @@ func (p *FractionalMaxPool) Forward(x torch.Tensor) torch.Tensor {
 // ForwardWithIndices is Forward and where each value was found.
 func (p *FractionalMaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
 	HookedAll(p, refs{&x}, refs{&values, &indices}, func() {
-		values, indices = byDims(p.Window, nil, F.FractionalMaxPool2dWithIndices[[]int], F.FractionalMaxPool3dWithIndices[[]int])(x, p.Window, p.all())
+		values, indices = byDims(p.Window, nil, F.FractionalMaxPool2dWithIndices[[]int], F.FractionalMaxPool3dWithIndices[[]int])(x,
+			p.Window, p.all())
 	})
 	return values, indices
 }
@@ -168,7 +170,8 @@ func (p *AdaptiveMaxPool) Forward(x torch.Tensor) torch.Tensor {
 // ForwardWithIndices is Forward and where each value was found, for a [MaxUnpool].
 func (p *AdaptiveMaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
 	HookedAll(p, refs{&x}, refs{&values, &indices}, func() {
-		values, indices = byDims(p.Size, F.AdaptiveMaxPool1dWithIndices[[]int], F.AdaptiveMaxPool2dWithIndices[[]int], F.AdaptiveMaxPool3dWithIndices[[]int])(x, p.Size)
+		values, indices = byDims(p.Size, F.AdaptiveMaxPool1dWithIndices[[]int], F.AdaptiveMaxPool2dWithIndices[[]int],
+			F.AdaptiveMaxPool3dWithIndices[[]int])(x, p.Size)
 	})
 	return values, indices
 }

@@ -125,7 +125,8 @@ func newRecurrent(op string, gates, in, hidden int, o RNNOptions) Recurrent {
 			torch.Throw(op, torch.KindValue, "%s", message)
 		}
 	}
-	refuse(!(o.Dropout >= 0 && o.Dropout <= 1), "dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
+	refuse(!(o.Dropout >= 0 && o.Dropout <= 1),
+		"dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
 	refuse(in <= 0, "input_size must be greater than zero")
 	refuse(hidden <= 0, "hidden_size must be greater than zero")
 	refuse(o.NumLayers < 0, "num_layers must be greater than zero")

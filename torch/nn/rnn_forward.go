@@ -43,7 +43,8 @@ func (r *Recurrent) beginPacked(op, name string, x *rnn.PackedSequence) *pass {
 func (p *pass) check() *pass {
 	got, want := p.x.DType(), p.Weights[0].WeightIH.DType()
 	if got != want && !torch.Autocasting(p.x.Device()).Enabled {
-		torch.Throw(p.op, torch.KindValue, "the input is %v and the weights are %v; convert the input, x.To(torch.%[2]v), or the module, nn.To(m, torch.%[1]v)", got, want)
+		torch.Throw(p.op, torch.KindValue,
+			"the input is %v and the weights are %v; convert the input, x.To(torch.%[2]v), or the module, nn.To(m, torch.%[1]v)", got, want)
 	}
 	if got := p.x.Size(-1); got != p.Input {
 		p.refuse("input.size(-1) must be equal to input_size. Expected %d, got %d", p.Input, got)
@@ -125,14 +126,17 @@ func (p *pass) endState(h torch.Tensor) torch.Tensor {
 // operator is a fused operator with one state, in its forms for padded and packed sequences.
 type operator struct {
 	op, name string
-	padded   func(x, h torch.Tensor, params []torch.Tensor, biases bool, layers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden torch.Tensor)
-	packed   func(x, sizes, h torch.Tensor, params []torch.Tensor, biases bool, layers int, dropout float64, train, bidirectional bool) (output, hidden torch.Tensor)
+	padded   func(x, h torch.Tensor, params []torch.Tensor, biases bool, layers int, dropout float64,
+		train, bidirectional, batchFirst bool) (output, hidden torch.Tensor)
+	packed func(x, sizes, h torch.Tensor, params []torch.Tensor, biases bool, layers int, dropout float64,
+		train, bidirectional bool) (output, hidden torch.Tensor)
 }
 
 func (r *Recurrent) forward(run operator, x, h torch.Tensor) (output, hidden torch.Tensor) {
 	torch.Scope(func() {
 		p, o := r.begin(run.op, run.name, x), r.Options
-		y, last := run.padded(p.x, p.state(h, "hx", "hidden", r.features()), p.params, !o.NoBias, o.NumLayers, o.Dropout, r.Mode.Training(), o.Bidirectional, o.BatchFirst)
+		y, last := run.padded(p.x, p.state(h, "hx", "hidden", r.features()), p.params, !o.NoBias, o.NumLayers, o.Dropout,
+			r.Mode.Training(), o.Bidirectional, o.BatchFirst)
 		output, hidden = p.end(y, p.batchDim()), p.endState(last)
 	})
 	return output, hidden
@@ -142,7 +146,8 @@ func (r *Recurrent) forwardPacked(run operator, x *rnn.PackedSequence, h torch.T
 	var data torch.Tensor
 	torch.Scope(func() {
 		p, o := r.beginPacked(run.op, run.name, x), r.Options
-		y, last := run.packed(p.x, x.BatchSizes, p.state(h, "hx", "hidden", r.features()), p.params, !o.NoBias, o.NumLayers, o.Dropout, r.Mode.Training(), o.Bidirectional)
+		y, last := run.packed(p.x, x.BatchSizes, p.state(h, "hx", "hidden", r.features()), p.params, !o.NoBias, o.NumLayers, o.Dropout,
+			r.Mode.Training(), o.Bidirectional)
 		data, hidden = y.MoveOut(), p.endState(last)
 	})
 	return x.With(data), hidden
@@ -219,7 +224,8 @@ func (l *LSTM) Forward(x torch.Tensor, hx ...torch.Tensor) (output, hidden, cell
 func (l *LSTM) forward(x, h, c torch.Tensor) (output, hidden, cell torch.Tensor) {
 	torch.Scope(func() {
 		p, o := l.begin("lstm", "LSTM", x), l.Options
-		y, h, c := aten.LSTM(p.x, l.states(p, h, c), p.params, !o.NoBias, o.NumLayers, o.Dropout, l.Mode.Training(), o.Bidirectional, o.BatchFirst)
+		y, h, c := aten.LSTM(p.x, l.states(p, h, c), p.params, !o.NoBias, o.NumLayers, o.Dropout, l.Mode.Training(), o.Bidirectional,
+			o.BatchFirst)
 		output, hidden, cell = p.end(y, p.batchDim()), p.endState(h), p.endState(c)
 	})
 	return output, hidden, cell
@@ -231,7 +237,8 @@ func (l *LSTM) ForwardPacked(x *rnn.PackedSequence, hx ...torch.Tensor) (output 
 	var data torch.Tensor
 	torch.Scope(func() {
 		p, o := l.beginPacked("lstm", "LSTM", x), l.Options
-		y, h, c := aten.LSTMPacked(p.x, x.BatchSizes, l.states(p, h, c), p.params, !o.NoBias, o.NumLayers, o.Dropout, l.Mode.Training(), o.Bidirectional)
+		y, h, c := aten.LSTMPacked(p.x, x.BatchSizes, l.states(p, h, c), p.params, !o.NoBias, o.NumLayers, o.Dropout, l.Mode.Training(),
+			o.Bidirectional)
 		data, hidden, cell = y.MoveOut(), p.endState(h), p.endState(c)
 	})
 	return x.With(data), hidden, cell

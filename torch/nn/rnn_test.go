@@ -18,7 +18,8 @@ func TestRecurrentEqualPython(t *testing.T) {
 	var cases []moduleCase
 	for i := range 8 {
 		o := nn.RNNOptions{NumLayers: 2, NoBias: i&1 != 0, BatchFirst: i&2 != 0, Bidirectional: i&4 != 0}
-		text := fmt.Sprintf("2, 3, num_layers=2, bias=%s, batch_first=%s, bidirectional=%s", python(!o.NoBias), python(o.BatchFirst), python(o.Bidirectional))
+		text := fmt.Sprintf("2, 3, num_layers=2, bias=%s, batch_first=%s, bidirectional=%s", python(!o.NoBias), python(o.BatchFirst),
+			python(o.Bidirectional))
 		projected, relu := o, o
 		projected.ProjSize, relu.Nonlinearity = 2, "relu"
 		cases = append(cases, recurrent("nn.RNN("+text+")", o)...)
@@ -149,24 +150,35 @@ func TestRecurrentComplaints(t *testing.T) {
 		kind torch.Kind
 		want string
 	}{
-		{"layers without end", func() { nn.NewGRU(2, 2, nn.GRUOptions{NumLayers: 1 << 40}) }, torch.KindValue, "num_layers must be at most 65536"},
-		{"a stack of fewer than no layers", func() { nn.NewTransformer(nn.TransformerOptions{DModel: 4, NHead: 1, NumDecoderLayers: -1}) }, torch.KindValue, "expected 0 to 65536 layers, got -1"},
+		{"layers without end", func() { nn.NewGRU(2, 2, nn.GRUOptions{NumLayers: 1 << 40}) }, torch.KindValue,
+			"num_layers must be at most 65536"},
+		{"a stack of fewer than no layers",
+			func() { nn.NewTransformer(nn.TransformerOptions{DModel: 4, NHead: 1, NumDecoderLayers: -1}) }, torch.KindValue,
+			"expected 0 to 65536 layers, got -1"},
 		{"a stack without layers", func() { (&nn.TransformerEncoder{}).Forward(torch.Ones(2, 4)) }, torch.KindIndex, "there are no layers"},
 		{"no hidden features", func() { nn.NewRNN(2, 0) }, torch.KindValue, "hidden_size must be greater than zero"},
 		{"no inputs", func() { nn.NewRNN(0, 2) }, torch.KindValue, "input_size must be greater than zero"},
-		{"fewer than no layers", func() { nn.NewLSTM(2, 2, nn.LSTMOptions{NumLayers: -1}) }, torch.KindValue, "num_layers must be greater than zero"},
+		{"fewer than no layers", func() { nn.NewLSTM(2, 2, nn.LSTMOptions{NumLayers: -1}) }, torch.KindValue,
+			"num_layers must be greater than zero"},
 		{"dropout", func() { nn.NewRNN(2, 2, nn.RNNOptions{Dropout: 2}) }, torch.KindValue, "dropout should be a number in range [0, 1]"},
 		{"nonlinearity", func() { nn.NewRNN(2, 2, nn.RNNOptions{Nonlinearity: "sigmoid"}) }, torch.KindValue, "Unknown nonlinearity 'sigmoid'"},
 		{"nonlinearity of a GRU", func() { nn.NewGRU(2, 2, nn.GRUOptions{Nonlinearity: "relu"}) }, torch.KindValue, "only supported for RNN"},
 		{"projection of a GRU", func() { nn.NewGRU(2, 2, nn.GRUOptions{ProjSize: 1}) }, torch.KindValue, "only supported for LSTM"},
-		{"projection too large", func() { nn.NewLSTM(2, 2, nn.LSTMOptions{ProjSize: 2}) }, torch.KindValue, "proj_size has to be smaller than hidden_size"},
+		{"projection too large", func() { nn.NewLSTM(2, 2, nn.LSTMOptions{ProjSize: 2}) }, torch.KindValue,
+			"proj_size has to be smaller than hidden_size"},
 		{"dimensions", func() { gru.Forward(torch.Ones(2), none) }, torch.KindValue, "GRU: Expected input to be 2D or 3D, got 1D instead"},
-		{"features", func() { gru.Forward(torch.Ones(2, 4), none) }, torch.KindGeneric, "input.size(-1) must be equal to input_size. Expected 2, got 4"},
-		{"dtype", func() { gru.Forward(torch.TensorOptions{DType: torch.Float64}.Ones(2, 2), none) }, torch.KindValue, "the input is float64 and the weights are float32"},
-		{"state's dimensions", func() { gru.Forward(torch.Ones(4, 2), torch.Ones(1, 1, 3)) }, torch.KindGeneric, "For unbatched 2-D input, hx should also be 2-D but got 3-D tensor"},
-		{"state's dimensions, batch", func() { gru.Forward(torch.Ones(4, 1, 2), torch.Ones(1, 3)) }, torch.KindGeneric, "For batched 3-D input, hx should also be 3-D but got 2-D tensor"},
-		{"state's size", func() { gru.Forward(torch.Ones(4, 2), torch.Ones(2, 3)) }, torch.KindGeneric, "Expected hidden size (1, 1, 3), got [2, 1, 3]"},
-		{"cell state's size", func() { lstm.Forward(torch.Ones(4, 2), none, torch.Ones(2, 3)) }, torch.KindGeneric, "Expected hidden[1] size (1, 1, 3), got [2, 1, 3]"},
+		{"features", func() { gru.Forward(torch.Ones(2, 4), none) }, torch.KindGeneric,
+			"input.size(-1) must be equal to input_size. Expected 2, got 4"},
+		{"dtype", func() { gru.Forward(torch.TensorOptions{DType: torch.Float64}.Ones(2, 2), none) }, torch.KindValue,
+			"the input is float64 and the weights are float32"},
+		{"state's dimensions", func() { gru.Forward(torch.Ones(4, 2), torch.Ones(1, 1, 3)) }, torch.KindGeneric,
+			"For unbatched 2-D input, hx should also be 2-D but got 3-D tensor"},
+		{"state's dimensions, batch", func() { gru.Forward(torch.Ones(4, 1, 2), torch.Ones(1, 3)) }, torch.KindGeneric,
+			"For batched 3-D input, hx should also be 3-D but got 2-D tensor"},
+		{"state's size", func() { gru.Forward(torch.Ones(4, 2), torch.Ones(2, 3)) }, torch.KindGeneric,
+			"Expected hidden size (1, 1, 3), got [2, 1, 3]"},
+		{"cell state's size", func() { lstm.Forward(torch.Ones(4, 2), none, torch.Ones(2, 3)) }, torch.KindGeneric,
+			"Expected hidden[1] size (1, 1, 3), got [2, 1, 3]"},
 		{"empty cell", func() { nn.NewGRUCell(2, 0) }, torch.KindValue, "at least 0 inputs and 1 hidden feature"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -58,14 +58,18 @@ func TestLoadStateDictComplains(t *testing.T) {
 			{"missing and unexpected", nn.LoadOptions{}, func(d map[string]torch.Tensor) {
 				d["module.0.weight"], d["extra"], d["1.bias"] = d["0.weight"], d["0.bias"], torch.Tensor{}
 				delete(d, "0.weight")
-			}, "nn: the state dict does not fit the module: Missing key(s) in state_dict: \"0.weight\", \"1.bias\"; Unexpected key(s) in state_dict: \"extra\", \"module.0.weight\""},
+			}, "nn: the state dict does not fit the module: Missing key(s) in state_dict: \"0.weight\", \"1.bias\"; Unexpected key(s) " +
+				"in state_dict: \"extra\", \"module.0.weight\""},
 			{"shape", nn.LoadOptions{}, func(d map[string]torch.Tensor) {
 				d["0.bias"], d["1.running_var"] = torch.Ones(2, 1), torch.Ones(3)
-			}, "nn: the state dict does not fit the module: size mismatch for 0.bias: copying a param with shape [2 1] from checkpoint, the shape in current model is [2]; size mismatch for 1.running_var: copying a param with shape [3] from checkpoint, the shape in current model is [2]"},
+			}, "nn: the state dict does not fit the module: size mismatch for 0.bias: copying a param with shape [2 1] from " +
+				"checkpoint, the shape in current model is [2]; size mismatch for 1.running_var: copying a param with shape [3] from " +
+				"checkpoint, the shape in current model is [2]"},
 			{"shape, names not strict", nn.LoadOptions{NonStrict: true}, func(d map[string]torch.Tensor) {
 				d["0.bias"], d["extra"] = torch.Ones(5), torch.Ones(1)
 				delete(d, "1.weight")
-			}, "nn: the state dict does not fit the module: size mismatch for 0.bias: copying a param with shape [5] from checkpoint, the shape in current model is [2]"},
+			}, "nn: the state dict does not fit the module: size mismatch for 0.bias: copying a param with shape [5] from checkpoint, " +
+				"the shape in current model is [2]"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				err := nn.LoadStateDict(m, dict(c.edit), c.options)

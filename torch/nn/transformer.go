@@ -172,7 +172,7 @@ func NewTransformer(opts ...TransformerOptions) *Transformer {
 	}
 	for _, p := range Parameters(t) {
 		if p.Dim() > 1 {
-			nninit.XavierUniform(p, 1)
+			nninit.XavierUniform(p)
 		}
 	}
 	return t

@@ -72,12 +72,19 @@ func TestMultiheadAttentionEqualsPython(t *testing.T) {
 		return nn.NewMultiheadAttention(4, 2, nn.MultiheadAttentionOptions{BatchFirst: true, Dropout: 0.3})
 	}
 	cases = append(cases,
-		moduleCase{"nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)", "m(x[0], x[0], x[0])", first, self(nn.AttentionOptions{}), [][]int{{2, 3, 4}}, nil},
-		moduleCase{"nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)", "m(x[0], x[1], x[1])", first, memory, [][]int{{2, 3, 4}, {2, 5, 4}}, nil},
-		moduleCase{"nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)", "m(x[0], x[1], x[2])", first, three, [][]int{{2, 3, 4}, {2, 5, 4}, {2, 5, 4}}, nil},
-		moduleCase{"nn.MultiheadAttention(4, 2)", "m(x[0], x[0], x[0], need_weights=False)", func() any { return nn.NewMultiheadAttention(4, 2) }, self(nn.AttentionOptions{NoWeights: true}), [][]int{{3, 2, 4}}, nil},
-		moduleCase{"nn.MultiheadAttention(4, 2)", "m(x[0], x[0], x[0], average_attn_weights=False)", func() any { return nn.NewMultiheadAttention(4, 2) }, self(nn.AttentionOptions{WeightsPerHead: true}), [][]int{{3, 2, 4}}, nil},
-		moduleCase{"nn.MultiheadAttention(4, 2, kdim=5, vdim=6)", "", func() any { return nn.NewMultiheadAttention(4, 2, nn.MultiheadAttentionOptions{KDim: 5, VDim: 6}) }, three, [][]int{{3, 2, 4}, {5, 2, 5}, {5, 2, 6}}, nil},
+		moduleCase{"nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)", "m(x[0], x[0], x[0])", first,
+			self(nn.AttentionOptions{}), [][]int{{2, 3, 4}}, nil},
+		moduleCase{"nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)", "m(x[0], x[1], x[1])", first, memory,
+			[][]int{{2, 3, 4}, {2, 5, 4}}, nil},
+		moduleCase{"nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)", "m(x[0], x[1], x[2])", first, three,
+			[][]int{{2, 3, 4}, {2, 5, 4}, {2, 5, 4}}, nil},
+		moduleCase{"nn.MultiheadAttention(4, 2)", "m(x[0], x[0], x[0], need_weights=False)",
+			func() any { return nn.NewMultiheadAttention(4, 2) }, self(nn.AttentionOptions{NoWeights: true}), [][]int{{3, 2, 4}}, nil},
+		moduleCase{"nn.MultiheadAttention(4, 2)", "m(x[0], x[0], x[0], average_attn_weights=False)",
+			func() any { return nn.NewMultiheadAttention(4, 2) }, self(nn.AttentionOptions{WeightsPerHead: true}), [][]int{{3, 2, 4}}, nil},
+		moduleCase{"nn.MultiheadAttention(4, 2, kdim=5, vdim=6)", "",
+			func() any { return nn.NewMultiheadAttention(4, 2, nn.MultiheadAttentionOptions{KDim: 5, VDim: 6}) }, three,
+			[][]int{{3, 2, 4}, {5, 2, 5}, {5, 2, 6}}, nil},
 		moduleCase{"nn.MultiheadAttention(4, 2, vdim=6, bias=False, batch_first=True)", "", func() any {
 			return nn.NewMultiheadAttention(4, 2, nn.MultiheadAttentionOptions{VDim: 6, NoBias: true, BatchFirst: true})
 		}, three, [][]int{{2, 3, 4}, {2, 5, 4}, {2, 5, 6}}, nil},
@@ -97,9 +104,11 @@ func layerVariants() (list []nn.TransformerLayerOptions, text []string) {
 	for i := range 8 {
 		o := nn.TransformerLayerOptions{DimFeedforward: 8, Dropout: new(0.0), BatchFirst: i&1 != 0, NormFirst: i&2 != 0, NoBias: i&4 != 0}
 		list = append(list, o)
-		text = append(text, fmt.Sprintf("dim_feedforward=8, dropout=0.0, batch_first=%s, norm_first=%s, bias=%s", python(o.BatchFirst), python(o.NormFirst), python(!o.NoBias)))
+		text = append(text, fmt.Sprintf("dim_feedforward=8, dropout=0.0, batch_first=%s, norm_first=%s, bias=%s", python(o.BatchFirst),
+			python(o.NormFirst), python(!o.NoBias)))
 	}
-	gelu := nn.TransformerLayerOptions{DimFeedforward: 8, Activation: func(x torch.Tensor) torch.Tensor { return F.GELU(x, F.GELUOptions{Approximate: "none"}) }, LayerNormEps: new(1e-3)}
+	gelu := nn.TransformerLayerOptions{DimFeedforward: 8,
+		Activation: func(x torch.Tensor) torch.Tensor { return F.GELU(x, F.GELUOptions{Approximate: "none"}) }, LayerNormEps: new(1e-3)}
 	return append(list, gelu), append(text, "dim_feedforward=8, activation='gelu', layer_norm_eps=1e-3")
 }
 
@@ -120,11 +129,13 @@ func TestTransformerEncoderEqualsPython(t *testing.T) {
 				shape = []int{3, 2, 4}
 			}
 			options := func() nn.MaskOptions { return nn.MaskOptions{Mask: mask(masks[0]), KeyPaddingMask: mask(masks[1])} }
-			cases = append(cases, moduleCase{layer, fmt.Sprintf("m(*x, src_mask=%s, src_key_padding_mask=%s)", masks[0], masks[1]), func() any { return makeLayer() },
+			cases = append(cases, moduleCase{layer, fmt.Sprintf("m(*x, src_mask=%s, src_key_padding_mask=%s)", masks[0], masks[1]),
+				func() any { return makeLayer() },
 				func(m any, x tensors) tensors {
 					return tensors{m.(*nn.TransformerEncoderLayer).ForwardMasked(x[0], options())}
 				}, [][]int{shape}, nil})
-			cases = append(cases, moduleCase{"nn.TransformerEncoder(" + layer + ", 2, nn.LayerNorm(4))", fmt.Sprintf("m(*x, mask=%s, src_key_padding_mask=%s)", masks[0], masks[1]), makeStack,
+			cases = append(cases, moduleCase{"nn.TransformerEncoder(" + layer + ", 2, nn.LayerNorm(4))",
+				fmt.Sprintf("m(*x, mask=%s, src_key_padding_mask=%s)", masks[0], masks[1]), makeStack,
 				func(m any, x tensors) tensors {
 					return tensors{m.(*nn.TransformerEncoder).ForwardMasked(x[0], options())}
 				}, [][]int{shape}, nil})
@@ -153,7 +164,8 @@ func TestTransformerDecoderEqualsPython(t *testing.T) {
 				both := nn.MaskOptions{Mask: mask(masks[0]), KeyPaddingMask: mask(masks[1])}
 				return nn.DecoderMasks{Target: both, Memory: both}
 			}
-			call := fmt.Sprintf("m(*x, tgt_mask=%[1]s, memory_mask=%[1]s, tgt_key_padding_mask=%[2]s, memory_key_padding_mask=%[2]s)", masks[0], masks[1])
+			call := fmt.Sprintf("m(*x, tgt_mask=%[1]s, memory_mask=%[1]s, tgt_key_padding_mask=%[2]s, memory_key_padding_mask=%[2]s)",
+				masks[0], masks[1])
 			cases = append(cases, moduleCase{layer, call, func() any { return makeLayer() }, func(m any, x tensors) tensors {
 				return tensors{m.(*nn.TransformerDecoderLayer).Forward(x[0], x[1], options())}
 			}, shapes, nil})
@@ -190,14 +202,16 @@ func TestTransformerEqualsPython(t *testing.T) {
 
 func TestTransformerComplaints(t *testing.T) {
 	torchtest.NoLeaks(t)
-	m := nn.NewTransformer(nn.TransformerOptions{DModel: 4, NHead: 2, NumEncoderLayers: 1, NumDecoderLayers: 1, Layer: nn.TransformerLayerOptions{DimFeedforward: 4}})
+	m := nn.NewTransformer(nn.TransformerOptions{DModel: 4, NHead: 2, NumEncoderLayers: 1, NumDecoderLayers: 1,
+		Layer: nn.TransformerLayerOptions{DimFeedforward: 4}})
 	defer nn.Close(m)
 	for _, c := range []struct {
 		name string
 		fn   func()
 		want string
 	}{
-		{"no heads", func() { nn.NewMultiheadAttention(4, 0) }, "embed_dim and num_heads must be greater than 0, got embed_dim=4 and num_heads=0 instead"},
+		{"no heads", func() { nn.NewMultiheadAttention(4, 0) },
+			"embed_dim and num_heads must be greater than 0, got embed_dim=4 and num_heads=0 instead"},
 		{"heads", func() { nn.NewMultiheadAttention(4, 3) }, "embed_dim must be divisible by num_heads"},
 		{"batch", func() { m.Forward(torch.Ones(3, 2, 4), torch.Ones(3, 1, 4)) }, "the batch number of src and tgt must be equal"},
 		{"features", func() { m.Forward(torch.Ones(3, 5), torch.Ones(3, 4)) }, "the feature number of src and tgt must be equal to d_model"},

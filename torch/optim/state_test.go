@@ -150,7 +150,8 @@ func TestLoadStateDictComplains(t *testing.T) {
 			edit func(optim.StateDict)
 			want string
 		}{
-			{"no groups", func(d optim.StateDict) { delete(d, "param_groups") }, "loaded state dict has a different number of parameter groups: 0, expected 1"},
+			{"no groups", func(d optim.StateDict) { delete(d, "param_groups") },
+				"loaded state dict has a different number of parameter groups: 0, expected 1"},
 			{"no state", func(d optim.StateDict) { d["state"] = nil }, "loaded state dict has no state"},
 			{"parameters", func(d optim.StateDict) { group(d)["params"] = []int{0, 1} },
 				"loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group 0 has 2 parameters, expected 4"},
@@ -267,44 +268,52 @@ func TestComplaints(t *testing.T) {
 		p := torch.Ones(1).SetRequiresGrad(true)
 		list := []torch.Tensor{p}
 		matrix := []torch.Tensor{torch.Ones(2, 2).SetRequiresGrad(true)}
-		for want, fn := range map[string]func(){
-			"sgd: optimizer got an empty parameter list":                                         func() { optim.NewSGD(nil, 0.1) },
-			"sgd: Invalid learning rate: -1.0":                                                   func() { optim.NewSGD(list, -1) },
-			"sgd: Nesterov momentum requires a momentum and zero dampening":                      func() { optim.NewSGD(list, 1, optim.SGDOptions{Nesterov: true}) },
-			"sgd: Invalid momentum value: -0.5":                                                  func() { optim.NewSGD(list, 1, optim.SGDOptions{Momentum: -0.5}) },
-			"sgd: Invalid weight_decay value: -1.0":                                              func() { optim.NewSGD(list, 1, optim.SGDOptions{WeightDecay: -1}) },
-			"sgd: some parameters appear in more than one parameter group":                       func() { optim.NewSGD(list, 1).AddGroup(list, 1) },
-			"adam: optimizer contains a parameter group with duplicate parameters":               func() { optim.NewAdam([]torch.Tensor{p, p}, 1) },
-			"adam: parameter 1 is undefined":                                                     func() { optim.NewAdam([]torch.Tensor{p, {}}, 1) },
-			"adam: can't optimize a non-leaf Tensor":                                             func() { optim.NewAdam([]torch.Tensor{p.MulScalar(2)}, 1) },
-			"adam: Invalid beta parameter at index 0: 1.0":                                       func() { optim.NewAdam(list, 1, optim.AdamOptions{Betas: new([2]float64{1, 0})}) },
-			"adamw: Invalid beta parameter at index 1: 1.0":                                      func() { optim.NewAdamW(list, 1, optim.AdamOptions{Betas: new([2]float64{0.9, 1})}) },
-			"adamw: Invalid epsilon value: -1.0":                                                 func() { optim.NewAdamW(list, 1, optim.AdamOptions{Eps: new(-1.0)}) },
-			"adamw: Invalid weight_decay value: -1.0":                                            func() { optim.NewAdamW(list, 1, optim.AdamOptions{WeightDecay: new(-1.0)}) },
-			"adadelta: Invalid rho value: 1.1":                                                   func() { optim.NewAdadelta(list, 1, optim.AdadeltaOptions{Rho: new(1.1)}) },
-			"adafactor: epsilon1 should be >= 0 but is: -1e-30":                                  func() { optim.NewAdafactor(list, 1, optim.AdafactorOptions{Eps: [2]*float64{new(-1e-30)}}) },
-			"adafactor: Clipping threshold d should be >= 1 but is: 0.0":                         func() { optim.NewAdafactor(list, 1, optim.AdafactorOptions{D: new(0.0)}) },
-			"adafactor: beta2_decay should be <= 0 but is: 0.8":                                  func() { optim.NewAdafactor(list, 1, optim.AdafactorOptions{Beta2Decay: new(0.8)}) },
-			"adagrad: Invalid lr_decay value: -0.5":                                              func() { optim.NewAdagrad(list, 1, optim.AdagradOptions{LRDecay: -0.5}) },
-			"adamax: Invalid beta parameter at index 1: 1.0":                                     func() { optim.NewAdamax(list, 1, optim.AdamaxOptions{Betas: new([2]float64{0.5, 1})}) },
-			"asgd: Invalid weight_decay value: -0.5":                                             func() { optim.NewASGD(list, 1, optim.ASGDOptions{WeightDecay: -0.5}) },
-			"nadam: Invalid momentum_decay value: -0.2":                                          func() { optim.NewNAdam(list, 1, optim.NAdamOptions{MomentumDecay: new(-0.2)}) },
-			"radam: Invalid weight_decay value: -1.0":                                            func() { optim.NewRAdam(list, 1, optim.RAdamOptions{WeightDecay: -1}) },
-			"rmsprop: Invalid momentum value: -1.0":                                              func() { optim.NewRMSprop(list, 1, optim.RMSpropOptions{Momentum: -1}) },
-			"rprop: Invalid eta values: 1.0, 0.5":                                                func() { optim.NewRprop(list, 1, optim.RpropOptions{Etas: [2]float64{1, 0.5}}) },
-			"muon: Muon only supports 2D parameters whereas we found a parameter with size: [1]": func() { optim.NewMuon(list, 1) },
-			"muon: Adjust learning rate function arbitrary is not supported":                     func() { optim.NewMuon(matrix, 1, optim.MuonOptions{AdjustLR: "arbitrary"}) },
-			"muon: momentum should be >= 0 but is: -1.0":                                         func() { optim.NewMuon(matrix, 1, optim.MuonOptions{Momentum: new(-1.0)}) },
-			"sparse_adam: SparseAdam does not support dense gradients, please consider Adam instead": func() {
+		for _, c := range []struct {
+			want string
+			fn   func()
+		}{
+			{"sgd: optimizer got an empty parameter list", func() { optim.NewSGD(nil, 0.1) }},
+			{"sgd: Invalid learning rate: -1.0", func() { optim.NewSGD(list, -1) }},
+			{"sgd: Nesterov momentum requires a momentum and zero dampening", func() { optim.NewSGD(list, 1, optim.SGDOptions{Nesterov: true}) }},
+			{"sgd: Invalid momentum value: -0.5", func() { optim.NewSGD(list, 1, optim.SGDOptions{Momentum: -0.5}) }},
+			{"sgd: Invalid weight_decay value: -1.0", func() { optim.NewSGD(list, 1, optim.SGDOptions{WeightDecay: -1}) }},
+			{"sgd: some parameters appear in more than one parameter group", func() { optim.NewSGD(list, 1).AddGroup(list, 1) }},
+			{"adam: optimizer contains a parameter group with duplicate parameters", func() { optim.NewAdam([]torch.Tensor{p, p}, 1) }},
+			{"adam: parameter 1 is undefined", func() { optim.NewAdam([]torch.Tensor{p, {}}, 1) }},
+			{"adam: can't optimize a non-leaf Tensor", func() { optim.NewAdam([]torch.Tensor{p.MulScalar(2)}, 1) }},
+			{"adam: Invalid beta parameter at index 0: 1.0", func() { optim.NewAdam(list, 1, optim.AdamOptions{Betas: new([2]float64{1, 0})}) }},
+			{"adamw: Invalid beta parameter at index 1: 1.0", func() { optim.NewAdamW(list, 1, optim.AdamOptions{Betas: new([2]float64{0.9, 1})}) }},
+			{"adamw: Invalid epsilon value: -1.0", func() { optim.NewAdamW(list, 1, optim.AdamOptions{Eps: new(-1.0)}) }},
+			{"adamw: Invalid weight_decay value: -1.0", func() { optim.NewAdamW(list, 1, optim.AdamOptions{WeightDecay: new(-1.0)}) }},
+			{"adadelta: Invalid rho value: 1.1", func() { optim.NewAdadelta(list, 1, optim.AdadeltaOptions{Rho: new(1.1)}) }},
+			{"adafactor: epsilon1 should be >= 0 but is: -1e-30",
+				func() { optim.NewAdafactor(list, 1, optim.AdafactorOptions{Eps: [2]*float64{new(-1e-30)}}) }},
+			{"adafactor: Clipping threshold d should be >= 1 but is: 0.0",
+				func() { optim.NewAdafactor(list, 1, optim.AdafactorOptions{D: new(0.0)}) }},
+			{"adafactor: beta2_decay should be <= 0 but is: 0.8",
+				func() { optim.NewAdafactor(list, 1, optim.AdafactorOptions{Beta2Decay: new(0.8)}) }},
+			{"adagrad: Invalid lr_decay value: -0.5", func() { optim.NewAdagrad(list, 1, optim.AdagradOptions{LRDecay: -0.5}) }},
+			{"adamax: Invalid beta parameter at index 1: 1.0",
+				func() { optim.NewAdamax(list, 1, optim.AdamaxOptions{Betas: new([2]float64{0.5, 1})}) }},
+			{"asgd: Invalid weight_decay value: -0.5", func() { optim.NewASGD(list, 1, optim.ASGDOptions{WeightDecay: -0.5}) }},
+			{"nadam: Invalid momentum_decay value: -0.2", func() { optim.NewNAdam(list, 1, optim.NAdamOptions{MomentumDecay: new(-0.2)}) }},
+			{"radam: Invalid weight_decay value: -1.0", func() { optim.NewRAdam(list, 1, optim.RAdamOptions{WeightDecay: -1}) }},
+			{"rmsprop: Invalid momentum value: -1.0", func() { optim.NewRMSprop(list, 1, optim.RMSpropOptions{Momentum: -1}) }},
+			{"rprop: Invalid eta values: 1.0, 0.5", func() { optim.NewRprop(list, 1, optim.RpropOptions{Etas: [2]float64{1, 0.5}}) }},
+			{"muon: Muon only supports 2D parameters whereas we found a parameter with size: [1]", func() { optim.NewMuon(list, 1) }},
+			{"muon: Adjust learning rate function arbitrary is not supported",
+				func() { optim.NewMuon(matrix, 1, optim.MuonOptions{AdjustLR: "arbitrary"}) }},
+			{"muon: momentum should be >= 0 but is: -1.0", func() { optim.NewMuon(matrix, 1, optim.MuonOptions{Momentum: new(-1.0)}) }},
+			{"sparse_adam: SparseAdam does not support dense gradients, please consider Adam instead", func() {
 				p.SetGrad(torch.Ones(1))
 				optim.NewSparseAdam(list, 1).Step()
-			},
-			"adam: it does not support sparse gradients": func() {
+			}},
+			{"adam: it does not support sparse gradients", func() {
 				p.SetGrad(torch.Ones(1).ToSparse())
 				optim.NewAdam(list, 1).Step()
-			},
+			}},
 		} {
-			require.EqualError(t, torch.Try(fn), "torch: "+want)
+			require.EqualError(t, torch.Try(c.fn), "torch: "+c.want)
 		}
 	})
 }

@@ -122,7 +122,8 @@ func findDirectory(r io.ReaderAt, size int64) (d directory, end int64, err error
 	}
 	b := tail[at:]
 	end = size - int64(len(tail)) + int64(at)
-	d = directory{uint64(binary.LittleEndian.Uint32(b[16:])), uint64(binary.LittleEndian.Uint32(b[12:])), uint64(binary.LittleEndian.Uint16(b[10:]))}
+	d = directory{uint64(binary.LittleEndian.Uint32(b[16:])), uint64(binary.LittleEndian.Uint32(b[12:])),
+		uint64(binary.LittleEndian.Uint16(b[10:]))}
 	if end < locatorSize {
 		return d, end, nil
 	}
@@ -181,7 +182,8 @@ func entry(b []byte) (rec record, n int, err error) {
 	if len(b) < centralSize || binary.LittleEndian.Uint32(b) != centralMagic {
 		return rec, 0, malformed("the directory has no entry where it should have one")
 	}
-	name, extra, comment := int(binary.LittleEndian.Uint16(b[28:])), int(binary.LittleEndian.Uint16(b[30:])), int(binary.LittleEndian.Uint16(b[32:]))
+	name, extra, comment := int(binary.LittleEndian.Uint16(b[28:])), int(binary.LittleEndian.Uint16(b[30:])),
+		int(binary.LittleEndian.Uint16(b[32:]))
 	n = centralSize + name + extra + comment
 	if n > len(b) {
 		return rec, 0, malformed("the directory ends within an entry")

@@ -261,7 +261,8 @@ func (e *encoder) reflected(v reflect.Value, depth int) (any, error) {
 		}, depth)
 		return pickle.Dict(items), err
 	}
-	return nil, fmt.Errorf("a %v has no counterpart in Python; write numbers, texts, tensors, slices, maps and the types of package pt", v.Type())
+	return nil, fmt.Errorf("a %v has no counterpart in Python; write numbers, texts, tensors, slices, maps and the types of "+
+		"package pt", v.Type())
 }
 
 // compareKeys puts the keys of a map into an order that is the same each time.

@@ -95,7 +95,8 @@ func (p *plan) buildQuantized() (t torch.Tensor) {
 		size := p.size[q.axis]
 		for _, list := range []torch.Tensor{q.scales, q.zeroPoints} {
 			if list.Dim() != 1 || list.Size(0) != size || size > 1 && list.Stride()[0] == 0 {
-				torch.Throw("pt", torch.KindValue, "%d channels with scales and zero points of shape %v and %v", size, q.scales.Shape(), q.zeroPoints.Shape())
+				torch.Throw("pt", torch.KindValue, "%d channels with scales and zero points of shape %v and %v", size, q.scales.Shape(),
+					q.zeroPoints.Shape())
 			}
 		}
 		room := make([]int, len(p.size))

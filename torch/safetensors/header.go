@@ -223,7 +223,8 @@ func (p parser) entry(name string) (e entry, err error) {
 		return e, malformed(ErrOverflow, "%s has the impossible shape %v", what, e.shape)
 	}
 	if offsets[0] > offsets[1] || offsets[1]-offsets[0] != size {
-		return e, malformed(ErrTensorInfo, "%s of shape %v and dtype %s needs %d bytes, its data_offsets are %v", what, e.shape, dtype, size, offsets)
+		return e, malformed(ErrTensorInfo, "%s of shape %v and dtype %s needs %d bytes, its data_offsets are %v", what, e.shape, dtype,
+			size, offsets)
 	}
 	e.name, e.begin, e.end = name, int64(offsets[0]), int64(offsets[1])
 	return e, nil

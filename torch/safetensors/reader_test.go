@@ -168,7 +168,8 @@ func TestLoadInto(t *testing.T) {
 		torchtest.Equal(t, half.Weight, model.A.Weight.To(torch.BFloat16))
 
 		err = safetensors.LoadInto(path, nn.StateDict(nn.NewLinear(2, 2)))
-		require.ErrorContains(t, err, "size mismatch for weight: copying a param with shape [2 3] from checkpoint, the shape in current model is [2 2]")
+		require.ErrorContains(t, err,
+			"size mismatch for weight: copying a param with shape [2 3] from checkpoint, the shape in current model is [2 2]")
 	})
 }
 

@@ -29,7 +29,8 @@ func TestRoundTrip(t *testing.T) {
 		for _, d := range dtypes {
 			tensors[d.String()] = torch.RandN(4, 3).MulScalar(3).To(torch.Float32).To(d)
 		}
-		require.NoError(t, safetensors.Save(path, maps.All(tensors), safetensors.SaveOptions{Metadata: map[string]string{"epoch": "3", "quote": `"ü`}}))
+		require.NoError(t, safetensors.Save(path, maps.All(tensors),
+			safetensors.SaveOptions{Metadata: map[string]string{"epoch": "3", "quote": `"ü`}}))
 
 		file, err := safetensors.Load(path)
 		require.NoError(t, err)

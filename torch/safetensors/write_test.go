@@ -76,7 +76,8 @@ func TestWriteRefuses(t *testing.T) {
 			"sparse":     {x.ToSparse(), "its layout is sparse_coo, which the format lacks; convert it by ToDense"},
 			"compressed": {x.ToSparseCSR(), "its layout is sparse_csr"},
 			"mkldnn":     {aten.ToMKLDNN(x), "its layout is _mkldnn"},
-			"quantized":  {aten.QuantizePerTensor(x, 0.5, 0, torch.QInt8), "its dtype is qint8, which the format lacks; convert it by To, or by Dequantize"},
+			"quantized": {aten.QuantizePerTensor(x, 0.5, 0, torch.QInt8),
+				"its dtype is qint8, which the format lacks; convert it by To, or by Dequantize"},
 			"complex128": {x.To(torch.Complex128), "its dtype is complex128"},
 			"meta":       {torch.TensorOptions{Device: torch.Meta}.Ones(2), "it is on the meta device"},
 			"meta huge":  {torch.TensorOptions{Device: torch.Meta}.Ones(1).Expand(1 << 62), "meta device"},
@@ -112,7 +113,8 @@ func TestWriteRefusesNames(t *testing.T) {
 		for name, want := range map[string]string{"__metadata__": "its name must be its own", "\xff": "UTF-8"} {
 			require.ErrorContains(t, safetensors.Write(io.Discard, maps.All(map[string]torch.Tensor{name: x})), want)
 		}
-		require.ErrorContains(t, safetensors.Write(io.Discard, maps.All(map[string]torch.Tensor{}), safetensors.SaveOptions{Metadata: map[string]string{"a": "\xff"}}), "not UTF-8")
+		require.ErrorContains(t, safetensors.Write(io.Discard, maps.All(map[string]torch.Tensor{}),
+			safetensors.SaveOptions{Metadata: map[string]string{"a": "\xff"}}), "not UTF-8")
 	})
 }
 

@@ -38,7 +38,8 @@ func Decode(r io.Reader, opts ...DecodeOptions) (torch.Tensor, error) {
 		return torch.Tensor{}, fmt.Errorf("imageio: %w: expected a JPEG, PNG or GIF image: %w", ErrFormat, err)
 	}
 	if config.Width < 1 || config.Height < 1 || config.Width > most/config.Height {
-		return torch.Tensor{}, fmt.Errorf("imageio: %w: it has %d x %d pixels, expected 1 to %d in all", ErrFormat, config.Width, config.Height, most)
+		return torch.Tensor{}, fmt.Errorf("imageio: %w: it has %d x %d pixels, expected 1 to %d in all", ErrFormat, config.Width,
+			config.Height, most)
 	}
 	img, _, err := image.Decode(io.MultiReader(&head, r))
 	if err != nil {

@@ -102,7 +102,8 @@ func TestSaveAndDecode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.png")
 	torch.Scope(func() {
 		bytes := torch.TensorOptions{DType: torch.Uint8}.RandIntN(256, 3, 4, 6)
-		for _, img := range []torch.Tensor{bytes, bytes.To(torch.Float32).DivScalar(255), bytes.To(torch.Float64).DivScalar(255).SetRequiresGrad(true)} {
+		for _, img := range []torch.Tensor{bytes, bytes.To(torch.Float32).DivScalar(255),
+			bytes.To(torch.Float64).DivScalar(255).SetRequiresGrad(true)} {
 			require.NoError(t, Save(path, img))
 			file, err := os.Open(path)
 			require.NoError(t, err)

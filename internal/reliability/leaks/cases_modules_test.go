@@ -39,7 +39,8 @@ var moduleCases = cases{
 		m.Predict(random(3, 4))
 	},
 	"lazy modules": func() {
-		forward(image(1), nn.NewLazyConv1d(4, 3), nn.NewLazyConvTranspose1d(4, 3), nn.NewLazyBatchNorm1d(), nn.NewLazyInstanceNorm1d(), nn.NewLazyLinear(2))
+		forward(image(1), nn.NewLazyConv1d(4, 3), nn.NewLazyConvTranspose1d(4, 3), nn.NewLazyBatchNorm1d(), nn.NewLazyInstanceNorm1d(),
+			nn.NewLazyLinear(2))
 		forward(image(2), nn.NewLazyConv2d(4, 3), nn.NewLazyConvTranspose2d(4, 3), nn.NewLazyBatchNorm2d(), nn.NewLazyInstanceNorm2d())
 		forward(image(3), nn.NewLazyConv3d(4, 3), nn.NewLazyConvTranspose3d(4, 3), nn.NewLazyBatchNorm3d(), nn.NewLazyInstanceNorm3d())
 	},
@@ -48,7 +49,8 @@ var moduleCases = cases{
 		before := func(any, []torch.Tensor) []torch.Tensor { return nil }
 		after := func(any, []torch.Tensor, []torch.Tensor) []torch.Tensor { return nil }
 		for _, h := range []*nn.HookHandle{
-			nn.RegisterForwardHook(m, after), nn.RegisterForwardPreHook(m, before), nn.RegisterModuleForwardHook(after), nn.RegisterModuleForwardPreHook(before),
+			nn.RegisterForwardHook(m, after), nn.RegisterForwardPreHook(m, before), nn.RegisterModuleForwardHook(after),
+			nn.RegisterModuleForwardPreHook(before),
 		} {
 			m.Forward(random(1, 2))
 			h.Remove()
@@ -142,7 +144,8 @@ var moduleCases = cases{
 	},
 	"averages": func() {
 		m := nn.Sequential{nn.NewLinear(3, 4), nn.NewBatchNorm1d(4)}
-		for _, o := range []swa.Options{{}, {AvgFn: swa.EMAAvgFn(0.9)}, {AvgFn: swa.SWAAvgFn()}, {MultiAvgFn: swa.EMAMultiAvgFn(0.9)}, {MultiAvgFn: swa.SWAMultiAvgFn()}} {
+		for _, o := range []swa.Options{{}, {AvgFn: swa.EMAAvgFn(0.9)}, {AvgFn: swa.SWAAvgFn()}, {MultiAvgFn: swa.EMAMultiAvgFn(0.9)},
+			{MultiAvgFn: swa.SWAMultiAvgFn()}} {
 			a := swa.NewAveragedModel(m, o)
 			a.UpdateParameters(m)
 			a.UpdateParameters(m)

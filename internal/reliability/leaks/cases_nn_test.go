@@ -28,9 +28,11 @@ func pair(x, y torch.Tensor, modules ...interface {
 
 var layerCases = cases{
 	"activations": func() {
-		forward(random(2, 4), nn.CELU{}, nn.ELU{}, nn.GELU{}, nn.GLU{}, nn.Hardshrink{}, nn.Hardsigmoid{}, nn.Hardswish{}, nn.Hardtanh{}, nn.Identity{},
+		forward(random(2, 4), nn.CELU{}, nn.ELU{}, nn.GELU{}, nn.GLU{}, nn.Hardshrink{}, nn.Hardsigmoid{}, nn.Hardswish{}, nn.Hardtanh{},
+			nn.Identity{},
 			nn.LeakyReLU{}, nn.LogSigmoid{}, nn.LogSoftmax{Dim: 1}, nn.Mish{}, nn.NewPReLU(), nn.NewRReLU(), nn.ReLU{}, nn.ReLU6{}, nn.SELU{},
-			nn.SiLU{}, nn.Sigmoid{}, nn.Softmax{Dim: 1}, nn.Softmin{Dim: 1}, nn.Softplus{}, nn.Softshrink{}, nn.Softsign{}, nn.Tanh{}, nn.Tanhshrink{},
+			nn.SiLU{}, nn.Sigmoid{}, nn.Softmax{Dim: 1}, nn.Softmin{Dim: 1}, nn.Softplus{}, nn.Softshrink{}, nn.Softsign{}, nn.Tanh{},
+			nn.Tanhshrink{},
 			nn.Threshold{})
 		forward(image(2), nn.Softmax2d{})
 	},
@@ -48,14 +50,18 @@ var layerCases = cases{
 		forward(image(3), nn.NewDropout3d(0.5))
 	},
 	"normalizations": func() {
-		forward(image(1), nn.NewBatchNorm1d(3), nn.NewInstanceNorm1d(3), nn.NewGroupNorm(3, 3), nn.NewLayerNorm([]int{8}), nn.NewRMSNorm([]int{8}))
+		forward(image(1), nn.NewBatchNorm1d(3), nn.NewInstanceNorm1d(3), nn.NewGroupNorm(3, 3), nn.NewLayerNorm([]int{8}),
+			nn.NewRMSNorm([]int{8}))
 		forward(image(2), nn.NewBatchNorm2d(3), nn.NewInstanceNorm2d(3), nn.LocalResponseNorm{Size: 2})
 		forward(image(3), nn.NewBatchNorm3d(3), nn.NewInstanceNorm3d(3))
 	},
 	"pads": func() {
-		forward(image(1), nn.NewCircularPad1d(1), nn.NewConstantPad1d(1, 2), nn.NewReflectionPad1d(1), nn.NewReplicationPad1d(1), nn.NewZeroPad1d(1))
-		forward(image(2), nn.NewCircularPad2d(1), nn.NewConstantPad2d(1, 2), nn.NewReflectionPad2d(1), nn.NewReplicationPad2d(1), nn.NewZeroPad2d(1))
-		forward(image(3), nn.NewCircularPad3d(1), nn.NewConstantPad3d(1, 2), nn.NewReflectionPad3d(1), nn.NewReplicationPad3d(1), nn.NewZeroPad3d(1))
+		forward(image(1), nn.NewCircularPad1d(1), nn.NewConstantPad1d(1, 2), nn.NewReflectionPad1d(1), nn.NewReplicationPad1d(1),
+			nn.NewZeroPad1d(1))
+		forward(image(2), nn.NewCircularPad2d(1), nn.NewConstantPad2d(1, 2), nn.NewReflectionPad2d(1), nn.NewReplicationPad2d(1),
+			nn.NewZeroPad2d(1))
+		forward(image(3), nn.NewCircularPad3d(1), nn.NewConstantPad3d(1, 2), nn.NewReflectionPad3d(1), nn.NewReplicationPad3d(1),
+			nn.NewZeroPad3d(1))
 	},
 	"poolings": func() {
 		forward(image(1), nn.NewAdaptiveAvgPool1d(2), nn.NewAdaptiveMaxPool1d(2), nn.NewAvgPool1d(2), nn.NewMaxPool1d(2), nn.NewLPPool1d(2, 2))
@@ -76,7 +82,8 @@ var layerCases = cases{
 		nn.NewMaxUnpool3d(2).Forward(v, i)
 	},
 	"shapes": func() {
-		forward(random(1, 4, 2, 2), nn.ChannelShuffle{Groups: 2}, nn.Flatten{}, nn.Unflatten{Dim: 1, UnflattenedSize: []int{2, 2}}, nn.PixelShuffle{UpscaleFactor: 2}, nn.PixelUnshuffle{DownscaleFactor: 2},
+		forward(random(1, 4, 2, 2), nn.ChannelShuffle{Groups: 2}, nn.Flatten{}, nn.Unflatten{Dim: 1, UnflattenedSize: []int{2, 2}},
+			nn.PixelShuffle{UpscaleFactor: 2}, nn.PixelUnshuffle{DownscaleFactor: 2},
 			nn.Upsample{Size: 4}, nn.UpsamplingBilinear2d{Size: 4}, nn.UpsamplingNearest2d{Size: 4}, nn.Unfold{KernelSize: 2})
 		nn.Fold{OutputSize: 8, KernelSize: 2}.Forward(F.Unfold(image(2), 2))
 	},
@@ -174,12 +181,12 @@ var nnCases = cases{
 		nninit.KaimingNormal(w)
 		nninit.KaimingUniform(w)
 		nninit.Normal(w, 0, 1)
-		nninit.Orthogonal(w, 1)
+		nninit.Orthogonal(w)
 		nninit.TruncNormal(w, 0, 1, -2, 2)
 		nninit.Uniform(w, 0, 1)
-		nninit.XavierNormal(w, 1)
-		nninit.XavierUniform(w, 1)
+		nninit.XavierNormal(w)
+		nninit.XavierUniform(w)
 		nninit.Sparse(w, 0.5)
-		nninit.Dirac(torch.Empty(4, 4, 3), 1)
+		nninit.Dirac(torch.Empty(4, 4, 3))
 	},
 }

@@ -40,7 +40,8 @@ var printCases = cases{
 		block := &models.BasicBlock{Conv1: conv, BN1: norm, Conv2: conv, BN2: norm}
 		_ = fmt.Sprint(block, &models.Bottleneck{Conv1: conv, BN1: norm, Conv2: conv, BN2: norm, Conv3: conv, BN3: norm})
 		pool := nn.NewAdaptiveAvgPool2d(1)
-		_ = fmt.Sprint(&models.ResNet{Conv1: conv, BN1: norm, MaxPool: nn.Identity{}, Layer1: nn.Sequential{block}, AvgPool: pool, FC: nn.NewLinear(1, 1)})
+		_ = fmt.Sprint(&models.ResNet{Conv1: conv, BN1: norm, MaxPool: nn.Identity{}, Layer1: nn.Sequential{block}, AvgPool: pool,
+			FC: nn.NewLinear(1, 1)})
 		_ = fmt.Sprint(&models.VGG{Features: nn.Sequential{conv}, AvgPool: pool, Classifier: nn.Sequential{nn.ReLU{}}})
 	},
 	"descriptions of parametrizations": func() {

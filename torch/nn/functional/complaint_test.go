@@ -88,24 +88,27 @@ var complaints = map[string]func(){
 	"max_unpool3d": func() {
 		F.MaxUnpool3d(ones(2, 2, 4, 4, 4), zeros(2, 2, 4, 4, 4), 2, F.MaxUnpoolOptions{OutputSize: []int{2, 2, 8, 8, 6}})
 	},
-	"interpolate nothing":              func() { F.Interpolate(ones(2, 4, 6, 6)) },
-	"interpolate both":                 func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, ScaleFactor: 2}) },
-	"interpolate corners":              func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, AlignCorners: new(false)}) },
-	"interpolate size":                 func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: []int{2, 2, 2}}) },
-	"interpolate factor":               func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{ScaleFactor: []float64{2}}) },
-	"interpolate recompute":            func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, RecomputeScaleFactor: true}) },
-	"interpolate antialias":            func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, Antialias: true}) },
-	"interpolate 3d bilinear":          func() { interpolate(ones(2, 4, 6), F.InterpolateOptions{Size: 2, Mode: "bilinear"}) },
-	"interpolate 3d trilinear":         func() { interpolate(ones(2, 4, 6), F.InterpolateOptions{Size: 2, Mode: "trilinear"}) },
-	"interpolate 4d linear":            func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, Mode: "linear"}) },
-	"interpolate 4d trilinear":         func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, Mode: "trilinear"}) },
-	"interpolate 5d linear":            func() { interpolate(ones(2, 2, 4, 4, 4), F.InterpolateOptions{Size: 2, Mode: "linear"}) },
-	"interpolate 5d bilinear":          func() { interpolate(ones(2, 2, 4, 4, 4), F.InterpolateOptions{Size: 2, Mode: "bilinear"}) },
-	"interpolate 3d bicubic":           func() { interpolate(ones(2, 4, 6), F.InterpolateOptions{Size: 2, Mode: "bicubic"}) },
-	"interpolate 2d":                   func() { interpolate(ones(4, 7), F.InterpolateOptions{Size: 2}) },
-	"interpolate mode":                 func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, Mode: "cubist"}) },
-	"grid_sample mode":                 func() { F.GridSample(ones(2, 4, 6, 6), ones(2, 4, 6, 6), F.GridSampleOptions{Mode: "cubist"}) },
-	"grid_sample padding":              func() { F.GridSample(ones(2, 4, 6, 6), ones(2, 4, 6, 6), F.GridSampleOptions{PaddingMode: "nothing"}) },
+	"interpolate nothing":      func() { F.Interpolate(ones(2, 4, 6, 6)) },
+	"interpolate both":         func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, ScaleFactor: 2}) },
+	"interpolate corners":      func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, AlignCorners: new(false)}) },
+	"interpolate size":         func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: []int{2, 2, 2}}) },
+	"interpolate factor":       func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{ScaleFactor: []float64{2}}) },
+	"interpolate recompute":    func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, RecomputeScaleFactor: true}) },
+	"interpolate antialias":    func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, Antialias: true}) },
+	"interpolate 3d bilinear":  func() { interpolate(ones(2, 4, 6), F.InterpolateOptions{Size: 2, Mode: "bilinear"}) },
+	"interpolate 3d trilinear": func() { interpolate(ones(2, 4, 6), F.InterpolateOptions{Size: 2, Mode: "trilinear"}) },
+	"interpolate 4d linear":    func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, Mode: "linear"}) },
+	"interpolate 4d trilinear": func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, Mode: "trilinear"}) },
+	"interpolate 5d linear":    func() { interpolate(ones(2, 2, 4, 4, 4), F.InterpolateOptions{Size: 2, Mode: "linear"}) },
+	"interpolate 5d bilinear":  func() { interpolate(ones(2, 2, 4, 4, 4), F.InterpolateOptions{Size: 2, Mode: "bilinear"}) },
+	"interpolate 3d bicubic":   func() { interpolate(ones(2, 4, 6), F.InterpolateOptions{Size: 2, Mode: "bicubic"}) },
+	"interpolate 2d":           func() { interpolate(ones(4, 7), F.InterpolateOptions{Size: 2}) },
+	"interpolate mode":         func() { interpolate(ones(2, 4, 6, 6), F.InterpolateOptions{Size: 2, Mode: "cubist"}) },
+	"grid_sample mode":         func() { F.GridSample(ones(2, 4, 6, 6), ones(2, 4, 6, 6), F.GridSampleOptions{Mode: "cubist"}) },
+	"grid_sample padding": func() {
+		F.GridSample(ones(2, 4, 6, 6), ones(2, 4, 6, 6),
+			F.GridSampleOptions{PaddingMode: "nothing"})
+	},
 	"affine_grid type":                 func() { F.AffineGrid(zeros(4), []int{1, 1, 2, 2}) },
 	"affine_grid 2d":                   func() { F.AffineGrid(ones(4, 7), []int{1, 1, 2, 2}) },
 	"affine_grid 3d":                   func() { F.AffineGrid(ones(1, 2, 3), []int{1, 1, 2, 2, 2}) },
@@ -183,20 +186,36 @@ func TestComplainsByItself(t *testing.T) {
 	torchtest.NoLeaks(t)
 	image := []int{1, 1, 4, 4}
 	for want, call := range map[string]func(){
-		"torch: max_pool2d stride: expected an int or a []int of length 2, got string(2)":                                        func() { F.MaxPool2d(ones(image...), 2, F.MaxPoolOptions{Stride: "2"}) },
-		"torch: avg_pool2d stride: expected an int or a []int of length 2, got []int([1])":                                       func() { F.AvgPool2d(ones(image...), 2, F.AvgPoolOptions{Stride: []int{1}}) },
-		"torch: interpolate scale factor: expected a float64 or a []float64 of length 2, got string(2)":                          func() { interpolate(ones(image...), F.InterpolateOptions{ScaleFactor: "2"}) },
-		"torch: lp_pool2d: norm_type must be a non-zero value, but got 0.0":                                                      func() { F.LPPool2d(ones(image...), 0, 2) },
-		"torch: batch_norm: batch_norm eps must be positive, but got -1.0":                                                       func() { F.BatchNorm(ones(2, 3), F.BatchNormOptions{Training: true, Eps: new(-1.0)}) },
-		"torch: binary_cross_entropy: The size of tensor a (7) must match the size of tensor b (3) at non-singleton dimension 1": func() { F.BinaryCrossEntropy(ones(4, 7), ones(4, 7), F.BCEOptions{Weight: ones(3)}) },
+		"torch: max_pool2d stride: expected an int or a []int of length 2, got string(2)": func() {
+			F.MaxPool2d(ones(image...), 2, F.MaxPoolOptions{Stride: "2"})
+		},
+		"torch: avg_pool2d stride: expected an int or a []int of length 2, got []int([1])": func() {
+			F.AvgPool2d(ones(image...), 2, F.AvgPoolOptions{Stride: []int{1}})
+		},
+		"torch: interpolate scale factor: expected a float64 or a []float64 of length 2, got string(2)": func() {
+			interpolate(ones(image...), F.InterpolateOptions{ScaleFactor: "2"})
+		},
+		"torch: lp_pool2d: norm_type must be a non-zero value, but got 0.0": func() {
+			F.LPPool2d(ones(image...), 0, 2)
+		},
+		"torch: batch_norm: batch_norm eps must be positive, but got -1.0": func() {
+			F.BatchNorm(ones(2, 3), F.BatchNormOptions{Training: true, Eps: new(-1.0)})
+		},
+		"torch: binary_cross_entropy: The size of tensor a (7) must match the size of tensor b (3) at non-singleton dimension 1": func() {
+			F.BinaryCrossEntropy(ones(4, 7), ones(4, 7), F.BCEOptions{Weight: ones(3)})
+		},
 		"torch: ctc_loss.IntList: Expected targets to be in the range [0, 5), but got label 99 (with float32[6, 1, 5], int64[1, 3])": func() {
 			F.CTCLoss(ones(6, 1, 5), torch.FromSlice([]int{1, 99, -1}, 1, 3), []int{6}, []int{2})
 		},
 		"torch: ctc_loss.Tensor: Expected targets to be in the range [0, 5), but got label -1 (with float32[6, 2, 5], int64[3], int64[2], int64[2])": func() {
 			F.CTCLossTensor(ones(6, 2, 5), torch.FromSlice([]int{1, 2, -1}), torch.FromSlice([]int{6, 6}), torch.FromSlice([]int{1, 2}))
 		},
-		"torch: embedding_bag.padding_idx: offsets have to ascend, but offsets[2] is 1 after 3 (with float32[5, 7], int64[4], int64[3])":  func() { bag(zeros(4), F.EmbeddingBagOptions{Offsets: torch.FromSlice([]int{0, 3, 1})}) },
-		"torch: embedding_bag.padding_idx: offsets have to ascend, but offsets[1] is -1 after 0 (with float32[5, 7], int64[4], int32[2])": func() { bag(zeros(4), F.EmbeddingBagOptions{Offsets: torch.FromSlice([]int32{0, -1})}) },
+		"torch: embedding_bag.padding_idx: offsets have to ascend, but offsets[2] is 1 after 3 (with float32[5, 7], int64[4], int64[3])": func() {
+			bag(zeros(4), F.EmbeddingBagOptions{Offsets: torch.FromSlice([]int{0, 3, 1})})
+		},
+		"torch: embedding_bag.padding_idx: offsets have to ascend, but offsets[1] is -1 after 0 (with float32[5, 7], int64[4], int32[2])": func() {
+			bag(zeros(4), F.EmbeddingBagOptions{Offsets: torch.FromSlice([]int32{0, -1})})
+		},
 	} {
 		torch.Scope(func() { require.EqualError(t, torch.Try(call), want) })
 	}

@@ -86,7 +86,8 @@ func Conv1d(x, weight, bias torch.Tensor, opts ...ConvOptions) torch.Tensor {
 	}
 	stride, dilation := spreadOr("conv1d stride", v.Stride, 1, nil), spreadOr("conv1d dilation", v.Dilation, 1, nil)
 	if mode, ok := v.Padding.(string); ok {
-		return aten.Conv1dPadding(x, weight, aten.Conv1dPaddingOptions{Bias: bias, Stride: stride, Padding: mode, Dilation: dilation, Groups: v.groups()})
+		return aten.Conv1dPadding(x, weight,
+			aten.Conv1dPaddingOptions{Bias: bias, Stride: stride, Padding: mode, Dilation: dilation, Groups: v.groups()})
 	}
 	padding := spreadOr("conv1d padding", v.Padding, 1, nil)
 	return aten.Conv1d(x, weight, aten.Conv1dOptions{Bias: bias, Stride: stride, Padding: padding, Dilation: dilation, Groups: v.groups()})
@@ -102,7 +103,8 @@ func Conv2d(x, weight, bias torch.Tensor, opts ...ConvOptions) torch.Tensor {
 	}
 	stride, dilation := spreadOr("conv2d stride", v.Stride, 2, nil), spreadOr("conv2d dilation", v.Dilation, 2, nil)
 	if mode, ok := v.Padding.(string); ok {
-		return aten.Conv2dPadding(x, weight, aten.Conv2dPaddingOptions{Bias: bias, Stride: stride, Padding: mode, Dilation: dilation, Groups: v.groups()})
+		return aten.Conv2dPadding(x, weight,
+			aten.Conv2dPaddingOptions{Bias: bias, Stride: stride, Padding: mode, Dilation: dilation, Groups: v.groups()})
 	}
 	padding := spreadOr("conv2d padding", v.Padding, 2, nil)
 	return aten.Conv2d(x, weight, aten.Conv2dOptions{Bias: bias, Stride: stride, Padding: padding, Dilation: dilation, Groups: v.groups()})
@@ -118,7 +120,8 @@ func Conv3d(x, weight, bias torch.Tensor, opts ...ConvOptions) torch.Tensor {
 	}
 	stride, dilation := spreadOr("conv3d stride", v.Stride, 3, nil), spreadOr("conv3d dilation", v.Dilation, 3, nil)
 	if mode, ok := v.Padding.(string); ok {
-		return aten.Conv3dPadding(x, weight, aten.Conv3dPaddingOptions{Bias: bias, Stride: stride, Padding: mode, Dilation: dilation, Groups: v.groups()})
+		return aten.Conv3dPadding(x, weight,
+			aten.Conv3dPaddingOptions{Bias: bias, Stride: stride, Padding: mode, Dilation: dilation, Groups: v.groups()})
 	}
 	padding := spreadOr("conv3d padding", v.Padding, 3, nil)
 	return aten.Conv3d(x, weight, aten.Conv3dOptions{Bias: bias, Stride: stride, Padding: padding, Dilation: dilation, Groups: v.groups()})
@@ -150,7 +153,8 @@ func (v ConvTransposeOptions) spread(op string, n int, bias torch.Tensor) (strid
 func ConvTranspose1d(x, weight, bias torch.Tensor, opts ...ConvTransposeOptions) torch.Tensor {
 	o := option.One(opts)
 	s, p, e, d, g := o.spread("conv_transpose1d", 1, bias)
-	return aten.ConvTranspose1d(x, weight, aten.ConvTranspose1dOptions{Bias: bias, Stride: s, Padding: p, OutputPadding: e, Groups: g, Dilation: d})
+	return aten.ConvTranspose1d(x, weight,
+		aten.ConvTranspose1dOptions{Bias: bias, Stride: s, Padding: p, OutputPadding: e, Groups: g, Dilation: d})
 }
 
 // ConvTranspose2d adds up the kernels of weight [in, out/groups, kH, kW], one for each
@@ -159,7 +163,8 @@ func ConvTranspose1d(x, weight, bias torch.Tensor, opts ...ConvTransposeOptions)
 func ConvTranspose2d(x, weight, bias torch.Tensor, opts ...ConvTransposeOptions) torch.Tensor {
 	o := option.One(opts)
 	s, p, e, d, g := o.spread("conv_transpose2d", 2, bias)
-	return aten.ConvTranspose2d(x, weight, aten.ConvTranspose2dOptions{Bias: bias, Stride: s, Padding: p, OutputPadding: e, Groups: g, Dilation: d})
+	return aten.ConvTranspose2d(x, weight,
+		aten.ConvTranspose2dOptions{Bias: bias, Stride: s, Padding: p, OutputPadding: e, Groups: g, Dilation: d})
 }
 
 // ConvTranspose3d adds up the kernels of weight [in, out/groups, kD, kH, kW], one for each
@@ -168,7 +173,8 @@ func ConvTranspose2d(x, weight, bias torch.Tensor, opts ...ConvTransposeOptions)
 func ConvTranspose3d(x, weight, bias torch.Tensor, opts ...ConvTransposeOptions) torch.Tensor {
 	o := option.One(opts)
 	s, p, e, d, g := o.spread("conv_transpose3d", 3, bias)
-	return aten.ConvTranspose3d(x, weight, aten.ConvTranspose3dOptions{Bias: bias, Stride: s, Padding: p, OutputPadding: e, Groups: g, Dilation: d})
+	return aten.ConvTranspose3d(x, weight,
+		aten.ConvTranspose3dOptions{Bias: bias, Stride: s, Padding: p, OutputPadding: e, Groups: g, Dilation: d})
 }
 
 // ConvTBC is a convolution in one dimension over x [L, N, in]: weight is [k, in, out], bias

@@ -20,7 +20,8 @@ var losses = []function{
 	{"cross_entropy probabilities", func(i tensors) torch.Tensor { return F.CrossEntropy(i["rows"], i["rows2"].Softmax(1)) }},
 	{"nll_loss", func(i tensors) torch.Tensor { return F.NLLLoss(i["rows"], i["classes"]) }},
 	{"nll_loss options", func(i tensors) torch.Tensor {
-		return F.NLLLoss(i["rows"], i["classes"], F.NLLLossOptions{Weight: i["seven"].Detach().Abs(), IgnoreIndex: new(3), Reduction: torch.ReductionSum})
+		return F.NLLLoss(i["rows"], i["classes"],
+			F.NLLLossOptions{Weight: i["seven"].Detach().Abs(), IgnoreIndex: new(3), Reduction: torch.ReductionSum})
 	}},
 	{"mse_loss", func(i tensors) torch.Tensor { return F.MSELoss(i["rows"], i["rows2"]) }},
 	{"mse_loss broadcast", func(i tensors) torch.Tensor {
@@ -91,11 +92,13 @@ var losses = []function{
 	}},
 	{"multi_margin_loss", func(i tensors) torch.Tensor { return F.MultiMarginLoss(i["rows"], i["classes"]) }},
 	{"multi_margin_loss options", func(i tensors) torch.Tensor {
-		return F.MultiMarginLoss(i["rows"], i["classes"], F.MultiMarginLossOptions{P: 2, Margin: new(0.5), Weight: i["seven"].Detach().Abs(), Reduction: torch.ReductionNone})
+		return F.MultiMarginLoss(i["rows"], i["classes"],
+			F.MultiMarginLossOptions{P: 2, Margin: new(0.5), Weight: i["seven"].Detach().Abs(), Reduction: torch.ReductionNone})
 	}},
 	{"margin_ranking_loss", func(i tensors) torch.Tensor { return F.MarginRankingLoss(i["rows"], i["rows2"], i["const_signs"]) }},
 	{"margin_ranking_loss options", func(i tensors) torch.Tensor {
-		return F.MarginRankingLoss(i["rows"], i["rows2"], i["const_signs"], F.MarginRankingLossOptions{Margin: 0.5, Reduction: torch.ReductionNone})
+		return F.MarginRankingLoss(i["rows"], i["rows2"], i["const_signs"],
+			F.MarginRankingLossOptions{Margin: 0.5, Reduction: torch.ReductionNone})
 	}},
 	{"hinge_embedding_loss", func(i tensors) torch.Tensor { return F.HingeEmbeddingLoss(i["rows"], i["const_signs"]) }},
 	{"hinge_embedding_loss options", func(i tensors) torch.Tensor {
@@ -105,28 +108,34 @@ var losses = []function{
 		return F.CosineEmbeddingLoss(i["rows"], i["rows2"], i["const_sign"])
 	}},
 	{"cosine_embedding_loss options", func(i tensors) torch.Tensor {
-		return F.CosineEmbeddingLoss(i["rows"], i["rows2"], i["const_sign"], F.CosineEmbeddingLossOptions{Margin: 0.2, Reduction: torch.ReductionNone})
+		return F.CosineEmbeddingLoss(i["rows"], i["rows2"], i["const_sign"],
+			F.CosineEmbeddingLossOptions{Margin: 0.2, Reduction: torch.ReductionNone})
 	}},
 	{"triplet_margin_loss", func(i tensors) torch.Tensor { return F.TripletMarginLoss(i["rows"], i["rows2"], i["rows3"]) }},
 	{"triplet_margin_loss options", func(i tensors) torch.Tensor {
-		return F.TripletMarginLoss(i["rows"], i["rows2"], i["rows3"], F.TripletMarginLossOptions{Margin: 2, P: new(1.0), Eps: new(1e-3), Swap: true, Reduction: torch.ReductionSum})
+		return F.TripletMarginLoss(i["rows"], i["rows2"], i["rows3"],
+			F.TripletMarginLossOptions{Margin: 2, P: new(1.0), Eps: new(1e-3), Swap: true, Reduction: torch.ReductionSum})
 	}},
 	{"triplet_margin_with_distance_loss", func(i tensors) torch.Tensor {
 		return F.TripletMarginWithDistanceLoss(i["rows"], i["rows2"], i["rows3"])
 	}},
 	{"triplet_margin_with_distance_loss options", func(i tensors) torch.Tensor {
-		return F.TripletMarginWithDistanceLoss(i["rows"], i["rows2"], i["rows3"], F.TripletMarginWithDistanceLossOptions{DistanceFunction: manhattan, Margin: 0.5, Swap: true, Reduction: torch.ReductionNone})
+		return F.TripletMarginWithDistanceLoss(i["rows"], i["rows2"], i["rows3"],
+			F.TripletMarginWithDistanceLossOptions{DistanceFunction: manhattan, Margin: 0.5, Swap: true, Reduction: torch.ReductionNone})
 	}},
 	{"triplet_margin_with_distance_loss sum", func(i tensors) torch.Tensor {
-		return F.TripletMarginWithDistanceLoss(i["rows"], i["rows2"], i["rows3"], F.TripletMarginWithDistanceLossOptions{Reduction: torch.ReductionSum})
+		return F.TripletMarginWithDistanceLoss(i["rows"], i["rows2"], i["rows3"],
+			F.TripletMarginWithDistanceLossOptions{Reduction: torch.ReductionSum})
 	}},
 	{"poisson_nll_loss", func(i tensors) torch.Tensor { return F.PoissonNLLLoss(i["rows"], i["const_count"]) }},
 	{"poisson_nll_loss options", func(i tensors) torch.Tensor {
-		return F.PoissonNLLLoss(i["rows"].Exp(), i["const_count"], F.PoissonNLLLossOptions{NoLogInput: true, Full: true, Eps: new(1e-4), Reduction: torch.ReductionNone})
+		return F.PoissonNLLLoss(i["rows"].Exp(), i["const_count"],
+			F.PoissonNLLLossOptions{NoLogInput: true, Full: true, Eps: new(1e-4), Reduction: torch.ReductionNone})
 	}},
 	{"gaussian_nll_loss", func(i tensors) torch.Tensor { return F.GaussianNLLLoss(i["rows"], i["rows2"], i["rows3"].Exp()) }},
 	{"gaussian_nll_loss options", func(i tensors) torch.Tensor {
-		return F.GaussianNLLLoss(i["rows"], i["rows2"], i["four"].Exp(), F.GaussianNLLLossOptions{Full: true, Eps: new(0.5), Reduction: torch.ReductionNone})
+		return F.GaussianNLLLoss(i["rows"], i["rows2"], i["four"].Exp(),
+			F.GaussianNLLLossOptions{Full: true, Eps: new(0.5), Reduction: torch.ReductionNone})
 	}},
 	{"gaussian_nll_loss one variance", func(i tensors) torch.Tensor {
 		return F.GaussianNLLLoss(i["rows"], i["rows2"], i["four"].Exp().Unsqueeze(-1), F.GaussianNLLLossOptions{Reduction: torch.ReductionSum})
@@ -135,7 +144,8 @@ var losses = []function{
 		return F.CTCLoss(i["sequence"].LogSoftmax(2), i["words"], []int{6, 6, 5}, []int{2, 1, 2})
 	}},
 	{"ctc_loss options", func(i tensors) torch.Tensor {
-		return F.CTCLossTensor(i["sequence"].LogSoftmax(2), i["words"].SubScalar(1), torch.FromSlice([]int{6, 6, 1}), torch.FromSlice([]int{2, 1, 2}), F.CTCLossOptions{Blank: 4, Reduction: torch.ReductionNone, ZeroInfinity: true})
+		return F.CTCLossTensor(i["sequence"].LogSoftmax(2), i["words"].SubScalar(1), torch.FromSlice([]int{6, 6, 1}),
+			torch.FromSlice([]int{2, 1, 2}), F.CTCLossOptions{Blank: 4, Reduction: torch.ReductionNone, ZeroInfinity: true})
 	}},
 }
 

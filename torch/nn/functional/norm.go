@@ -107,10 +107,12 @@ func InstanceNorm(x torch.Tensor, opts ...InstanceNormOptions) torch.Tensor {
 			n *= size
 		}
 		if n == 1 {
-			torch.Throw("instance_norm", torch.KindValue, "Expected more than 1 spatial element when training, got input size %s", pytext.Size(shape))
+			torch.Throw("instance_norm", torch.KindValue, "Expected more than 1 spatial element when training, got input size %s",
+				pytext.Size(shape))
 		}
 	}
-	return aten.InstanceNorm(x, v.Weight, v.Bias, v.RunningMean, v.RunningVar, !v.UseRunning, orFloat(v.Momentum, defaultMomentum), orFloat(v.Eps, defaultEps))
+	return aten.InstanceNorm(x, v.Weight, v.Bias, v.RunningMean, v.RunningVar, !v.UseRunning, orFloat(v.Momentum, defaultMomentum),
+		orFloat(v.Eps, defaultEps))
 }
 
 // RMSNormOptions are the rarer arguments of [RMSNorm].
@@ -139,7 +141,8 @@ func LocalResponseNorm(x torch.Tensor, size int, opts ...LocalResponseNormOption
 	v := option.One(opts)
 	shape := x.Shape()
 	if len(shape) < 3 {
-		torch.Throw("local_response_norm", torch.KindValue, "Expected 3D or higher dimensionality                          input (got %d dimensions)", len(shape))
+		torch.Throw("local_response_norm", torch.KindValue,
+			"Expected 3D or higher dimensionality                          input (got %d dimensions)", len(shape))
 	}
 	if x.NumEl() == 0 {
 		return x.Alias()

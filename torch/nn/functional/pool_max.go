@@ -172,7 +172,8 @@ func (v MaxUnpoolOptions) unpooled(op string, x torch.Tensor, window Size, n int
 		size = size[2:]
 	}
 	if len(size) != n {
-		torch.Throw(op, torch.KindValue, "output_size should be a sequence containing %d or %d elements, but it has a length of '%d'", n, n+2, len(size))
+		torch.Throw(op, torch.KindValue, "output_size should be a sequence containing %d or %d elements, but it has a length of '%d'", n,
+			n+2, len(size))
 	}
 	for d, want := range size {
 		if low, high := least[d]-stride[d], least[d]+stride[d]; want <= low || want >= high {

@@ -85,11 +85,13 @@ func GridSample(x, grid torch.Tensor, opts ...GridSampleOptions) torch.Tensor {
 	v := option.One(opts)
 	mode, ok := choose(v.Mode, "bilinear", "nearest", "bicubic")
 	if !ok {
-		torch.Throw(op, torch.KindValue, "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '%s'", v.Mode)
+		torch.Throw(op, torch.KindValue,
+			"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '%s'", v.Mode)
 	}
 	padding, ok := choose(v.PaddingMode, "zeros", "border", "reflection")
 	if !ok {
-		torch.Throw(op, torch.KindValue, "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '%s'", v.PaddingMode)
+		torch.Throw(op, torch.KindValue,
+			"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '%s'", v.PaddingMode)
 	}
 	return aten.GridSampler(x, grid, mode, padding, v.AlignCorners)
 }
@@ -119,10 +121,12 @@ func AffineGrid(theta torch.Tensor, size []int, opts ...AffineGridOptions) torch
 	}
 	dims := len(size) - 2
 	if dims != 2 && dims != 3 {
-		torch.Throw(op, torch.KindNotImplemented, "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size %s.", pytext.List(size))
+		torch.Throw(op, torch.KindNotImplemented,
+			"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size %s.", pytext.List(size))
 	}
 	if shape := theta.Shape(); len(shape) != 3 || shape[1] != dims || shape[2] != dims+1 {
-		torch.Throw(op, torch.KindValue, "Expected a batch of %dD affine matrices of shape Nx%dx%d for size %s. Got %s.", dims, dims, dims+1, pytext.List(size), pytext.Size(shape))
+		torch.Throw(op, torch.KindValue, "Expected a batch of %dD affine matrices of shape Nx%dx%d for size %s. Got %s.", dims, dims,
+			dims+1, pytext.List(size), pytext.Size(shape))
 	}
 	unit := v.AlignCorners && slices.Min(size[2:]) == 1
 	if unit {

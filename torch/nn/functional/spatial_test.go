@@ -21,7 +21,8 @@ var spatial = []function{
 		return F.FractionalMaxPool2d(i["image"], 2, F.FractionalMaxPoolOptions{OutputSize: []int{5, 4}})
 	}},
 	{"fractional_max_pool2d ratio", func(i tensors) torch.Tensor {
-		return pair(F.FractionalMaxPool2dWithIndices(i["image"].Select(0, 0), []int{2, 1}, F.FractionalMaxPoolOptions{OutputRatio: []float64{0.7, 0.5}}))
+		return pair(F.FractionalMaxPool2dWithIndices(i["image"].Select(0, 0), []int{2, 1},
+			F.FractionalMaxPoolOptions{OutputRatio: []float64{0.7, 0.5}}))
 	}},
 	{"fractional_max_pool2d samples", func(i tensors) torch.Tensor {
 		return F.FractionalMaxPool2d(i["image"], 3, F.FractionalMaxPoolOptions{OutputRatio: 0.5, RandomSamples: i["const_draws"]})
@@ -82,7 +83,8 @@ func poolings(n int, pool indexedPool, adaptive sizedPool, indexed indexedSize, 
 	key := keys[n-1]
 	add := func(name string, call func(x torch.Tensor) torch.Tensor) {
 		kind, rest, _ := strings.Cut(name, " ")
-		list = append(list, function{strings.TrimSpace(fmt.Sprintf("%s%dd %s", kind, n, rest)), func(i tensors) torch.Tensor { return call(i[key]) }})
+		list = append(list, function{strings.TrimSpace(fmt.Sprintf("%s%dd %s", kind, n, rest)),
+			func(i tensors) torch.Tensor { return call(i[key]) }})
 	}
 	unpool := func(x torch.Tensor, window int, o F.MaxUnpoolOptions) torch.Tensor {
 		values, indices := pool(x, window, F.MaxPoolOptions{Stride: o.Stride, Padding: o.Padding})
@@ -126,7 +128,8 @@ func pads() (list []function) {
 	for _, mode := range []string{"reflect", "replicate", "circular"} {
 		for n, key := range keys {
 			pad := []int{2, 1, 0, 1, 1, 1}[:2*(n+1)]
-			list = append(list, function{"pad " + mode + " " + key, func(i tensors) torch.Tensor { return F.Pad(i[key], pad, F.PadOptions{Mode: mode}) }})
+			list = append(list, function{"pad " + mode + " " + key,
+				func(i tensors) torch.Tensor { return F.Pad(i[key], pad, F.PadOptions{Mode: mode}) }})
 		}
 	}
 	return list
@@ -175,7 +178,8 @@ func resizes() (list []function) {
 	}
 	for _, mode := range []string{"bilinear", "bicubic"} {
 		add(mode+" smooth", "image", F.InterpolateOptions{Mode: mode, Antialias: true, Size: []int{4, 3}})
-		add(mode+" smooth corners", "image", F.InterpolateOptions{Mode: mode, Antialias: true, ScaleFactor: []float64{0.5, 1.5}, AlignCorners: new(true)})
+		add(mode+" smooth corners", "image",
+			F.InterpolateOptions{Mode: mode, Antialias: true, ScaleFactor: []float64{0.5, 1.5}, AlignCorners: new(true)})
 	}
 	return list
 }

@@ -26,7 +26,7 @@ func ExampleXavierUniform() {
 	defer nn.Close(net)
 	nn.Apply(net, func(m any) {
 		if l, ok := m.(*nn.Linear); ok {
-			nninit.XavierUniform(l.Weight, nninit.Gain(nninit.Tanh, 0))
+			nninit.XavierUniform(l.Weight, nninit.GainOptions{Gain: new(nninit.Gain(nninit.Tanh, 0))})
 			nninit.Zeros(l.Bias)
 		}
 	})
@@ -41,7 +41,7 @@ func ExampleXavierUniform() {
 func ExampleOrthogonal() {
 	torch.Scope(func() {
 		torch.ManualSeed(0)
-		w := nninit.Orthogonal(torch.Empty(3, 5), 1)
+		w := nninit.Orthogonal(torch.Empty(3, 5))
 		o := torch.AllCloseOptions{ATol: new(1e-5)}
 		fmt.Println(w.MatMul(w.T()).AllClose(torch.Eye(3), o))
 	})
@@ -60,7 +60,7 @@ func ExampleTruncNormal() {
 // A convolution that passes its input on.
 func ExampleDirac() {
 	torch.Scope(func() {
-		fmt.Println(nninit.Dirac(torch.Empty(2, 2, 3), 1))
+		fmt.Println(nninit.Dirac(torch.Empty(2, 2, 3)))
 	})
 	// Output:
 	// tensor([[[0., 1., 0.],

@@ -116,18 +116,32 @@ func KaimingNormal(t torch.Tensor, opts ...KaimingOptions) torch.Tensor {
 	return Normal(t, 0, std, options)
 }
 
+// GainOptions are the optional arguments of [XavierUniform], [XavierNormal] and [Orthogonal].
+type GainOptions struct {
+	Gain      *float64         // factor of the standard deviation, often new(Gain(f, 0)); default 1
+	Generator *torch.Generator // source of random numbers; default: the device's own
+}
+
+func (v GainOptions) gain() float64 {
+	if v.Gain == nil {
+		return 1
+	}
+	return *v.Gain
+}
+
 // XavierUniform draws a layer's weight uniformly, with a variance between what suits the
-// way forward and the way backward (Glorot, Bengio 2010). PyTorch's default gain is 1.
-func XavierUniform(t torch.Tensor, gain float64, opts ...Options) torch.Tensor {
-	a := math.Sqrt(3) * xavier(t, gain)
-	return Uniform(t, -a, a, opts...)
+// way forward and the way backward (Glorot, Bengio 2010).
+func XavierUniform(t torch.Tensor, opts ...GainOptions) torch.Tensor {
+	o := option.One(opts)
+	a := math.Sqrt(3) * xavier(t, o.gain())
+	return Uniform(t, -a, a, Options{o.Generator})
 }
 
 // XavierNormal draws a layer's weight from the normal distribution, with a variance between
-// what suits the way forward and the way backward (Glorot, Bengio 2010). PyTorch's default
-// gain is 1.
-func XavierNormal(t torch.Tensor, gain float64, opts ...Options) torch.Tensor {
-	return Normal(t, 0, xavier(t, gain), opts...)
+// what suits the way forward and the way backward (Glorot, Bengio 2010).
+func XavierNormal(t torch.Tensor, opts ...GainOptions) torch.Tensor {
+	o := option.One(opts)
+	return Normal(t, 0, xavier(t, o.gain()), Options{o.Generator})
 }
 
 func xavier(t torch.Tensor, gain float64) float64 {

@@ -1,6 +1,7 @@
 package nninit
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/libtorch-go/libtorch/internal/option"
@@ -73,9 +74,15 @@ func Eye(t torch.Tensor) torch.Tensor {
 	})
 }
 
+// DiracOptions are the optional arguments of [Dirac].
+type DiracOptions struct {
+	Groups int // parts of the channels, each with its own of the inputs; default 1
+}
+
 // Dirac sets the weight of a convolution [out, in/groups, k...] so that it passes its
 // input on unchanged, as many channels as there are in both, in each of the groups.
-func Dirac(t torch.Tensor, groups int) torch.Tensor {
+func Dirac(t torch.Tensor, opts ...DiracOptions) torch.Tensor {
+	groups := cmp.Or(option.One(opts).Groups, 1)
 	dims(t, "dirac", 3, 5)
 	shape := t.Shape()
 	if groups <= 0 || shape[0]%groups != 0 {
@@ -97,8 +104,8 @@ func Dirac(t torch.Tensor, groups int) torch.Tensor {
 }
 
 // Orthogonal makes a matrix, or t seen as one of t.Size(0) rows, whose rows or columns are
-// orthogonal and of length gain. PyTorch's default gain is 1.
-func Orthogonal(t torch.Tensor, gain float64, opts ...Options) torch.Tensor {
+// orthogonal and as long as the gain says.
+func Orthogonal(t torch.Tensor, opts ...GainOptions) torch.Tensor {
 	o := option.One(opts)
 	dims(t, "orthogonal", 2, math.MaxInt)
 	n := t.NumEl()
@@ -120,7 +127,7 @@ func Orthogonal(t torch.Tensor, gain float64, opts ...Options) torch.Tensor {
 				q = q.T()
 			}
 			t.CopyInPlace(q.Reshape(t.Shape()...))
-			t.MulScalarInPlace(gain)
+			t.MulScalarInPlace(o.gain())
 		})
 	})
 }

@@ -47,9 +47,9 @@ var fills = map[string]func(torch.Tensor){
 	"kaiming_normal tanh":   kaiming(nninit.Tanh),
 	"kaiming_normal selu":   kaiming(nninit.SELU),
 	"kaiming_normal linear": kaiming(nninit.Linear),
-	"xavier_uniform":        func(t torch.Tensor) { nninit.XavierUniform(t, 1) },
-	"xavier_normal":         func(t torch.Tensor) { nninit.XavierNormal(t, 2) },
-	"orthogonal":            func(t torch.Tensor) { nninit.Orthogonal(t, 1.5) },
+	"xavier_uniform":        func(t torch.Tensor) { nninit.XavierUniform(t) },
+	"xavier_normal":         func(t torch.Tensor) { nninit.XavierNormal(t, nninit.GainOptions{Gain: new(2.0)}) },
+	"orthogonal":            func(t torch.Tensor) { nninit.Orthogonal(t, nninit.GainOptions{Gain: new(1.5)}) },
 	"kaiming_normal conv3d": kaiming(nninit.Linear),
 	"kaiming_uniform leaky": func(t torch.Tensor) {
 		nninit.KaimingUniform(t, nninit.KaimingOptions{A: 0.2, Mode: nninit.FanOut})
@@ -62,7 +62,7 @@ var fills = map[string]func(torch.Tensor){
 	"eye":         matrices(func(t torch.Tensor) { nninit.Eye(t) }),
 	"dirac": func(t torch.Tensor) {
 		if t.Dim() > 2 {
-			nninit.Dirac(t, 2)
+			nninit.Dirac(t, nninit.DiracOptions{Groups: 2})
 		}
 	},
 }
@@ -86,7 +86,8 @@ func TestNumbersEqualPython(t *testing.T) {
 			})
 		})
 	}
-	require.Equal(t, "calculate_gain constant_ dirac_ eye_ kaiming_normal_ kaiming_uniform_ normal_ ones_ orthogonal_ sparse_ trunc_normal_ uniform_ "+
+	require.Equal(t, "calculate_gain constant_ dirac_ eye_ kaiming_normal_ kaiming_uniform_ normal_ ones_ orthogonal_ sparse_ "+
+		"trunc_normal_ uniform_ "+
 		"xavier_normal_ xavier_uniform_ zeros_", string(want["names"].Bytes()), "all of these are here")
 	torch.Scope(func() {
 		torch.ManualSeed(0)
@@ -103,12 +104,18 @@ func TestComplaints(t *testing.T) {
 	torch.Scope(func() {
 		vector := torch.Zeros(3)
 		for want, fill := range map[string]func(){
-			"torch: fan_in_and_fan_out: a weight has 2 dimensions or more; this one is of shape [3]": func() { nninit.XavierNormal(vector, 1) },
-			"torch: orthogonal: a tensor of 1 dimensions cannot be filled so: shape [3]":             func() { nninit.Orthogonal(vector, 1) },
-			"torch: sparse: a tensor of 3 dimensions cannot be filled so: shape [4 2 3]":             func() { nninit.Sparse(torch.Zeros(4, 2, 3), 0.1) },
-			"torch: sparse: a sparsity lies between 0 and 1, got 1.5":                                func() { nninit.Sparse(torch.Zeros(4, 2), 1.5) },
-			"torch: dirac: 4 output channels cannot be divided into 3 groups":                        func() { nninit.Dirac(torch.Zeros(4, 2, 3), 3) },
-			"torch: eye: a tensor of 3 dimensions cannot be filled so: shape [4 2 3]":                func() { nninit.Eye(torch.Zeros(4, 2, 3)) },
+			"torch: fan_in_and_fan_out: a weight has 2 dimensions or more; this one is of shape [3]": func() { nninit.XavierNormal(vector) },
+			"torch: orthogonal: a tensor of 1 dimensions cannot be filled so: shape [3]":             func() { nninit.Orthogonal(vector) },
+			"torch: sparse: a tensor of 3 dimensions cannot be filled so: shape [4 2 3]": func() {
+				nninit.Sparse(torch.Zeros(4,
+					2, 3), 0.1)
+			},
+			"torch: sparse: a sparsity lies between 0 and 1, got 1.5": func() { nninit.Sparse(torch.Zeros(4, 2), 1.5) },
+			"torch: dirac: 4 output channels cannot be divided into 3 groups": func() {
+				nninit.Dirac(torch.Zeros(4, 2, 3),
+					nninit.DiracOptions{Groups: 3})
+			},
+			"torch: eye: a tensor of 3 dimensions cannot be filled so: shape [4 2 3]": func() { nninit.Eye(torch.Zeros(4, 2, 3)) },
 		} {
 			require.EqualError(t, torch.Try(fill), want)
 		}
@@ -119,7 +126,7 @@ func TestComplaints(t *testing.T) {
 func Example() {
 	torch.Scope(func() {
 		torch.ManualSeed(0)
-		w := nninit.XavierUniform(torch.Empty(2, 3), 1)
+		w := nninit.XavierUniform(torch.Empty(2, 3))
 		fmt.Println(nninit.Eye(torch.Empty(2, 2)))
 		fmt.Println(w.Abs().Max().Float64() <= math.Sqrt(6.0/(2+3)))
 	})

@@ -171,8 +171,10 @@ func TestFusionComplains(t *testing.T) {
 	require.EqualError(t, torch.Try(func() { nnutils.FuseLinearBN(l, bn) }), "torch: fuse_linear_bn_eval: Fusion only for eval!")
 	nn.Eval(bn)
 	require.EqualError(t, torch.Try(func() { nnutils.FuseLinearBN(l, bn) }),
-		"torch: fuse_linear_bn_eval: To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got linear.out_features=3 and bn.num_features=2")
-	require.EqualError(t, torch.Try(func() { nnutils.FuseLinearBN(l, bare) }), "torch: fuse_linear_bn_eval: bn.running_mean and bn.running_var must not be None")
+		"torch: fuse_linear_bn_eval: To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "+
+			"linear.out_features=3 and bn.num_features=2")
+	require.EqualError(t, torch.Try(func() { nnutils.FuseLinearBN(l, bare) }),
+		"torch: fuse_linear_bn_eval: bn.running_mean and bn.running_var must not be None")
 }
 
 func ExampleClipGradNorm() {

@@ -155,7 +155,8 @@ func (o *Orthogonalization) RightInverse(q torch.Tensor) []torch.Tensor {
 // factor is the Householder form of the orthogonal factor of x.
 func (o *Orthogonalization) factor(x torch.Tensor) torch.Tensor {
 	if o.Map != Householder {
-		torch.Throw("orthogonal", torch.KindNotImplemented, "It is not possible to assign to the matrix exponential or the Cayley parametrizations when use_trivialization=False.")
+		torch.Throw("orthogonal", torch.KindNotImplemented,
+			"It is not possible to assign to the matrix exponential or the Cayley parametrizations when use_trivialization=False.")
 	}
 	a, tau := x.Geqrf()
 	signs := a.Diagonal(0, -2, -1).SignInPlace()

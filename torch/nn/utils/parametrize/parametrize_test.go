@@ -63,11 +63,13 @@ func TestRegister(t *testing.T) {
 	weight := l.Weight
 	m := parametrize.Register(l, "weight", shifted{3})
 	m.Register("weight", &doubled{nn.NewParameter(torch.FromValue(float32(2)))}).Register("bias", same{})
-	require.Equal(t, []string{"parametrizations.weight.original", "parametrizations.weight.1.scale", "parametrizations.bias.original"}, names(m))
+	require.Equal(t, []string{"parametrizations.weight.original", "parametrizations.weight.1.scale", "parametrizations.bias.original"},
+		names(m))
 	require.True(t, weight.Is(m.List("weight").Originals["original"]), "optimizers know it")
 	require.Equal(t, []float32{-2, -2}, torch.Values[float32](weight))
 	require.Equal(t, []float32{2, 2}, values(m.Value("weight")), "(1-3+3)·2")
-	require.EqualError(t, torch.Try(func() { m.Set("weight", weight) }), "torch: parametrize: parametrization *parametrize_test.doubled does not implement RightInverse")
+	require.EqualError(t, torch.Try(func() { m.Set("weight", weight) }),
+		"torch: parametrize: parametrization *parametrize_test.doubled does not implement RightInverse")
 
 	opt := optim.NewSGD(nn.Parameters(m), 1)
 	torch.Scope(func() {
@@ -143,7 +145,8 @@ func TestIsModule(t *testing.T) {
 	torchtest.NoLeaks(t)
 	m := nn.Sequential{parametrize.SpectralNorm(nn.NewConv2d(1, 2, 3)), nn.ReLU{}}
 	copied := nn.Clone(m)
-	require.Equal(t, []string{"0.bias", "0.parametrizations.weight.original", "0.parametrizations.weight.0._u", "0.parametrizations.weight.0._v"}, names(m))
+	require.Equal(t, []string{"0.bias", "0.parametrizations.weight.original", "0.parametrizations.weight.0._u",
+		"0.parametrizations.weight.0._v"}, names(m))
 	require.Equal(t, names(m), names(copied))
 	require.Equal(t, 2+2*9, nn.NumParameters(m))
 	torch.Scope(func() {
@@ -187,12 +190,16 @@ func TestComplaints(t *testing.T) {
 		fn   func()
 	}{
 		{"parametrize: Module '*nn.Linear' has no parameter with name 'wait'", func() { parametrize.Register(l, "wait", same{}) }},
-		{"parametrize: Registering a parametrization may not change the shape of the tensor: it was [2 3] and is [3 2]", func() { parametrize.Register(l, "weight", turned{}) }},
+		{"parametrize: Registering a parametrization may not change the shape of the tensor: it was [2 3] and is [3 2]",
+			func() { parametrize.Register(l, "weight", turned{}) }},
 		{"parametrize: Module *nn.LSTM does not have a parametrization on weight", func() { lstm.Value("weight") }},
 		{"Module[*nn.LSTM]: parametrize: *nn.LSTM has no Forward from one tensor to another: call it by With", func() { lstm.Forward(l.Weight) }},
-		{"spectral_norm: Dimension out of range (expected to be in range of [-2, 1] but got 2)", func() { parametrize.SpectralNorm(l, parametrize.SpectralNormOptions{Dim: new(2)}) }},
-		{"spectral_norm: Expected n_power_iterations to be positive, but got n_power_iterations=-1", func() { parametrize.SpectralNorm(l, parametrize.SpectralNormOptions{Iterations: -1}) }},
-		{"orthogonal: Expected a matrix or batch of matrices. Got a tensor of 1 dimensions.", func() { parametrize.Orthogonal(l, parametrize.OrthogonalOptions{Name: "bias"}) }},
+		{"spectral_norm: Dimension out of range (expected to be in range of [-2, 1] but got 2)",
+			func() { parametrize.SpectralNorm(l, parametrize.SpectralNormOptions{Dim: new(2)}) }},
+		{"spectral_norm: Expected n_power_iterations to be positive, but got n_power_iterations=-1",
+			func() { parametrize.SpectralNorm(l, parametrize.SpectralNormOptions{Iterations: -1}) }},
+		{"orthogonal: Expected a matrix or batch of matrices. Got a tensor of 1 dimensions.",
+			func() { parametrize.Orthogonal(l, parametrize.OrthogonalOptions{Name: "bias"}) }},
 	} {
 		require.EqualError(t, torch.Try(c.fn), "torch: "+c.want)
 	}
