@@ -143,7 +143,6 @@
 #include <ATen/ops/frac_ops.h>
 #include <ATen/ops/frexp_ops.h>
 #include <ATen/ops/frobenius_norm_ops.h>
-#include <ATen/ops/gather_ops.h>
 #include <ATen/ops/gcd_ops.h>
 #include <ATen/ops/ge_ops.h>
 #include <ATen/ops/gelu_ops.h>
@@ -1634,14 +1633,6 @@ void frobenius_norm_dim(Args& a, Results& r) {
 	auto dim = a.ints();
 	auto keepdim = a.boolean();
 	r.tensor(at::_ops::frobenius_norm_dim::call(self, dim, keepdim));
-}
-
-void gather(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	auto sparse_grad = a.boolean();
-	r.tensor(at::_ops::gather::call(self, dim, index, sparse_grad));
 }
 
 void gcd(Args& a, Results& r) {

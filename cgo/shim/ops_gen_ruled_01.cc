@@ -4,7 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/_prelu_kernel_ops.h>
 #include <ATen/ops/_prelu_kernel_backward_ops.h>
 #include <ATen/ops/_print_ops.h>
 #include <ATen/ops/_propagate_xla_data_ops.h>
@@ -187,15 +186,9 @@
 #include <ATen/ops/conv2d_ops.h>
 #include <ATen/ops/conv3d_ops.h>
 #include <ATen/ops/conv_depthwise3d_ops.h>
+#include <ATen/ops/conv_tbc_backward_ops.h>
 
 namespace tg::op {
-
-void _prelu_kernel(Args& a, Results& r) {
-	rule::refuse_unsafe("_prelu_kernel");
-	const auto& self = a.needed("self");
-	const auto& weight = a.needed("weight");
-	r.tensor(at::_ops::_prelu_kernel::call(self, weight));
-}
 
 void _prelu_kernel_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("_prelu_kernel_backward");
@@ -2437,6 +2430,19 @@ void conv_depthwise3d(Args& a, Results& r) {
 	rule::numbers("padding", 3, rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
+}
+
+void conv_tbc_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("conv_tbc_backward");
+	const auto& self = a.needed("self");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& bias = a.needed("bias");
+	auto pad = a.integer();
+	auto out = at::_ops::conv_tbc_backward::call(self, input, weight, bias, pad);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
 }
 
 }  // namespace tg::op

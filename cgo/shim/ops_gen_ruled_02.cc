@@ -4,7 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/conv_tbc_backward_ops.h>
 #include <ATen/ops/conv_transpose1d_ops.h>
 #include <ATen/ops/conv_transpose2d_ops.h>
 #include <ATen/ops/conv_transpose3d_ops.h>
@@ -65,6 +64,7 @@
 #include <ATen/ops/full_ops.h>
 #include <ATen/ops/full_like_ops.h>
 #include <ATen/ops/fused_moving_avg_obs_fake_quant_ops.h>
+#include <ATen/ops/gather_ops.h>
 #include <ATen/ops/gather_backward_ops.h>
 #include <ATen/ops/gelu_backward_ops.h>
 #include <ATen/ops/glu_backward_ops.h>
@@ -174,19 +174,6 @@
 #include <ATen/ops/new_ones_ops.h>
 
 namespace tg::op {
-
-void conv_tbc_backward(Args& a, Results& r) {
-	rule::refuse_unsafe("conv_tbc_backward");
-	const auto& self = a.needed("self");
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	const auto& bias = a.needed("bias");
-	auto pad = a.integer();
-	auto out = at::_ops::conv_tbc_backward::call(self, input, weight, bias, pad);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
 
 void conv_transpose1d(Args& a, Results& r) {
 	const auto& input = a.needed("input");
@@ -1025,6 +1012,15 @@ void fused_moving_avg_obs_fake_quant(Args& a, Results& r) {
 	auto per_row_fake_quant = a.boolean();
 	auto symmetric_quant = a.boolean();
 	r.tensor(at::_ops::fused_moving_avg_obs_fake_quant::call(self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min, quant_max, ch_axis, per_row_fake_quant, symmetric_quant));
+}
+
+void gather(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	auto sparse_grad = a.boolean();
+	rule::one_device(rule::of(self), rule::of(index));
+	r.tensor(at::_ops::gather::call(self, dim, index, sparse_grad));
 }
 
 void gather_backward(Args& a, Results& r) {

@@ -996,6 +996,7 @@ void scatter_reduce(Args& a, Results& r) {
 	const auto& src = a.needed("src");
 	auto reduce = a.string();
 	rule::dense(rule::of(index), rule::of(src));
+	rule::one_device(rule::of(self), rule::of(index));
 	r.tensor(at::_ops::scatter_reduce::call(self, dim, index, src, reduce));
 }
 
@@ -1005,6 +1006,7 @@ void scatter_src(Args& a, Results& r) {
 	const auto& index = a.needed("index");
 	const auto& src = a.needed("src");
 	rule::dense(rule::of(index), rule::of(src));
+	rule::one_device(rule::of(self), rule::of(index));
 	r.tensor(at::_ops::scatter_src::call(self, dim, index, src));
 }
 
@@ -1014,6 +1016,7 @@ void scatter_value(Args& a, Results& r) {
 	const auto& index = a.needed("index");
 	auto value = a.scalar();
 	rule::dense(rule::of(index), rule::of(value));
+	rule::one_device(rule::of(self), rule::of(index));
 	r.tensor(at::_ops::scatter_value::call(self, dim, index, value));
 }
 
@@ -1024,6 +1027,7 @@ void scatter_value_reduce(Args& a, Results& r) {
 	auto value = a.scalar();
 	auto reduce = a.string();
 	rule::dense(rule::of(index), rule::of(value));
+	rule::one_device(rule::of(self), rule::of(index));
 	r.tensor(at::_ops::scatter_value_reduce::call(self, dim, index, value, reduce));
 }
 
@@ -1039,6 +1043,7 @@ void scatter__reduce(Args& a, Results& r) {
 	at::Tensor own_src;
 	const auto& apart_src = apart(self, src, own_src, learned);
 	rule::dense(rule::of(index), rule::of(src));
+	rule::one_device(rule::of(self), rule::of(index));
 	at::_ops::scatter__reduce::call(self, dim, apart_index, apart_src, reduce);
 }
 
@@ -1053,6 +1058,7 @@ void scatter__src(Args& a, Results& r) {
 	at::Tensor own_src;
 	const auto& apart_src = apart(self, src, own_src, learned);
 	rule::dense(rule::of(index), rule::of(src));
+	rule::one_device(rule::of(self), rule::of(index));
 	at::_ops::scatter__src::call(self, dim, apart_index, apart_src);
 }
 
@@ -1064,6 +1070,7 @@ void scatter__value(Args& a, Results& r) {
 	at::Tensor own_index;
 	const auto& apart_index = apart(self, index, own_index);
 	rule::dense(rule::of(index), rule::of(value));
+	rule::one_device(rule::of(self), rule::of(index));
 	at::_ops::scatter__value::call(self, dim, apart_index, value);
 }
 
@@ -1076,6 +1083,7 @@ void scatter__value_reduce(Args& a, Results& r) {
 	at::Tensor own_index;
 	const auto& apart_index = apart(self, index, own_index);
 	rule::dense(rule::of(index), rule::of(value));
+	rule::one_device(rule::of(self), rule::of(index));
 	at::_ops::scatter__value_reduce::call(self, dim, apart_index, value, reduce);
 }
 
@@ -1085,6 +1093,7 @@ void scatter_add(Args& a, Results& r) {
 	const auto& index = a.needed("index");
 	const auto& src = a.needed("src");
 	rule::dense(rule::of(index), rule::of(src));
+	rule::one_device(rule::of(self), rule::of(index));
 	r.tensor(at::_ops::scatter_add::call(self, dim, index, src));
 }
 
@@ -1099,6 +1108,7 @@ void scatter_add_(Args& a, Results& r) {
 	at::Tensor own_src;
 	const auto& apart_src = apart(self, src, own_src, learned);
 	rule::dense(rule::of(index), rule::of(src));
+	rule::one_device(rule::of(self), rule::of(index));
 	at::_ops::scatter_add_::call(self, dim, apart_index, apart_src);
 }
 
@@ -1110,6 +1120,7 @@ void scatter_reduce_two(Args& a, Results& r) {
 	auto reduce = a.string();
 	auto include_self = a.boolean();
 	rule::dense(rule::of(index), rule::of(src));
+	rule::one_device(rule::of(self), rule::of(index));
 	r.tensor(at::_ops::scatter_reduce_two::call(self, dim, index, src, reduce, include_self));
 }
 
@@ -1126,6 +1137,7 @@ void scatter_reduce__two(Args& a, Results& r) {
 	at::Tensor own_src;
 	const auto& apart_src = apart(self, src, own_src, learned);
 	rule::dense(rule::of(index), rule::of(src));
+	rule::one_device(rule::of(self), rule::of(index));
 	at::_ops::scatter_reduce__two::call(self, dim, apart_index, apart_src, reduce, include_self);
 }
 

@@ -1379,44 +1379,47 @@ void f401(const c10::IValue* s) {
 	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
 }
 void f402(const c10::IValue* s) {
-	rule::refuse_unsafe("gather_backward");
+	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
 void f403(const c10::IValue* s) {
-	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::refuse_unsafe("gather_backward");
 }
 void f404(const c10::IValue* s) {
-	rule::refuse_unsafe("glu_backward");
+	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f405(const c10::IValue* s) {
-	rule::refuse_unsafe("glu_backward_jvp");
+	rule::refuse_unsafe("glu_backward");
 }
 void f406(const c10::IValue* s) {
+	rule::refuse_unsafe("glu_backward_jvp");
+}
+void f407(const c10::IValue* s) {
 	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
 	rule::places(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[3]));
 }
-void f407(const c10::IValue* s) {
+void f408(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_2d_backward");
 }
-void f408(const c10::IValue* s) {
+void f409(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_3d_backward");
 }
-void f409(const c10::IValue* s) {
+void f410(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[3]));
 }
-void f410(const c10::IValue* s) {
+void f411(const c10::IValue* s) {
 	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f411(const c10::IValue* s) {
+void f412(const c10::IValue* s) {
 	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f412(const c10::IValue* s) {
+void f413(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm");
 }
-void f413(const c10::IValue* s) {
+void f414(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 }
-void f414(const c10::IValue* s) {
+void f415(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1424,105 +1427,105 @@ void f414(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::unfolded(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f415(const c10::IValue* s) {
+void f416(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 }
-void f416(const c10::IValue* s) {
+void f417(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 }
-void f417(const c10::IValue* s) {
+void f418(const c10::IValue* s) {
 	rule::refuse_unsafe("index_select_backward");
 }
-void f418(const c10::IValue* s) {
+void f419(const c10::IValue* s) {
 	rule::refuse_unsafe("indices_copy");
 }
-void f419(const c10::IValue* s) {
+void f420(const c10::IValue* s) {
 	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
 }
-void f420(const c10::IValue* s) {
+void f421(const c10::IValue* s) {
 	rule::multiple(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f421(const c10::IValue* s) {
+void f422(const c10::IValue* s) {
 	rule::refuse_unsafe("lift");
 }
-void f422(const c10::IValue* s) {
+void f423(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh");
 }
-void f423(const c10::IValue* s) {
+void f424(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh_copy");
 }
-void f424(const c10::IValue* s) {
+void f425(const c10::IValue* s) {
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f425(const c10::IValue* s) {
+void f426(const c10::IValue* s) {
 	rule::pivots(boxed::tensor(s[1]));
 	rule::as_many(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f426(const c10::IValue* s) {
+void f427(const c10::IValue* s) {
 	rule::columns(boxed::tensor(s[1]), boxed::opt_string(s[3]));
 }
-void f427(const c10::IValue* s) {
+void f428(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f428(const c10::IValue* s) {
+void f429(const c10::IValue* s) {
 	rule::exponent(boxed::integer(s[1]));
 }
-void f429(const c10::IValue* s) {
+void f430(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
-void f430(const c10::IValue* s) {
+void f431(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
-void f431(const c10::IValue* s) {
+void f432(const c10::IValue* s) {
 	rule::refuse_unsafe("linear_backward");
 }
-void f432(const c10::IValue* s) {
+void f433(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward");
 }
-void f433(const c10::IValue* s) {
+void f434(const c10::IValue* s) {
 	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f434(const c10::IValue* s) {
+void f435(const c10::IValue* s) {
 	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f435(const c10::IValue* s) {
+void f436(const c10::IValue* s) {
 	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
 }
-void f436(const c10::IValue* s) {
+void f437(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_scatter_backward");
 }
-void f437(const c10::IValue* s) {
+void f438(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_select_backward");
 }
-void f438(const c10::IValue* s) {
+void f439(const c10::IValue* s) {
 	rule::refuse_unsafe("matmul_backward");
 }
-void f439(const c10::IValue* s) {
-	rule::refuse_unsafe("matrix_exp_backward");
-}
 void f440(const c10::IValue* s) {
-	rule::lengths("kernel_size", boxed::ints(s[1]));
-	rule::lengths("stride", boxed::ints(s[2]));
-	rule::lengths("padding", boxed::ints(s[3]));
-	rule::lengths("dilation", boxed::ints(s[4]));
-	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+	rule::refuse_unsafe("matrix_exp_backward");
 }
 void f441(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
-	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
 void f442(const c10::IValue* s) {
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+}
+void f443(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f443(const c10::IValue* s) {
+void f444(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1530,14 +1533,14 @@ void f443(const c10::IValue* s) {
 	rule::numbers("padding", 2, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f444(const c10::IValue* s) {
+void f445(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f445(const c10::IValue* s) {
+void f446(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1545,12 +1548,12 @@ void f445(const c10::IValue* s) {
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f446(const c10::IValue* s) {
+void f447(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::numbers("output_size", 2, boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f447(const c10::IValue* s) {
+void f448(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::numbers("output_size", 3, boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1558,82 +1561,82 @@ void f447(const c10::IValue* s) {
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f448(const c10::IValue* s) {
+void f449(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f449(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f450(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f451(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f452(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f453(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f454(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f455(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f456(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f457(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f458(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f459(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f460(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f461(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f462(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f463(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f464(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f465(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f466(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1641,14 +1644,14 @@ void f466(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f467(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f468(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1656,133 +1659,133 @@ void f468(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f469(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f470(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f471(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f472(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f473(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f474(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f475(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f476(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f477(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f478(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
-void f479(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f480(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
-void f481(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f482(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f483(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f484(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f485(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f486(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f487(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f488(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f489(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f490(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f491(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f492(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f493(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f494(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f495(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f496(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f497(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
 }
-void f498(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f499(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f500(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f501(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1790,7 +1793,7 @@ void f501(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f502(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1798,7 +1801,7 @@ void f502(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f503(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1806,145 +1809,153 @@ void f503(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f504(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f505(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f506(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f507(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 2, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f508(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f509(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 4, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f510(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f511(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 6, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f512(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f513(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[0]));
 }
-void f514(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[1]));
 }
-void f515(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f516(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f517(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f518(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f519(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f520(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f521(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f522(const c10::IValue* s) {
+void f523(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f523(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f524(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f525(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f526(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f527(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f528(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f529(const c10::IValue* s) {
-	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
-}
 void f530(const c10::IValue* s) {
-	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
+	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
+	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
 void f531(const c10::IValue* s) {
-	rule::refuse_unsafe("select_backward");
+	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
+	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
 void f532(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
+	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
 void f533(const c10::IValue* s) {
-	rule::refuse_unsafe("slice_backward");
+	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
 void f534(const c10::IValue* s) {
-	rule::refuse_unsafe("slice_inverse");
+	rule::refuse_unsafe("select_backward");
 }
 void f535(const c10::IValue* s) {
+	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
+}
+void f536(const c10::IValue* s) {
+	rule::refuse_unsafe("slice_backward");
+}
+void f537(const c10::IValue* s) {
+	rule::refuse_unsafe("slice_inverse");
+}
+void f538(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f536(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 3, boxed::ints(s[5]));
 }
-void f537(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f538(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f539(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1952,7 +1963,7 @@ void f539(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f540(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1960,333 +1971,333 @@ void f540(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f541(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f542(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f543(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f544(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f545(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f546(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f547(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f548(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f549(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f550(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f551(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f552(const c10::IValue* s) {
+void f555(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f553(const c10::IValue* s) {
+void f556(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f554(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f555(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f556(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f557(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f558(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f559(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f560(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f561(const c10::IValue* s) {
+void f564(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f562(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::some_elements(boxed::tensor(s[0]));
 }
-void f563(const c10::IValue* s) {
+void f566(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f564(const c10::IValue* s) {
+void f567(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f565(const c10::IValue* s) {
+void f568(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f566(const c10::IValue* s) {
+void f569(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f567(const c10::IValue* s) {
+void f570(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f568(const c10::IValue* s) {
+void f571(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f569(const c10::IValue* s) {
+void f572(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f570(const c10::IValue* s) {
+void f573(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f571(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f572(const c10::IValue* s) {
+void f575(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f573(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f574(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f575(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f576(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f577(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f578(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f579(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f580(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f581(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f582(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::float_mkldnn(boxed::tensor(s[0]));
 }
-void f583(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f584(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f585(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
-void f586(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f587(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f588(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f589(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f590(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f591(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f592(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f593(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f594(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f595(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f596(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f597(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f598(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f599(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f600(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f601(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f602(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f603(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f604(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f605(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f606(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f607(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f608(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f609(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f610(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f611(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f612(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f613(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f614(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f615(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
-void f616(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f617(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f618(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f619(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f620(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f621(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f622(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f623(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f624(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f625(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f626(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f627(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f628(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::numbers("padding", 2, boxed::ints(s[4]));
 }
-void f629(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 }
-void f630(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 	rule::numbers("output_size", 2, boxed::ints(s[3]));
 }
-void f631(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 	rule::numbers("output_size", 3, boxed::ints(s[3]));
 }
-void f632(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2294,7 +2305,7 @@ void f632(const c10::IValue* s) {
 	rule::numbers("padding", 2, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f633(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2302,101 +2313,101 @@ void f633(const c10::IValue* s) {
 	rule::numbers("padding", 3, boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f634(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f635(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f636(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f637(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f638(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f639(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f640(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f641(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f642(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f643(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f644(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f645(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f646(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f647(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f648(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 }
-void f649(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f650(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 }
-void f651(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f652(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2404,7 +2415,7 @@ void f652(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f653(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2412,27 +2423,27 @@ void f653(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f654(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f655(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 2, boxed::ints(s[5]));
 }
-void f656(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 2, boxed::ints(s[5]));
 }
-void f657(const c10::IValue* s) {
+void f660(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2440,33 +2451,33 @@ void f657(const c10::IValue* s) {
 	rule::numbers("padding", 2, boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f658(const c10::IValue* s) {
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f659(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::numbers("padding", 3, boxed::ints(s[5]));
 }
-void f660(const c10::IValue* s) {
+void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f661(const c10::IValue* s) {
+void f664(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f662(const c10::IValue* s) {
+void f665(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f663(const c10::IValue* s) {
+void f666(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f664(const c10::IValue* s) {
+void f667(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -2949,546 +2960,550 @@ const GuardRow guard_rows[] = {
 	{"aten::full", "", f400},
 	{"aten::full_like", "", f400},
 	{"aten::fused_moving_avg_obs_fake_quant", "", f401},
-	{"aten::gather_backward", "", f402},
-	{"aten::gelu_backward", "", f403},
-	{"aten::glu_backward", "", f404},
-	{"aten::glu_backward_jvp", "", f405},
-	{"aten::grid_sampler", "", f406},
-	{"aten::grid_sampler_2d", "", f406},
-	{"aten::grid_sampler_2d_backward", "", f407},
-	{"aten::grid_sampler_3d", "", f406},
-	{"aten::grid_sampler_3d_backward", "", f408},
-	{"aten::group_norm", "", f409},
-	{"aten::gru", "data", f410},
-	{"aten::gru", "input", f411},
+	{"aten::gather", "", f402},
+	{"aten::gather_backward", "", f403},
+	{"aten::gelu_backward", "", f404},
+	{"aten::glu_backward", "", f405},
+	{"aten::glu_backward_jvp", "", f406},
+	{"aten::grid_sampler", "", f407},
+	{"aten::grid_sampler_2d", "", f407},
+	{"aten::grid_sampler_2d_backward", "", f408},
+	{"aten::grid_sampler_3d", "", f407},
+	{"aten::grid_sampler_3d_backward", "", f409},
+	{"aten::group_norm", "", f410},
+	{"aten::gru", "data", f411},
+	{"aten::gru", "input", f412},
 	{"aten::hinge_embedding_loss", "", f332},
 	{"aten::hsplit", "int", f377},
-	{"aten::hspmm", "", f412},
-	{"aten::huber_loss", "", f413},
+	{"aten::hspmm", "", f413},
+	{"aten::huber_loss", "", f414},
 	{"aten::huber_loss_backward", "", f332},
-	{"aten::im2col", "", f414},
-	{"aten::index_add", "", f415},
-	{"aten::index_add_", "", f415},
-	{"aten::index_copy", "", f415},
-	{"aten::index_copy_", "", f415},
-	{"aten::index_fill", "int_Scalar", f416},
-	{"aten::index_fill", "int_Tensor", f415},
-	{"aten::index_fill_", "int_Scalar", f416},
-	{"aten::index_fill_", "int_Tensor", f415},
-	{"aten::index_reduce", "", f415},
-	{"aten::index_reduce_", "", f415},
-	{"aten::index_select_backward", "", f417},
-	{"aten::indices_copy", "", f418},
-	{"aten::infinitely_differentiable_gelu_backward", "", f419},
-	{"aten::kl_div", "", f413},
-	{"aten::l1_loss", "", f413},
-	{"aten::lcm", "", f420},
-	{"aten::lcm_", "", f420},
-	{"aten::lift", "", f421},
-	{"aten::lift_fresh", "", f422},
-	{"aten::lift_fresh_copy", "", f423},
-	{"aten::linalg_eigh", "", f424},
-	{"aten::linalg_eigvals", "", f424},
-	{"aten::linalg_eigvalsh", "", f424},
-	{"aten::linalg_ldl_solve", "", f425},
-	{"aten::linalg_lstsq", "", f426},
-	{"aten::linalg_matmul", "", f427},
-	{"aten::linalg_matrix_power", "", f428},
-	{"aten::linalg_matrix_rank", "", f429},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f430},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f430},
-	{"aten::linalg_matrix_rank", "tol_tensor", f429},
-	{"aten::linalg_pinv", "", f429},
-	{"aten::linalg_pinv", "atol_rtol_float", f430},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f430},
-	{"aten::linalg_pinv", "rcond_tensor", f429},
-	{"aten::linear_backward", "", f431},
-	{"aten::log_sigmoid_backward", "", f432},
-	{"aten::lstm", "data", f433},
-	{"aten::lstm", "input", f434},
-	{"aten::lu_unpack", "", f435},
+	{"aten::im2col", "", f415},
+	{"aten::index_add", "", f416},
+	{"aten::index_add_", "", f416},
+	{"aten::index_copy", "", f416},
+	{"aten::index_copy_", "", f416},
+	{"aten::index_fill", "int_Scalar", f417},
+	{"aten::index_fill", "int_Tensor", f416},
+	{"aten::index_fill_", "int_Scalar", f417},
+	{"aten::index_fill_", "int_Tensor", f416},
+	{"aten::index_reduce", "", f416},
+	{"aten::index_reduce_", "", f416},
+	{"aten::index_select_backward", "", f418},
+	{"aten::indices_copy", "", f419},
+	{"aten::infinitely_differentiable_gelu_backward", "", f420},
+	{"aten::kl_div", "", f414},
+	{"aten::l1_loss", "", f414},
+	{"aten::lcm", "", f421},
+	{"aten::lcm_", "", f421},
+	{"aten::lift", "", f422},
+	{"aten::lift_fresh", "", f423},
+	{"aten::lift_fresh_copy", "", f424},
+	{"aten::linalg_eigh", "", f425},
+	{"aten::linalg_eigvals", "", f425},
+	{"aten::linalg_eigvalsh", "", f425},
+	{"aten::linalg_ldl_solve", "", f426},
+	{"aten::linalg_lstsq", "", f427},
+	{"aten::linalg_matmul", "", f428},
+	{"aten::linalg_matrix_power", "", f429},
+	{"aten::linalg_matrix_rank", "", f430},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f431},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f431},
+	{"aten::linalg_matrix_rank", "tol_tensor", f430},
+	{"aten::linalg_pinv", "", f430},
+	{"aten::linalg_pinv", "atol_rtol_float", f431},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f431},
+	{"aten::linalg_pinv", "rcond_tensor", f430},
+	{"aten::linear_backward", "", f432},
+	{"aten::log_sigmoid_backward", "", f433},
+	{"aten::lstm", "data", f434},
+	{"aten::lstm", "input", f435},
+	{"aten::lu_unpack", "", f436},
 	{"aten::margin_ranking_loss", "", f334},
-	{"aten::masked_scatter_backward", "", f436},
-	{"aten::masked_select_backward", "", f437},
-	{"aten::matmul", "", f427},
-	{"aten::matmul_backward", "", f438},
-	{"aten::matrix_exp_backward", "", f439},
-	{"aten::matrix_power", "", f428},
-	{"aten::max_pool1d", "", f440},
-	{"aten::max_pool1d_with_indices", "", f440},
-	{"aten::max_pool2d", "", f441},
-	{"aten::max_pool2d_backward", "", f442},
-	{"aten::max_pool2d_with_indices", "", f441},
-	{"aten::max_pool2d_with_indices_backward", "", f443},
-	{"aten::max_pool3d", "", f444},
-	{"aten::max_pool3d_with_indices", "", f444},
-	{"aten::max_pool3d_with_indices_backward", "", f445},
-	{"aten::max_unpool2d", "", f446},
-	{"aten::max_unpool3d", "", f447},
-	{"aten::miopen_batch_norm", "", f448},
-	{"aten::miopen_batch_norm_backward", "", f449},
-	{"aten::miopen_convolution", "", f450},
-	{"aten::miopen_convolution_add_relu", "", f451},
-	{"aten::miopen_convolution_relu", "", f452},
-	{"aten::miopen_convolution_transpose", "", f453},
-	{"aten::miopen_ctc_loss", "", f454},
-	{"aten::miopen_ctc_loss", "Tensor", f455},
-	{"aten::miopen_depthwise_convolution", "", f456},
-	{"aten::miopen_rnn", "", f457},
-	{"aten::miopen_rnn_backward", "", f458},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f459},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f460},
-	{"aten::mkldnn_convolution", "", f461},
-	{"aten::mkldnn_linear", "", f462},
-	{"aten::mkldnn_linear_backward", "", f463},
-	{"aten::mkldnn_linear_backward_input", "", f464},
-	{"aten::mkldnn_linear_backward_weights", "", f465},
-	{"aten::mkldnn_max_pool2d", "", f466},
-	{"aten::mkldnn_max_pool2d_backward", "", f467},
-	{"aten::mkldnn_max_pool3d", "", f468},
-	{"aten::mkldnn_max_pool3d_backward", "", f469},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f470},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f471},
-	{"aten::mkldnn_rnn_layer", "", f472},
-	{"aten::mkldnn_rnn_layer_backward", "", f473},
+	{"aten::masked_scatter_backward", "", f437},
+	{"aten::masked_select_backward", "", f438},
+	{"aten::matmul", "", f428},
+	{"aten::matmul_backward", "", f439},
+	{"aten::matrix_exp_backward", "", f440},
+	{"aten::matrix_power", "", f429},
+	{"aten::max_pool1d", "", f441},
+	{"aten::max_pool1d_with_indices", "", f441},
+	{"aten::max_pool2d", "", f442},
+	{"aten::max_pool2d_backward", "", f443},
+	{"aten::max_pool2d_with_indices", "", f442},
+	{"aten::max_pool2d_with_indices_backward", "", f444},
+	{"aten::max_pool3d", "", f445},
+	{"aten::max_pool3d_with_indices", "", f445},
+	{"aten::max_pool3d_with_indices_backward", "", f446},
+	{"aten::max_unpool2d", "", f447},
+	{"aten::max_unpool3d", "", f448},
+	{"aten::miopen_batch_norm", "", f449},
+	{"aten::miopen_batch_norm_backward", "", f450},
+	{"aten::miopen_convolution", "", f451},
+	{"aten::miopen_convolution_add_relu", "", f452},
+	{"aten::miopen_convolution_relu", "", f453},
+	{"aten::miopen_convolution_transpose", "", f454},
+	{"aten::miopen_ctc_loss", "", f455},
+	{"aten::miopen_ctc_loss", "Tensor", f456},
+	{"aten::miopen_depthwise_convolution", "", f457},
+	{"aten::miopen_rnn", "", f458},
+	{"aten::miopen_rnn_backward", "", f459},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f460},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f461},
+	{"aten::mkldnn_convolution", "", f462},
+	{"aten::mkldnn_linear", "", f463},
+	{"aten::mkldnn_linear_backward", "", f464},
+	{"aten::mkldnn_linear_backward_input", "", f465},
+	{"aten::mkldnn_linear_backward_weights", "", f466},
+	{"aten::mkldnn_max_pool2d", "", f467},
+	{"aten::mkldnn_max_pool2d_backward", "", f468},
+	{"aten::mkldnn_max_pool3d", "", f469},
+	{"aten::mkldnn_max_pool3d_backward", "", f470},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f471},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f472},
+	{"aten::mkldnn_rnn_layer", "", f473},
+	{"aten::mkldnn_rnn_layer_backward", "", f474},
 	{"aten::mm", "", f336},
-	{"aten::mps_convolution_backward", "", f474},
-	{"aten::mps_convolution_transpose_backward", "", f475},
-	{"aten::mse_loss", "", f413},
+	{"aten::mps_convolution_backward", "", f475},
+	{"aten::mps_convolution_transpose_backward", "", f476},
+	{"aten::mse_loss", "", f414},
 	{"aten::mse_loss_backward", "", f332},
-	{"aten::multi_margin_loss", "", f476},
-	{"aten::multi_margin_loss_backward", "", f477},
-	{"aten::multilabel_margin_loss", "", f478},
-	{"aten::multilabel_margin_loss_backward", "", f479},
-	{"aten::multilabel_margin_loss_forward", "", f480},
-	{"aten::mv", "", f427},
-	{"aten::native_batch_norm", "", f481},
-	{"aten::native_batch_norm_backward", "", f482},
-	{"aten::native_channel_shuffle", "", f483},
-	{"aten::native_dropout_backward", "", f484},
-	{"aten::native_group_norm", "", f485},
-	{"aten::native_group_norm_backward", "", f486},
-	{"aten::native_layer_norm_backward", "", f487},
-	{"aten::new_empty_strided", "", f488},
-	{"aten::new_full", "", f489},
+	{"aten::multi_margin_loss", "", f477},
+	{"aten::multi_margin_loss_backward", "", f478},
+	{"aten::multilabel_margin_loss", "", f479},
+	{"aten::multilabel_margin_loss_backward", "", f480},
+	{"aten::multilabel_margin_loss_forward", "", f481},
+	{"aten::mv", "", f428},
+	{"aten::native_batch_norm", "", f482},
+	{"aten::native_batch_norm_backward", "", f483},
+	{"aten::native_channel_shuffle", "", f484},
+	{"aten::native_dropout_backward", "", f485},
+	{"aten::native_group_norm", "", f486},
+	{"aten::native_group_norm_backward", "", f487},
+	{"aten::native_layer_norm_backward", "", f488},
+	{"aten::new_empty_strided", "", f489},
+	{"aten::new_full", "", f490},
 	{"aten::new_ones", "", f400},
-	{"aten::new_zeros", "", f490},
+	{"aten::new_zeros", "", f491},
 	{"aten::nll_loss", "", f332},
 	{"aten::nll_loss2d", "", f332},
-	{"aten::nll_loss2d_backward", "", f491},
-	{"aten::nll_loss2d_forward", "", f492},
-	{"aten::nll_loss_backward", "", f493},
-	{"aten::nll_loss_forward", "", f494},
+	{"aten::nll_loss2d_backward", "", f492},
+	{"aten::nll_loss2d_forward", "", f493},
+	{"aten::nll_loss_backward", "", f494},
+	{"aten::nll_loss_forward", "", f495},
 	{"aten::nll_loss_nd", "", f332},
-	{"aten::normal", "float_float", f495},
-	{"aten::ones", "", f496},
-	{"aten::ones_like", "", f496},
-	{"aten::pad", "", f497},
-	{"aten::poisson_nll_loss", "", f476},
+	{"aten::normal", "float_float", f496},
+	{"aten::ones", "", f497},
+	{"aten::ones_like", "", f497},
+	{"aten::pad", "", f498},
+	{"aten::poisson_nll_loss", "", f477},
 	{"aten::quantize_per_tensor", "tensor_qparams", f384},
-	{"aten::quantized_batch_norm", "", f498},
-	{"aten::quantized_gru_cell", "", f499},
-	{"aten::quantized_lstm_cell", "", f500},
-	{"aten::quantized_max_pool1d", "", f501},
-	{"aten::quantized_max_pool2d", "", f502},
-	{"aten::quantized_max_pool3d", "", f503},
-	{"aten::quantized_rnn_relu_cell", "", f504},
-	{"aten::quantized_rnn_tanh_cell", "", f505},
-	{"aten::rand", "", f496},
+	{"aten::quantized_batch_norm", "", f499},
+	{"aten::quantized_gru_cell", "", f500},
+	{"aten::quantized_lstm_cell", "", f501},
+	{"aten::quantized_max_pool1d", "", f502},
+	{"aten::quantized_max_pool2d", "", f503},
+	{"aten::quantized_max_pool3d", "", f504},
+	{"aten::quantized_rnn_relu_cell", "", f505},
+	{"aten::quantized_rnn_tanh_cell", "", f506},
+	{"aten::rand", "", f497},
 	{"aten::rand", "generator", f400},
-	{"aten::rand_like", "", f496},
+	{"aten::rand_like", "", f497},
 	{"aten::rand_like", "generator", f400},
 	{"aten::randint", "", f400},
-	{"aten::randint", "generator", f489},
-	{"aten::randint", "low", f489},
-	{"aten::randint", "low_generator", f495},
+	{"aten::randint", "generator", f490},
+	{"aten::randint", "low", f490},
+	{"aten::randint", "low_generator", f496},
 	{"aten::randint_like", "", f400},
 	{"aten::randint_like", "Tensor", f400},
-	{"aten::randint_like", "Tensor_generator", f489},
-	{"aten::randint_like", "generator", f489},
-	{"aten::randint_like", "low_dtype", f489},
-	{"aten::randint_like", "low_generator_dtype", f495},
-	{"aten::randn", "", f496},
+	{"aten::randint_like", "Tensor_generator", f490},
+	{"aten::randint_like", "generator", f490},
+	{"aten::randint_like", "low_dtype", f490},
+	{"aten::randint_like", "low_generator_dtype", f496},
+	{"aten::randn", "", f497},
 	{"aten::randn", "generator", f400},
-	{"aten::randn_like", "", f496},
+	{"aten::randn_like", "", f497},
 	{"aten::randn_like", "generator", f400},
-	{"aten::random_", "from", f506},
-	{"aten::randperm", "", f496},
+	{"aten::random_", "from", f507},
+	{"aten::randperm", "", f497},
 	{"aten::randperm", "generator", f400},
 	{"aten::range", "step", f315},
-	{"aten::reflection_pad1d", "", f507},
-	{"aten::reflection_pad1d_backward", "", f508},
-	{"aten::reflection_pad2d", "", f509},
-	{"aten::reflection_pad2d_backward", "", f510},
-	{"aten::reflection_pad3d", "", f511},
-	{"aten::reflection_pad3d_backward", "", f512},
-	{"aten::repeat_interleave", "Tensor", f513},
-	{"aten::repeat_interleave", "self_Tensor", f514},
-	{"aten::replication_pad1d", "", f507},
-	{"aten::replication_pad1d_backward", "", f515},
-	{"aten::replication_pad2d", "", f509},
-	{"aten::replication_pad2d_backward", "", f516},
-	{"aten::replication_pad3d", "", f511},
-	{"aten::replication_pad3d_backward", "", f517},
-	{"aten::reshape", "", f518},
-	{"aten::resize_", "", f519},
-	{"aten::resize_as_", "", f520},
-	{"aten::resize_as_sparse_", "", f521},
-	{"aten::rnn_relu", "data", f522},
-	{"aten::rnn_relu", "input", f523},
-	{"aten::rnn_tanh", "data", f522},
-	{"aten::rnn_tanh", "input", f523},
-	{"aten::row_indices_copy", "", f524},
-	{"aten::rrelu_with_noise", "", f525},
-	{"aten::rrelu_with_noise_", "", f526},
-	{"aten::rrelu_with_noise_backward", "", f527},
-	{"aten::scaled_dot_product_attention", "", f528},
-	{"aten::scatter", "reduce", f415},
-	{"aten::scatter", "src", f415},
-	{"aten::scatter", "value", f416},
-	{"aten::scatter", "value_reduce", f416},
-	{"aten::scatter_", "reduce", f415},
-	{"aten::scatter_", "src", f415},
-	{"aten::scatter_", "value", f416},
-	{"aten::scatter_", "value_reduce", f416},
-	{"aten::scatter_add", "", f415},
-	{"aten::scatter_add_", "", f415},
-	{"aten::scatter_reduce", "two", f415},
-	{"aten::scatter_reduce_", "two", f415},
-	{"aten::segment_reduce", "", f529},
-	{"aten::select", "int", f530},
-	{"aten::select_backward", "", f531},
-	{"aten::select_copy", "int", f530},
-	{"aten::set_", "source_Tensor_storage_offset", f532},
-	{"aten::slice_backward", "", f533},
-	{"aten::slice_inverse", "", f534},
-	{"aten::slow_conv3d", "", f535},
-	{"aten::slow_conv3d_forward", "", f536},
-	{"aten::slow_conv_dilated2d", "", f537},
-	{"aten::slow_conv_dilated3d", "", f538},
-	{"aten::slow_conv_transpose2d", "", f539},
-	{"aten::slow_conv_transpose3d", "", f540},
-	{"aten::smooth_l1_loss", "", f413},
+	{"aten::reflection_pad1d", "", f508},
+	{"aten::reflection_pad1d_backward", "", f509},
+	{"aten::reflection_pad2d", "", f510},
+	{"aten::reflection_pad2d_backward", "", f511},
+	{"aten::reflection_pad3d", "", f512},
+	{"aten::reflection_pad3d_backward", "", f513},
+	{"aten::repeat_interleave", "Tensor", f514},
+	{"aten::repeat_interleave", "self_Tensor", f515},
+	{"aten::replication_pad1d", "", f508},
+	{"aten::replication_pad1d_backward", "", f516},
+	{"aten::replication_pad2d", "", f510},
+	{"aten::replication_pad2d_backward", "", f517},
+	{"aten::replication_pad3d", "", f512},
+	{"aten::replication_pad3d_backward", "", f518},
+	{"aten::reshape", "", f519},
+	{"aten::resize_", "", f520},
+	{"aten::resize_as_", "", f521},
+	{"aten::resize_as_sparse_", "", f522},
+	{"aten::rnn_relu", "data", f523},
+	{"aten::rnn_relu", "input", f524},
+	{"aten::rnn_tanh", "data", f523},
+	{"aten::rnn_tanh", "input", f524},
+	{"aten::row_indices_copy", "", f525},
+	{"aten::rrelu_with_noise", "", f526},
+	{"aten::rrelu_with_noise_", "", f527},
+	{"aten::rrelu_with_noise_backward", "", f528},
+	{"aten::scaled_dot_product_attention", "", f529},
+	{"aten::scatter", "reduce", f530},
+	{"aten::scatter", "src", f530},
+	{"aten::scatter", "value", f531},
+	{"aten::scatter", "value_reduce", f531},
+	{"aten::scatter_", "reduce", f530},
+	{"aten::scatter_", "src", f530},
+	{"aten::scatter_", "value", f531},
+	{"aten::scatter_", "value_reduce", f531},
+	{"aten::scatter_add", "", f530},
+	{"aten::scatter_add_", "", f530},
+	{"aten::scatter_reduce", "two", f530},
+	{"aten::scatter_reduce_", "two", f530},
+	{"aten::segment_reduce", "", f532},
+	{"aten::select", "int", f533},
+	{"aten::select_backward", "", f534},
+	{"aten::select_copy", "int", f533},
+	{"aten::set_", "source_Tensor_storage_offset", f535},
+	{"aten::slice_backward", "", f536},
+	{"aten::slice_inverse", "", f537},
+	{"aten::slow_conv3d", "", f538},
+	{"aten::slow_conv3d_forward", "", f539},
+	{"aten::slow_conv_dilated2d", "", f540},
+	{"aten::slow_conv_dilated3d", "", f541},
+	{"aten::slow_conv_transpose2d", "", f542},
+	{"aten::slow_conv_transpose3d", "", f543},
+	{"aten::smooth_l1_loss", "", f414},
 	{"aten::smooth_l1_loss_backward", "", f332},
-	{"aten::soft_margin_loss", "", f413},
+	{"aten::soft_margin_loss", "", f414},
 	{"aten::soft_margin_loss_backward", "", f332},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f541},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f542},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f543},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f544},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f545},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f546},
-	{"aten::sparse_coo_tensor", "indices_size", f547},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f548},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f549},
-	{"aten::sparse_csr_tensor", "crow_col_value", f550},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f551},
-	{"aten::sparse_resize_", "", f552},
-	{"aten::sparse_resize_and_clear_", "", f553},
-	{"aten::special_chebyshev_polynomial_t", "", f554},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f555},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f556},
-	{"aten::special_chebyshev_polynomial_u", "", f554},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f555},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f556},
-	{"aten::special_chebyshev_polynomial_v", "", f554},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f555},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f556},
-	{"aten::special_chebyshev_polynomial_w", "", f554},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f555},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f556},
-	{"aten::special_hermite_polynomial_h", "", f554},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f555},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f556},
-	{"aten::special_hermite_polynomial_he", "", f554},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f555},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f556},
-	{"aten::special_laguerre_polynomial_l", "", f554},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f555},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f556},
-	{"aten::special_legendre_polynomial_p", "", f554},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f555},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f556},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f554},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f555},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f556},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f554},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f555},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f556},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f554},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f555},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f556},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f554},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f555},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f556},
-	{"aten::split", "Tensor", f557},
-	{"aten::split_copy", "Tensor", f557},
-	{"aten::sspaddmm", "", f558},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f544},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f545},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f546},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f547},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f548},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f549},
+	{"aten::sparse_coo_tensor", "indices_size", f550},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f551},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f552},
+	{"aten::sparse_csr_tensor", "crow_col_value", f553},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f554},
+	{"aten::sparse_resize_", "", f555},
+	{"aten::sparse_resize_and_clear_", "", f556},
+	{"aten::special_chebyshev_polynomial_t", "", f557},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f558},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f559},
+	{"aten::special_chebyshev_polynomial_u", "", f557},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f558},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f559},
+	{"aten::special_chebyshev_polynomial_v", "", f557},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f558},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f559},
+	{"aten::special_chebyshev_polynomial_w", "", f557},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f558},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f559},
+	{"aten::special_hermite_polynomial_h", "", f557},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f558},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f559},
+	{"aten::special_hermite_polynomial_he", "", f557},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f558},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f559},
+	{"aten::special_laguerre_polynomial_l", "", f557},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f558},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f559},
+	{"aten::special_legendre_polynomial_p", "", f557},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f558},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f557},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f558},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f557},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f558},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f557},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f558},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f557},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f558},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f559},
+	{"aten::split", "Tensor", f560},
+	{"aten::split_copy", "Tensor", f560},
+	{"aten::sspaddmm", "", f561},
 	{"aten::sub_", "Tensor", f310},
 	{"aten::tensor_split", "sections", f377},
-	{"aten::tensor_split", "tensor_indices_or_sections", f559},
-	{"aten::thnn_conv2d", "", f560},
-	{"aten::to_dense_backward", "", f561},
-	{"aten::to_mkldnn", "", f562},
-	{"aten::to_mkldnn_backward", "", f563},
-	{"aten::trace_backward", "", f564},
+	{"aten::tensor_split", "tensor_indices_or_sections", f562},
+	{"aten::thnn_conv2d", "", f563},
+	{"aten::to_dense_backward", "", f564},
+	{"aten::to_mkldnn", "", f565},
+	{"aten::to_mkldnn_backward", "", f566},
+	{"aten::trace_backward", "", f567},
 	{"aten::trapezoid", "dx", f371},
 	{"aten::trapezoid", "x", f371},
 	{"aten::trapz", "dx", f371},
 	{"aten::trapz", "x", f371},
-	{"aten::triplet_margin_loss", "", f565},
-	{"aten::unbind", "int", f566},
-	{"aten::unbind_copy", "int", f566},
-	{"aten::unfold_backward", "", f567},
+	{"aten::triplet_margin_loss", "", f568},
+	{"aten::unbind", "int", f569},
+	{"aten::unbind_copy", "int", f569},
+	{"aten::unfold_backward", "", f570},
 	{"aten::unsafe_chunk", "", f339},
-	{"aten::unsafe_split", "Tensor", f557},
-	{"aten::upsample_bicubic2d", "", f568},
+	{"aten::unsafe_split", "Tensor", f560},
+	{"aten::upsample_bicubic2d", "", f571},
 	{"aten::upsample_bicubic2d", "vec", f274},
-	{"aten::upsample_bicubic2d_backward", "", f569},
-	{"aten::upsample_bilinear2d", "", f568},
+	{"aten::upsample_bicubic2d_backward", "", f572},
+	{"aten::upsample_bilinear2d", "", f571},
 	{"aten::upsample_bilinear2d", "vec", f274},
-	{"aten::upsample_bilinear2d_backward", "", f570},
-	{"aten::upsample_linear1d", "", f571},
+	{"aten::upsample_bilinear2d_backward", "", f573},
+	{"aten::upsample_linear1d", "", f574},
 	{"aten::upsample_linear1d", "vec", f274},
-	{"aten::upsample_linear1d_backward", "", f572},
+	{"aten::upsample_linear1d_backward", "", f575},
 	{"aten::upsample_nearest1d", "", f277},
 	{"aten::upsample_nearest1d", "vec", f278},
-	{"aten::upsample_nearest1d_backward", "", f573},
+	{"aten::upsample_nearest1d_backward", "", f576},
 	{"aten::upsample_nearest2d", "", f280},
 	{"aten::upsample_nearest2d", "vec", f278},
-	{"aten::upsample_nearest2d_backward", "", f574},
+	{"aten::upsample_nearest2d_backward", "", f577},
 	{"aten::upsample_nearest3d", "", f282},
 	{"aten::upsample_nearest3d", "vec", f278},
-	{"aten::upsample_nearest3d_backward", "", f575},
-	{"aten::upsample_trilinear3d", "", f576},
+	{"aten::upsample_nearest3d_backward", "", f578},
+	{"aten::upsample_trilinear3d", "", f579},
 	{"aten::upsample_trilinear3d", "vec", f274},
-	{"aten::upsample_trilinear3d_backward", "", f577},
-	{"aten::value_selecting_reduction_backward", "", f578},
-	{"aten::values_copy", "", f579},
-	{"aten::vander", "", f580},
-	{"aten::view", "dtype", f581},
-	{"aten::view_copy", "dtype", f581},
+	{"aten::upsample_trilinear3d_backward", "", f580},
+	{"aten::value_selecting_reduction_backward", "", f581},
+	{"aten::values_copy", "", f582},
+	{"aten::vander", "", f583},
+	{"aten::view", "dtype", f584},
+	{"aten::view_copy", "dtype", f584},
 	{"aten::vsplit", "int", f377},
-	{"aten::zero_", "", f582},
-	{"aten::zeros", "", f583},
-	{"aten::zeros_like", "", f583},
-	{"aten::align_to", "ellipsis_idx", f584},
-	{"aten::add", "out", f585},
+	{"aten::zero_", "", f585},
+	{"aten::zeros", "", f586},
+	{"aten::zeros_like", "", f586},
+	{"aten::align_to", "ellipsis_idx", f587},
+	{"aten::add", "out", f588},
 	{"aten::addmv", "out", f311},
-	{"aten::arange", "start_out", f586},
+	{"aten::arange", "start_out", f589},
 	{"aten::baddbmm", "out", f311},
 	{"aten::binary_cross_entropy", "out", f332},
-	{"aten::binary_cross_entropy_backward", "grad_input", f587},
+	{"aten::binary_cross_entropy_backward", "grad_input", f590},
 	{"aten::bmm", "out", f336},
 	{"aten::cat", "out", f313},
 	{"aten::concat", "out", f313},
 	{"aten::concatenate", "out", f313},
-	{"aten::cudnn_batch_norm", "out", f588},
-	{"aten::cudnn_convolution", "out", f589},
+	{"aten::cudnn_batch_norm", "out", f591},
+	{"aten::cudnn_convolution", "out", f592},
 	{"aten::div", "out_mode", f376},
 	{"aten::divide", "out_mode", f376},
 	{"aten::dot", "out", f336},
-	{"aten::full", "names", f489},
-	{"aten::lcm", "out", f420},
-	{"aten::_fft_r2c", "out", f590},
-	{"aten::_fft_c2r", "out", f591},
-	{"aten::_fft_c2c", "out", f592},
-	{"aten::index_copy", "out", f415},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f593},
-	{"aten::fbgemm_linear_fp16_weight", "out", f594},
-	{"aten::_log_softmax_backward_data", "out", f595},
-	{"aten::matmul", "out", f427},
-	{"aten::matrix_power", "out", f428},
-	{"aten::_compute_linear_combination", "out", f596},
+	{"aten::full", "names", f490},
+	{"aten::lcm", "out", f421},
+	{"aten::_fft_r2c", "out", f593},
+	{"aten::_fft_c2r", "out", f594},
+	{"aten::_fft_c2c", "out", f595},
+	{"aten::index_copy", "out", f416},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f596},
+	{"aten::fbgemm_linear_fp16_weight", "out", f597},
+	{"aten::_log_softmax_backward_data", "out", f598},
+	{"aten::matmul", "out", f428},
+	{"aten::matrix_power", "out", f429},
+	{"aten::_compute_linear_combination", "out", f599},
 	{"aten::mm", "out", f336},
-	{"aten::_int_mm", "out", f597},
-	{"aten::mv", "out", f427},
-	{"aten::native_batch_norm", "out", f481},
-	{"aten::_native_batch_norm_legit", "out", f598},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f599},
-	{"aten::batch_norm_elemt", "out", f600},
+	{"aten::_int_mm", "out", f600},
+	{"aten::mv", "out", f428},
+	{"aten::native_batch_norm", "out", f482},
+	{"aten::_native_batch_norm_legit", "out", f601},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f602},
+	{"aten::batch_norm_elemt", "out", f603},
 	{"aten::ones", "names", f400},
 	{"aten::rand", "names", f400},
-	{"aten::rand", "generator_with_names", f489},
+	{"aten::rand", "generator_with_names", f490},
 	{"aten::randn", "names", f400},
-	{"aten::randn", "generator_with_names", f489},
-	{"aten::range", "out", f586},
-	{"aten::gelu_backward", "grad_input", f403},
-	{"aten::_softmax_backward_data", "out", f601},
-	{"aten::sspaddmm", "out", f602},
-	{"aten::_chunk_cat", "out", f603},
-	{"aten::_stack", "out", f604},
-	{"aten::zeros", "names", f490},
-	{"aten::_batch_norm_with_update", "out", f605},
-	{"aten::_sparse_softmax", "Dimname", f606},
-	{"aten::_sparse_log_softmax", "Dimname", f607},
-	{"aten::sub", "out", f585},
+	{"aten::randn", "generator_with_names", f490},
+	{"aten::range", "out", f589},
+	{"aten::gelu_backward", "grad_input", f404},
+	{"aten::_softmax_backward_data", "out", f604},
+	{"aten::sspaddmm", "out", f605},
+	{"aten::_chunk_cat", "out", f606},
+	{"aten::_stack", "out", f607},
+	{"aten::zeros", "names", f491},
+	{"aten::_batch_norm_with_update", "out", f608},
+	{"aten::_sparse_softmax", "Dimname", f609},
+	{"aten::_sparse_log_softmax", "Dimname", f610},
+	{"aten::sub", "out", f588},
 	{"aten::addmm", "out", f311},
-	{"aten::_scaled_mm", "out", f608},
-	{"aten::_scaled_mm_v2", "out", f609},
-	{"aten::hspmm", "out", f610},
-	{"aten::lstm_mps_backward", "", f611},
-	{"aten::set_", "source_Storage_storage_offset", f532},
-	{"aten::index_add", "out", f415},
-	{"aten::index_reduce", "out", f415},
-	{"aten::scatter", "src_out", f415},
-	{"aten::scatter", "value_out", f416},
-	{"aten::scatter", "reduce_out", f415},
-	{"aten::scatter", "value_reduce_out", f416},
-	{"aten::scatter_add", "out", f415},
-	{"aten::scatter_reduce", "two_out", f415},
+	{"aten::_scaled_mm", "out", f611},
+	{"aten::_scaled_mm_v2", "out", f612},
+	{"aten::hspmm", "out", f613},
+	{"aten::lstm_mps_backward", "", f614},
+	{"aten::set_", "source_Storage_storage_offset", f535},
+	{"aten::index_add", "out", f416},
+	{"aten::index_reduce", "out", f416},
+	{"aten::scatter", "src_out", f530},
+	{"aten::scatter", "value_out", f531},
+	{"aten::scatter", "reduce_out", f530},
+	{"aten::scatter", "value_reduce_out", f531},
+	{"aten::scatter", "dimname_src", f402},
+	{"aten::scatter", "dimname_value", f402},
+	{"aten::scatter_add", "out", f530},
+	{"aten::scatter_reduce", "two_out", f530},
 	{"aten::addbmm", "out", f311},
-	{"aten::lu_unpack", "out", f435},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f612},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f613},
-	{"aten::mse_loss", "out", f413},
+	{"aten::gather", "out", f402},
+	{"aten::lu_unpack", "out", f436},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f615},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f616},
+	{"aten::mse_loss", "out", f414},
 	{"aten::mse_loss_backward", "grad_input", f332},
-	{"aten::multi_margin_loss", "out", f476},
-	{"aten::multi_margin_loss_backward", "grad_input", f614},
-	{"aten::multilabel_margin_loss", "out", f478},
-	{"aten::multilabel_margin_loss_forward", "output", f615},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f616},
+	{"aten::multi_margin_loss", "out", f477},
+	{"aten::multi_margin_loss_backward", "grad_input", f617},
+	{"aten::multilabel_margin_loss", "out", f479},
+	{"aten::multilabel_margin_loss_forward", "output", f618},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f619},
 	{"aten::nll_loss", "out", f332},
-	{"aten::nll_loss_forward", "output", f617},
-	{"aten::nll_loss_backward", "grad_input", f618},
+	{"aten::nll_loss_forward", "output", f620},
+	{"aten::nll_loss_backward", "grad_input", f621},
 	{"aten::nll_loss2d", "out", f332},
-	{"aten::nll_loss2d_forward", "output", f619},
-	{"aten::nll_loss2d_backward", "grad_input", f620},
-	{"aten::smooth_l1_loss", "out", f413},
+	{"aten::nll_loss2d_forward", "output", f622},
+	{"aten::nll_loss2d_backward", "grad_input", f623},
+	{"aten::smooth_l1_loss", "out", f414},
 	{"aten::smooth_l1_loss_backward", "grad_input", f332},
-	{"aten::huber_loss", "out", f413},
+	{"aten::huber_loss", "out", f414},
 	{"aten::huber_loss_backward", "out", f332},
-	{"aten::soft_margin_loss", "out", f413},
+	{"aten::soft_margin_loss", "out", f414},
 	{"aten::soft_margin_loss_backward", "grad_input", f332},
-	{"aten::glu_backward", "grad_input", f621},
-	{"aten::log_sigmoid_backward", "grad_input", f622},
-	{"aten::rrelu_with_noise", "out", f623},
+	{"aten::glu_backward", "grad_input", f624},
+	{"aten::log_sigmoid_backward", "grad_input", f625},
+	{"aten::rrelu_with_noise", "out", f626},
 	{"aten::adaptive_avg_pool2d", "out", f0},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f624},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f627},
 	{"aten::adaptive_avg_pool3d", "out", f2},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f625},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f628},
 	{"aten::adaptive_max_pool2d", "out", f0},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f626},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f629},
 	{"aten::adaptive_max_pool3d", "out", f2},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f627},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f630},
 	{"aten::avg_pool2d", "out", f320},
-	{"aten::avg_pool2d_backward", "grad_input", f628},
+	{"aten::avg_pool2d_backward", "grad_input", f631},
 	{"aten::avg_pool3d", "out", f322},
-	{"aten::avg_pool3d_backward", "grad_input", f629},
+	{"aten::avg_pool3d_backward", "grad_input", f632},
 	{"aten::fractional_max_pool2d", "output", f395},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f630},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f633},
 	{"aten::fractional_max_pool3d", "output", f397},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f631},
-	{"aten::max_pool2d_with_indices", "out", f441},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f632},
-	{"aten::max_pool3d_with_indices", "out", f444},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f633},
-	{"aten::max_unpool2d", "out", f446},
-	{"aten::max_unpool3d", "out", f447},
-	{"aten::reflection_pad1d", "out", f507},
-	{"aten::reflection_pad1d_backward", "grad_input", f634},
-	{"aten::reflection_pad2d", "out", f509},
-	{"aten::reflection_pad2d_backward", "grad_input", f635},
-	{"aten::reflection_pad3d", "out", f511},
-	{"aten::reflection_pad3d_backward", "grad_input", f636},
-	{"aten::replication_pad1d", "out", f507},
-	{"aten::replication_pad1d_backward", "grad_input", f637},
-	{"aten::replication_pad2d", "out", f509},
-	{"aten::replication_pad2d_backward", "grad_input", f638},
-	{"aten::replication_pad3d", "out", f511},
-	{"aten::replication_pad3d_backward", "grad_input", f639},
-	{"aten::upsample_linear1d", "out", f571},
-	{"aten::upsample_linear1d_backward", "grad_input", f640},
-	{"aten::upsample_bilinear2d", "out", f568},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f641},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f634},
+	{"aten::max_pool2d_with_indices", "out", f442},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f635},
+	{"aten::max_pool3d_with_indices", "out", f445},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f636},
+	{"aten::max_unpool2d", "out", f447},
+	{"aten::max_unpool3d", "out", f448},
+	{"aten::reflection_pad1d", "out", f508},
+	{"aten::reflection_pad1d_backward", "grad_input", f637},
+	{"aten::reflection_pad2d", "out", f510},
+	{"aten::reflection_pad2d_backward", "grad_input", f638},
+	{"aten::reflection_pad3d", "out", f512},
+	{"aten::reflection_pad3d_backward", "grad_input", f639},
+	{"aten::replication_pad1d", "out", f508},
+	{"aten::replication_pad1d_backward", "grad_input", f640},
+	{"aten::replication_pad2d", "out", f510},
+	{"aten::replication_pad2d_backward", "grad_input", f641},
+	{"aten::replication_pad3d", "out", f512},
+	{"aten::replication_pad3d_backward", "grad_input", f642},
+	{"aten::upsample_linear1d", "out", f574},
+	{"aten::upsample_linear1d_backward", "grad_input", f643},
+	{"aten::upsample_bilinear2d", "out", f571},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f644},
 	{"aten::_upsample_bilinear2d_aa", "out", f273},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f642},
-	{"aten::upsample_bicubic2d", "out", f568},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f643},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f645},
+	{"aten::upsample_bicubic2d", "out", f571},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f646},
 	{"aten::_upsample_bicubic2d_aa", "out", f273},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f644},
-	{"aten::upsample_trilinear3d", "out", f576},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f645},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f647},
+	{"aten::upsample_trilinear3d", "out", f579},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f648},
 	{"aten::upsample_nearest1d", "out", f277},
 	{"aten::_upsample_nearest_exact1d", "out", f277},
-	{"aten::upsample_nearest1d_backward", "grad_input", f646},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f647},
+	{"aten::upsample_nearest1d_backward", "grad_input", f649},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f650},
 	{"aten::upsample_nearest2d", "out", f280},
 	{"aten::_upsample_nearest_exact2d", "out", f280},
-	{"aten::upsample_nearest2d_backward", "grad_input", f648},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f649},
+	{"aten::upsample_nearest2d_backward", "grad_input", f651},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f652},
 	{"aten::upsample_nearest3d", "out", f282},
 	{"aten::_upsample_nearest_exact3d", "out", f282},
-	{"aten::upsample_nearest3d_backward", "grad_input", f650},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f651},
-	{"aten::slow_conv_transpose2d", "out", f652},
-	{"aten::slow_conv_transpose3d", "out", f653},
-	{"aten::thnn_conv2d", "out", f654},
-	{"aten::_slow_conv2d_forward", "output", f655},
-	{"aten::_slow_conv2d_backward", "grad_input", f656},
-	{"aten::_conv_depthwise2d", "out", f657},
-	{"aten::slow_conv3d", "out", f658},
-	{"aten::slow_conv3d_forward", "output", f659},
+	{"aten::upsample_nearest3d_backward", "grad_input", f653},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f654},
+	{"aten::slow_conv_transpose2d", "out", f655},
+	{"aten::slow_conv_transpose3d", "out", f656},
+	{"aten::thnn_conv2d", "out", f657},
+	{"aten::_slow_conv2d_forward", "output", f658},
+	{"aten::_slow_conv2d_backward", "grad_input", f659},
+	{"aten::_conv_depthwise2d", "out", f660},
+	{"aten::slow_conv3d", "out", f661},
+	{"aten::slow_conv3d_forward", "output", f662},
 	{"aten::col2im", "out", f340},
-	{"aten::im2col", "out", f414},
-	{"aten::_linalg_det", "result", f660},
-	{"aten::linalg_ldl_solve", "out", f425},
-	{"aten::linalg_lstsq", "out", f426},
-	{"aten::linalg_matmul", "out", f427},
-	{"aten::_linalg_slogdet", "sign", f661},
-	{"aten::linalg_eigvals", "out", f424},
-	{"aten::_linalg_eigh", "eigenvalues", f662},
-	{"aten::linalg_eigh", "eigvals", f424},
-	{"aten::linalg_eigvalsh", "out", f424},
-	{"aten::_linalg_svd", "U", f663},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f430},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f430},
-	{"aten::linalg_pinv", "out", f429},
-	{"aten::linalg_pinv", "out_rcond_tensor", f429},
-	{"aten::_linalg_solve_ex", "result", f664},
-	{"aten::linalg_matrix_power", "out", f428},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f430},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f430},
-	{"aten::linalg_matrix_rank", "out", f429},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f429},
-	{"aten::unbind_copy", "int_out", f566},
-	{"aten::split_copy", "Tensor_out", f557},
-	{"aten::special_chebyshev_polynomial_t", "out", f554},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f556},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f555},
-	{"aten::special_chebyshev_polynomial_u", "out", f554},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f556},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f555},
-	{"aten::special_chebyshev_polynomial_v", "out", f554},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f556},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f555},
-	{"aten::special_chebyshev_polynomial_w", "out", f554},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f556},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f555},
-	{"aten::special_hermite_polynomial_h", "out", f554},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f556},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f555},
-	{"aten::special_hermite_polynomial_he", "out", f554},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f556},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f555},
-	{"aten::special_laguerre_polynomial_l", "out", f554},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f556},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f555},
-	{"aten::special_legendre_polynomial_p", "out", f554},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f556},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f555},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f554},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f556},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f555},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f554},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f556},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f555},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f554},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f556},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f555},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f554},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f556},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f555},
+	{"aten::im2col", "out", f415},
+	{"aten::_linalg_det", "result", f663},
+	{"aten::linalg_ldl_solve", "out", f426},
+	{"aten::linalg_lstsq", "out", f427},
+	{"aten::linalg_matmul", "out", f428},
+	{"aten::_linalg_slogdet", "sign", f664},
+	{"aten::linalg_eigvals", "out", f425},
+	{"aten::_linalg_eigh", "eigenvalues", f665},
+	{"aten::linalg_eigh", "eigvals", f425},
+	{"aten::linalg_eigvalsh", "out", f425},
+	{"aten::_linalg_svd", "U", f666},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f431},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f431},
+	{"aten::linalg_pinv", "out", f430},
+	{"aten::linalg_pinv", "out_rcond_tensor", f430},
+	{"aten::_linalg_solve_ex", "result", f667},
+	{"aten::linalg_matrix_power", "out", f429},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f431},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f431},
+	{"aten::linalg_matrix_rank", "out", f430},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f430},
+	{"aten::unbind_copy", "int_out", f569},
+	{"aten::split_copy", "Tensor_out", f560},
+	{"aten::special_chebyshev_polynomial_t", "out", f557},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f558},
+	{"aten::special_chebyshev_polynomial_u", "out", f557},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f558},
+	{"aten::special_chebyshev_polynomial_v", "out", f557},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f558},
+	{"aten::special_chebyshev_polynomial_w", "out", f557},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f558},
+	{"aten::special_hermite_polynomial_h", "out", f557},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f559},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f558},
+	{"aten::special_hermite_polynomial_he", "out", f557},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f559},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f558},
+	{"aten::special_laguerre_polynomial_l", "out", f557},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f559},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f558},
+	{"aten::special_legendre_polynomial_p", "out", f557},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f559},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f557},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f557},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f557},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f557},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f558},
 };
 const size_t guard_count = std::size(guard_rows);
 

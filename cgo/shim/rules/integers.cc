@@ -51,16 +51,17 @@ bool meets(const Tensor& x, const Tensor& other, F&& asked) {
 
 // pair tells whether two tensors of integers can be held against each other, element by element.
 bool pair(const Tensor& x, const Tensor& other) {
-	return on_host(x) && on_host(other) && integral(x) && integral(other) && x.numel() > 0 && other.numel() > 0 && fit(x, other) && !x.is_neg() && !other.is_neg();
+	return on_host(x) && on_host(other) && integral(x) && integral(other) && x.numel() > 0 && other.numel() > 0 && fit(x, other);
 }
 
 }  // namespace
 
 // Other integers are divided in a wider type, and rounding down is computed otherwise.
-void quotient(const Tensor& x, const Tensor& other, Mode mode) {
-	if (mode != "trunc" || !pair(x, other)) {
+void quotient(const Tensor& given, const Tensor& by, Mode mode) {
+	if (mode != "trunc" || !pair(given, by)) {
 		return;
 	}
+	auto x = plain(given), other = plain(by);
 	auto type = result_of(x, other);
 	auto least = least_of(type);
 	if (least == 0 || !contains(other, -1) || !contains(x, least)) {
@@ -104,10 +105,11 @@ bool traps(T a, T b) {
 }  // namespace
 
 // The least common multiple divides by the greatest common divisor.
-void multiple(const Tensor& x, const Tensor& other) {
-	if (!pair(x, other)) {
+void multiple(const Tensor& given, const Tensor& by) {
+	if (!pair(given, by)) {
 		return;
 	}
+	auto x = plain(given), other = plain(by);
 	auto type = result_of(x, other);
 	auto least = least_of(type);
 	if (least == 0 || !contains(x, least)) {
@@ -130,7 +132,7 @@ void step(const Scalar& step, std::optional<at::ScalarType> dtype, const Tensor&
 
 // From start to end libtorch counts in 64 bits.
 void span(const Scalar& start, const Scalar& end, const Scalar& step) {
-	if (!start.isIntegral(false) || !end.isIntegral(false) || !step.isIntegral(false) || start.isUnsigned() || end.isUnsigned() || step.isUnsigned()) {
+	if (!start.isIntegral(false) || !end.isIntegral(false) || !step.isIntegral(false)) {
 		return;
 	}
 	int64_t n = 0;

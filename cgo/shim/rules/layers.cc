@@ -1,6 +1,8 @@
 // Layers whose kernels trust in one number for each channel.
 #include "rules.h"
 
+#include <ATen/core/Reduction.h>
+
 namespace tg::rule {
 
 // Statistics and weights are one for each channel.
