@@ -207,13 +207,15 @@ func TestComplainsByItself(t *testing.T) {
 		"torch: ctc_loss.IntList: Expected targets to be in the range [0, 5), but got label 99 (with float32[6, 1, 5], int64[1, 3])": func() {
 			F.CTCLoss(ones(6, 1, 5), torch.FromSlice([]int{1, 99, -1}, 1, 3), []int{6}, []int{2})
 		},
-		"torch: ctc_loss.Tensor: Expected targets to be in the range [0, 5), but got label -1 (with float32[6, 2, 5], int64[3], int64[2], int64[2])": func() {
+		"torch: ctc_loss.Tensor: Expected targets to be in the range [0, 5), but got label -1 " +
+			"(with float32[6, 2, 5], int64[3], int64[2], int64[2])": func() {
 			F.CTCLossTensor(ones(6, 2, 5), torch.FromSlice([]int{1, 2, -1}), torch.FromSlice([]int{6, 6}), torch.FromSlice([]int{1, 2}))
 		},
 		"torch: embedding_bag.padding_idx: offsets have to ascend, but offsets[2] is 1 after 3 (with float32[5, 7], int64[4], int64[3])": func() {
 			bag(zeros(4), F.EmbeddingBagOptions{Offsets: torch.FromSlice([]int{0, 3, 1})})
 		},
-		"torch: embedding_bag.padding_idx: offsets have to ascend, but offsets[1] is -1 after 0 (with float32[5, 7], int64[4], int32[2])": func() {
+		"torch: embedding_bag.padding_idx: offsets have to ascend, but offsets[1] is -1 after 0 " +
+			"(with float32[5, 7], int64[4], int32[2])": func() {
 			bag(zeros(4), F.EmbeddingBagOptions{Offsets: torch.FromSlice([]int32{0, -1})})
 		},
 	} {
