@@ -59,7 +59,8 @@ func TestFilesOfMoreThan4GB(t *testing.T) {
 	require.Equal(t, n, list[0].(torch.Tensor).NumEl())
 	require.Equal(t, []byte{1, 2, 3, 4}, list[1].(torch.Tensor).Bytes())
 	Close(v)
-	out, err := peer.Command(t, "-c", "import sys, torch; a, b = torch.load(sys.argv[1], weights_only=True, mmap=True); print(a.shape[0], a[-1].item(), b.tolist())",
+	out, err := peer.Command(t, "-c",
+		"import sys, torch; a, b = torch.load(sys.argv[1], weights_only=True, mmap=True); print(a.shape[0], a[-1].item(), b.tolist())",
 		path).CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Equal(t, fmt.Sprintln(n, 0, "[1, 2, 3, 4]"), string(out))

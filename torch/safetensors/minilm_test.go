@@ -52,7 +52,8 @@ func (m transformer) forward(ids torch.Tensor) (y, last torch.Tensor) {
 	x = m.norm(x, e+"LayerNorm")
 	for i := range 6 {
 		n := fmt.Sprintf("encoder.layer.%d.", i)
-		q, k, v := heads(m.linear(x, n+"attention.self.query")), heads(m.linear(x, n+"attention.self.key")), heads(m.linear(x, n+"attention.self.value"))
+		q, k, v := heads(m.linear(x, n+"attention.self.query")), heads(m.linear(x, n+"attention.self.key")),
+			heads(m.linear(x, n+"attention.self.value"))
 		a := F.Softmax(q.MatMul(k.Transpose(-1, -2)).DivScalar(math.Sqrt(32)), -1).MatMul(v).Transpose(1, 2).Reshape(x.Shape()...)
 		x = m.norm(m.linear(a, n+"attention.output.dense").Add(x), n+"attention.output.LayerNorm")
 		x = m.norm(m.linear(F.GELU(m.linear(x, n+"intermediate.dense")), n+"output.dense").Add(x), n+"output.LayerNorm")

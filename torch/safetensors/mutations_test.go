@@ -27,8 +27,10 @@ var sound = []string{
 }
 
 // pieces are what headers are made of, and numbers at the edge.
-var pieces = []string{`{`, `}`, `[`, `]`, `,`, `:`, `"`, `\`, `\u0000`, `\ud800`, ` `, `-1`, `0`, `1e3`, `0.5`, `18446744073709551615`, `9223372036854775807`,
-	`4611686018427387904`, `"x"`, `"dtype"`, `"F32"`, `"F4"`, `"shape"`, `"data_offsets"`, `"__metadata__"`, `null`, `true`, "\x00", "\xff", "ü",
+var pieces = []string{`{`, `}`, `[`, `]`, `,`, `:`, `"`, `\`, `\u0000`, `\ud800`, ` `, `-1`, `0`, `1e3`, `0.5`,
+	`18446744073709551615`, `9223372036854775807`,
+	`4611686018427387904`, `"x"`, `"dtype"`, `"F32"`, `"F4"`, `"shape"`, `"data_offsets"`, `"__metadata__"`, `null`, `true`, "\x00",
+	"\xff", "ü",
 	`{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`, `[[[[[[[[[[[[[[[[`, `{"a":{"a":{"a":{"a":`}
 
 func bent(r *rand.Rand) []byte {
