@@ -22,8 +22,10 @@ const mutationsVariable = "SAFETENSORS_MUTATIONS"
 
 var sound = []string{
 	`{}`, `{"__metadata__":{"a":"b","c":"ü"},"x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}`,
-	`{"x":{"dtype":"BOOL","shape":[],"data_offsets":[0,1]},"y":{"dtype":"BF16","shape":[0,7],"data_offsets":[1,1]},"z":{"shape":[1],"dtype":"C64","data_offsets":[1,9]}}`,
-	`{"a":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4],"more":{"x":[1,{"y":null}]}},"b":{"dtype":"U64","shape":[1,1,1],"data_offsets":[4,12]}}   `,
+	`{"x":{"dtype":"BOOL","shape":[],"data_offsets":[0,1]},"y":{"dtype":"BF16","shape":[0,7],` +
+		`"data_offsets":[1,1]},"z":{"shape":[1],"dtype":"C64","data_offsets":[1,9]}}`,
+	`{"a":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4],"more":{"x":[1,{"y":null}]}},"b":{"dtype":"U64",` +
+		`"shape":[1,1,1],"data_offsets":[4,12]}}   `,
 }
 
 // pieces are what headers are made of, and numbers at the edge.
