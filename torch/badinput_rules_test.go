@@ -178,3 +178,23 @@ func TestComputedAnotherWay(t *testing.T) {
 		empty.Close()
 	})
 }
+
+// oneDNN sums planes from beyond the input up for the weights of these, and Python with it.
+func TestGradientsOfNarrowConvolutions(t *testing.T) {
+	torchtest.NoLeaks(t)
+	for _, c := range []struct{ depth, kernel, stride, padding int }{
+		{3, 4, 2, 3}, {4, 4, 2, 3}, {4, 5, 2, 3}, {5, 5, 2, 3}, {4, 5, 3, 4}, {6, 5, 3, 4}, {8, 4, 2, 3}, {4, 4, 2, 1},
+	} {
+		torch.Scope(func() {
+			x := torch.RandN(3, 1, 2, c.depth, 4, 4).Select(0, 1) // has neighbours
+			w := torch.RandN(2, 2, c.kernel, 4, 4)
+			gradient := func(dtype torch.DType) torch.Tensor {
+				leaf := w.To(dtype, torch.Copy).SetRequiresGrad(true)
+				o := aten.Conv3dOptions{Stride: []int{c.stride, 2, 2}, Padding: []int{c.padding, 0, 0}}
+				y := aten.Conv3d(x.To(dtype), leaf, o)
+				return torch.Grad([]torch.Tensor{y.Square().Sum()}, []torch.Tensor{leaf})[0]
+			}
+			torchtest.AllClose(t, gradient(torch.Float32), gradient(torch.Float64).To(torch.Float32), torchtest.Tolerance{Relative: 1e-4, Absolute: 1e-3})
+		})
+	}
+}

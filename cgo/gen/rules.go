@@ -162,8 +162,9 @@ func (o *Op) ruleCall(line *ruleLine) (RuleCall, error) {
 // windowNames are the lists of ints that say how large windows, steps and borders are.
 var windowNames = regexp.MustCompile(`^(kernel_size|stride|padding|dilation|output_padding|output_size|pad|left|right)$`)
 
-// countedNames are those among them of which one number does not stand for all.
-var countedNames = regexp.MustCompile(`^(padding|output_size)$`)
+// counted are the operators whose kernels read as many numbers as they need; others have words for
+// lists that are too short, or one number stands for all.
+var counted = regexp.MustCompile(`^(reflection_pad|replication_pad|_adaptive_)`)
 
 // bySchema are the rules that the schema selects: where it speaks of windows or borders, these
 // are bounded, because kernels compute with them in 32 bits, or step through them, and are as
@@ -189,7 +190,7 @@ func (o *Op) bySchema() (calls []RuleCall) {
 	for i, a := range o.Args {
 		if windowNames.MatchString(a.Name) && a.Type.Key() == "int[]" {
 			calls = append(calls, RuleCall{Function: "lengths", Args: []int{i}, Told: []string{strconv.Quote(a.Name)}})
-			if a.Type.Size > 1 && !a.HasDefault && countedNames.MatchString(a.Name) {
+			if a.Type.Size > 1 && !a.HasDefault && counted.MatchString(o.Base) {
 				calls = append(calls, RuleCall{Function: "numbers", Args: []int{i}, Told: []string{strconv.Quote(a.Name), strconv.Itoa(a.Type.Size)}})
 			}
 		}

@@ -1934,4 +1934,12 @@ void bitwise_and__Scalar(Args& a, Results& r) {
 	at::_ops::bitwise_and__Scalar::call(self, other);
 }
 
+void bitwise_and__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::bitwise_and__Tensor::call(self, apart_other);
+}
+
 }  // namespace tg::op

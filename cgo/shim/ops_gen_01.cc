@@ -3,7 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/bitwise_and_ops.h>
 #include <ATen/ops/bitwise_left_shift_ops.h>
 #include <ATen/ops/bitwise_not_ops.h>
 #include <ATen/ops/bitwise_or_ops.h>
@@ -17,6 +16,7 @@
 #include <ATen/ops/bucketize_ops.h>
 #include <ATen/ops/can_cast_ops.h>
 #include <ATen/ops/cartesian_prod_ops.h>
+#include <ATen/ops/cat_ops.h>
 #include <ATen/ops/cauchy_ops.h>
 #include <ATen/ops/ccol_indices_ops.h>
 #include <ATen/ops/cdist_ops.h>
@@ -39,6 +39,8 @@
 #include <ATen/ops/col_indices_ops.h>
 #include <ATen/ops/column_stack_ops.h>
 #include <ATen/ops/complex_ops.h>
+#include <ATen/ops/concat_ops.h>
+#include <ATen/ops/concatenate_ops.h>
 #include <ATen/ops/conj_ops.h>
 #include <ATen/ops/conj_physical_ops.h>
 #include <ATen/ops/contiguous_ops.h>
@@ -176,14 +178,6 @@
 #include <ATen/ops/hypot_ops.h>
 
 namespace tg::op {
-
-void bitwise_and__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::Tensor own_other;
-	const auto& apart_other = apart(self, other, own_other);
-	at::_ops::bitwise_and__Tensor::call(self, apart_other);
-}
 
 void bitwise_left_shift_Scalar_Tensor(Args& a, Results& r) {
 	auto self = a.scalar();
@@ -392,6 +386,12 @@ void can_cast(Args& a, Results& r) {
 void cartesian_prod(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensor(at::_ops::cartesian_prod::call(tensors));
+}
+
+void cat(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	auto dim = a.integer();
+	r.tensor(at::_ops::cat::call(tensors, dim));
 }
 
 void cauchy_(Args& a, Results& r) {
@@ -620,6 +620,18 @@ void complex(Args& a, Results& r) {
 	const auto& real = a.tensor();
 	const auto& imag = a.tensor();
 	r.tensor(at::_ops::complex::call(real, imag));
+}
+
+void concat(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	auto dim = a.integer();
+	r.tensor(at::_ops::concat::call(tensors, dim));
+}
+
+void concatenate(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	auto dim = a.integer();
+	r.tensor(at::_ops::concatenate::call(tensors, dim));
 }
 
 void conj(Args& a, Results& r) {
@@ -2097,14 +2109,6 @@ void hypot(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
 	r.tensor(at::_ops::hypot::call(self, other));
-}
-
-void hypot_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::Tensor own_other;
-	const auto& apart_other = apart(self, other, own_other);
-	at::_ops::hypot_::call(self, apart_other);
 }
 
 }  // namespace tg::op

@@ -3,6 +3,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
+#include <ATen/ops/hypot_ops.h>
 #include <ATen/ops/i0_ops.h>
 #include <ATen/ops/igamma_ops.h>
 #include <ATen/ops/igammac_ops.h>
@@ -188,6 +189,14 @@
 #include <ATen/ops/q_scale_ops.h>
 
 namespace tg::op {
+
+void hypot_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::Tensor own_other;
+	const auto& apart_other = apart(self, other, own_other);
+	at::_ops::hypot_::call(self, apart_other);
+}
 
 void i0(Args& a, Results& r) {
 	const auto& self = a.tensor();

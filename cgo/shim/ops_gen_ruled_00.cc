@@ -183,7 +183,6 @@
 #include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
 #include <ATen/ops/_pdist_backward_ops.h>
 #include <ATen/ops/_pdist_forward_ops.h>
-#include <ATen/ops/_prelu_kernel_ops.h>
 
 namespace tg::op {
 
@@ -391,7 +390,6 @@ void _conv_depthwise2d(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 2, rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::_conv_depthwise2d::call(self, weight, kernel_size, bias, stride, padding, dilation));
 }
@@ -2346,7 +2344,6 @@ void _nnpack_spatial_convolution(Args& a, Results& r) {
 	auto padding = a.symints();
 	auto stride = a.symints();
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 2, rule::of(padding));
 	rule::lengths("stride", rule::of(stride));
 	r.tensor(at::_ops::_nnpack_spatial_convolution::call(input, weight, bias, padding, stride));
 }
@@ -2412,13 +2409,6 @@ void _pdist_forward(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto p = a.number();
 	r.tensor(at::_ops::_pdist_forward::call(self, p));
-}
-
-void _prelu_kernel(Args& a, Results& r) {
-	rule::refuse_unsafe("_prelu_kernel");
-	const auto& self = a.needed("self");
-	const auto& weight = a.needed("weight");
-	r.tensor(at::_ops::_prelu_kernel::call(self, weight));
 }
 
 }  // namespace tg::op

@@ -4,6 +4,7 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
+#include <ATen/ops/_prelu_kernel_ops.h>
 #include <ATen/ops/_prelu_kernel_backward_ops.h>
 #include <ATen/ops/_print_ops.h>
 #include <ATen/ops/_propagate_xla_data_ops.h>
@@ -172,23 +173,28 @@
 #include <ATen/ops/binary_cross_entropy_with_logits_ops.h>
 #include <ATen/ops/binomial_ops.h>
 #include <ATen/ops/bmm_ops.h>
-#include <ATen/ops/cat_ops.h>
 #include <ATen/ops/ccol_indices_copy_ops.h>
 #include <ATen/ops/choose_qparams_optimized_ops.h>
 #include <ATen/ops/chunk_ops.h>
 #include <ATen/ops/col2im_ops.h>
 #include <ATen/ops/col_indices_copy_ops.h>
 #include <ATen/ops/combinations_ops.h>
-#include <ATen/ops/concat_ops.h>
-#include <ATen/ops/concatenate_ops.h>
 #include <ATen/ops/constant_pad_nd_ops.h>
 #include <ATen/ops/conv1d_ops.h>
 #include <ATen/ops/conv2d_ops.h>
 #include <ATen/ops/conv3d_ops.h>
 #include <ATen/ops/conv_depthwise3d_ops.h>
 #include <ATen/ops/conv_tbc_backward_ops.h>
+#include <ATen/ops/conv_transpose1d_ops.h>
 
 namespace tg::op {
+
+void _prelu_kernel(Args& a, Results& r) {
+	rule::refuse_unsafe("_prelu_kernel");
+	const auto& self = a.needed("self");
+	const auto& weight = a.needed("weight");
+	r.tensor(at::_ops::_prelu_kernel::call(self, weight));
+}
 
 void _prelu_kernel_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("_prelu_kernel_backward");
@@ -634,7 +640,6 @@ void _slow_conv2d_backward_output_mask(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 2, rule::of(padding));
 	auto out = at::_ops::_slow_conv2d_backward_output_mask::call(grad_output, self, weight, kernel_size, stride, padding, output_mask);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -652,7 +657,6 @@ void _slow_conv2d_forward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 2, rule::of(padding));
 	r.tensor(at::_ops::_slow_conv2d_forward::call(self, weight, kernel_size, bias, stride, padding));
 }
 
@@ -1395,7 +1399,6 @@ void _upsample_bicubic2d_aa(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::antialiased(rule::of(self), rule::of(output_size), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_bicubic2d_aa::call(self, output_size, align_corners, scales_h, scales_w));
@@ -1419,7 +1422,6 @@ void _upsample_bicubic2d_aa_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	rule::antialiased(rule::of(input_size), rule::of(output_size), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_bicubic2d_aa_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
@@ -1432,7 +1434,6 @@ void _upsample_bilinear2d_aa(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::antialiased(rule::of(self), rule::of(output_size), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_bilinear2d_aa::call(self, output_size, align_corners, scales_h, scales_w));
@@ -1456,7 +1457,6 @@ void _upsample_bilinear2d_aa_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	rule::antialiased(rule::of(input_size), rule::of(output_size), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_bilinear2d_aa_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
@@ -1497,7 +1497,6 @@ void _upsample_nearest_exact2d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), {}, rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_nearest_exact2d::call(self, output_size, scales_h, scales_w));
@@ -1519,7 +1518,6 @@ void _upsample_nearest_exact2d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_nearest_exact2d_backward::call(grad_output, output_size, input_size, scales_h, scales_w));
 }
@@ -1531,7 +1529,6 @@ void _upsample_nearest_exact3d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), rule::of(scales_d), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::_upsample_nearest_exact3d::call(self, output_size, scales_d, scales_h, scales_w));
@@ -1554,7 +1551,6 @@ void _upsample_nearest_exact3d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_nearest_exact3d_backward::call(grad_output, output_size, input_size, scales_d, scales_h, scales_w));
 }
@@ -1793,7 +1789,6 @@ void adaptive_avg_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::adaptive_avg_pool2d::call(self, output_size));
 }
@@ -1802,7 +1797,6 @@ void adaptive_avg_pool3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::adaptive_avg_pool3d::call(self, output_size));
 }
@@ -1821,7 +1815,6 @@ void adaptive_max_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::adaptive_max_pool2d::call(self, output_size);
 	r.tensor(std::move(std::get<0>(out)));
@@ -1840,7 +1833,6 @@ void adaptive_max_pool3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::adaptive_max_pool3d::call(self, output_size);
 	r.tensor(std::move(std::get<0>(out)));
@@ -2068,7 +2060,6 @@ void avg_pool2d_backward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 2, rule::of(padding));
 	r.tensor(at::_ops::avg_pool2d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
 }
 
@@ -2100,7 +2091,6 @@ void avg_pool3d_backward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 3, rule::of(padding));
 	r.tensor(at::_ops::avg_pool3d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
 }
 
@@ -2284,13 +2274,6 @@ void bmm(Args& a, Results& r) {
 	r.tensor(at::_ops::bmm::call(self, mat2));
 }
 
-void cat(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	rule::some(rule::of(tensors));
-	r.tensor(at::_ops::cat::call(tensors, dim));
-}
-
 void ccol_indices_copy(Args& a, Results& r) {
 	rule::refuse_unsafe("ccol_indices_copy");
 	const auto& self = a.needed("self");
@@ -2325,11 +2308,9 @@ void col2im(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto stride = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("dilation", rule::of(dilation));
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 2, rule::of(padding));
 	rule::lengths("stride", rule::of(stride));
 	rule::folded(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::col2im::call(self, output_size, kernel_size, dilation, padding, stride));
@@ -2347,20 +2328,6 @@ void combinations(Args& a, Results& r) {
 	auto with_replacement = a.boolean();
 	rule::combined(rule::of(r_));
 	r.tensor(at::_ops::combinations::call(self, r_, with_replacement));
-}
-
-void concat(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	rule::some(rule::of(tensors));
-	r.tensor(at::_ops::concat::call(tensors, dim));
-}
-
-void concatenate(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	rule::some(rule::of(tensors));
-	r.tensor(at::_ops::concatenate::call(tensors, dim));
 }
 
 void constant_pad_nd(Args& a, Results& r) {
@@ -2411,7 +2378,6 @@ void conv3d(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
-	rule::convolved(rule::of(input), rule::of(weight), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::conv3d::call(input, weight, bias, stride, padding, dilation, groups));
 }
 
@@ -2427,7 +2393,6 @@ void conv_depthwise3d(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 3, rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
 }
@@ -2443,6 +2408,22 @@ void conv_tbc_backward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
+}
+
+void conv_transpose1d(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	auto dilation = a.symints();
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("output_padding", rule::of(output_padding));
+	rule::lengths("dilation", rule::of(dilation));
+	r.tensor(at::_ops::conv_transpose1d::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
 }
 
 }  // namespace tg::op

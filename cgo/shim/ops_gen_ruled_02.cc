@@ -4,7 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/conv_transpose1d_ops.h>
 #include <ATen/ops/conv_transpose2d_ops.h>
 #include <ATen/ops/conv_transpose3d_ops.h>
 #include <ATen/ops/convolution_ops.h>
@@ -175,22 +174,6 @@
 
 namespace tg::op {
 
-void conv_transpose1d(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto dilation = a.symints();
-	rule::lengths("stride", rule::of(stride));
-	rule::lengths("padding", rule::of(padding));
-	rule::lengths("output_padding", rule::of(output_padding));
-	rule::lengths("dilation", rule::of(dilation));
-	r.tensor(at::_ops::conv_transpose1d::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
-}
-
 void conv_transpose2d_input(Args& a, Results& r) {
 	const auto& input = a.needed("input");
 	const auto& weight = a.needed("weight");
@@ -237,7 +220,6 @@ void convolution(Args& a, Results& r) {
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	rule::lengths("output_padding", rule::of(output_padding));
-	rule::convolved(rule::of(input), rule::of(weight), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::convolution::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups));
 }
 
@@ -912,7 +894,6 @@ void fractional_max_pool2d(Args& a, Results& r) {
 	const auto& random_samples = a.needed("random_samples");
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::fractional_max_pool2d::call(self, kernel_size, output_size, random_samples);
 	r.tensor(std::move(std::get<0>(out)));
@@ -928,7 +909,6 @@ void fractional_max_pool2d_backward(Args& a, Results& r) {
 	const auto& indices = a.needed("indices");
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	r.tensor(at::_ops::fractional_max_pool2d_backward::call(grad_output, self, kernel_size, output_size, indices));
 }
 
@@ -939,7 +919,6 @@ void fractional_max_pool3d(Args& a, Results& r) {
 	const auto& random_samples = a.needed("random_samples");
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::fractional_max_pool3d::call(self, kernel_size, output_size, random_samples);
 	r.tensor(std::move(std::get<0>(out)));
@@ -955,7 +934,6 @@ void fractional_max_pool3d_backward(Args& a, Results& r) {
 	const auto& indices = a.needed("indices");
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 3, rule::of(output_size));
 	r.tensor(at::_ops::fractional_max_pool3d_backward::call(grad_output, self, kernel_size, output_size, indices));
 }
 
@@ -1216,7 +1194,6 @@ void im2col(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("dilation", rule::of(dilation));
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 2, rule::of(padding));
 	rule::lengths("stride", rule::of(stride));
 	rule::unfolded(rule::of(self), rule::of(kernel_size), rule::of(dilation), rule::of(padding), rule::of(stride));
 	r.tensor(at::_ops::im2col::call(self, kernel_size, dilation, padding, stride));
@@ -1759,7 +1736,6 @@ void max_pool2d_with_indices_backward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 2, rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::max_pool2d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices));
 }
@@ -1809,7 +1785,6 @@ void max_pool3d_with_indices_backward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 3, rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::max_pool3d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices));
 }
@@ -1819,7 +1794,6 @@ void max_unpool2d(Args& a, Results& r) {
 	const auto& indices = a.needed("indices");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::max_unpool2d::call(self, indices, output_size));
 }
@@ -1831,10 +1805,8 @@ void max_unpool3d(Args& a, Results& r) {
 	auto stride = a.ints();
 	auto padding = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 3, rule::of(padding));
 	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::max_unpool3d::call(self, indices, output_size, stride, padding));
 }
@@ -2043,7 +2015,6 @@ void mkldnn_adaptive_avg_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	r.tensor(at::_ops::mkldnn_adaptive_avg_pool2d::call(self, output_size));
 }
 

@@ -1238,7 +1238,6 @@ void slow_conv3d_forward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
-	rule::numbers("padding", 3, rule::of(padding));
 	r.tensor(at::_ops::slow_conv3d_forward::call(self, weight, kernel_size, bias, stride, padding));
 }
 
@@ -1941,7 +1940,6 @@ void upsample_bicubic2d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), {}, rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_bicubic2d::call(self, output_size, align_corners, scales_h, scales_w));
@@ -1965,7 +1963,6 @@ void upsample_bicubic2d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	r.tensor(at::_ops::upsample_bicubic2d_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
 }
 
@@ -1976,7 +1973,6 @@ void upsample_bilinear2d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), {}, rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_bilinear2d::call(self, output_size, align_corners, scales_h, scales_w));
@@ -2000,7 +1996,6 @@ void upsample_bilinear2d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	r.tensor(at::_ops::upsample_bilinear2d_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
 }
 
@@ -2069,7 +2064,6 @@ void upsample_nearest2d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), {}, rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_nearest2d::call(self, output_size, scales_h, scales_w));
@@ -2091,7 +2085,6 @@ void upsample_nearest2d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 2, rule::of(output_size));
 	r.tensor(at::_ops::upsample_nearest2d_backward::call(grad_output, output_size, input_size, scales_h, scales_w));
 }
 
@@ -2102,7 +2095,6 @@ void upsample_nearest3d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), rule::of(scales_d), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_nearest3d::call(self, output_size, scales_d, scales_h, scales_w));
@@ -2125,7 +2117,6 @@ void upsample_nearest3d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 3, rule::of(output_size));
 	r.tensor(at::_ops::upsample_nearest3d_backward::call(grad_output, output_size, input_size, scales_d, scales_h, scales_w));
 }
 
@@ -2137,7 +2128,6 @@ void upsample_trilinear3d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 3, rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size), {});
 	rule::factors(rule::of(output_size), rule::of(scales_d), rule::of(scales_h), rule::of(scales_w));
 	r.tensor(at::_ops::upsample_trilinear3d::call(self, output_size, align_corners, scales_d, scales_h, scales_w));
@@ -2162,7 +2152,6 @@ void upsample_trilinear3d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
-	rule::numbers("output_size", 3, rule::of(output_size));
 	r.tensor(at::_ops::upsample_trilinear3d_backward::call(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w));
 }
 

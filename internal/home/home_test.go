@@ -57,6 +57,7 @@ func TestTheVariableDecidesAlone(t *testing.T) {
 
 func TestOneErrorSaysWhatToFill(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
+	t.Setenv(Env, "")
 	err := missing([]Place{{Dir: "a", Why: "first"}, {Dir: "b", Why: "second"}})
 	require.ErrorContains(t, err, "libtorchgo.so was not found at\n  a/lib/libtorchgo.so (first)\n  b/lib/libtorchgo.so (second)\n")
 	require.ErrorContains(t, err, "run ./build.sh in "+Sources()+", which fills the module's own")

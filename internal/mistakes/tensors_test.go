@@ -138,7 +138,7 @@ var ofDevices = []mistake{
 
 var ofLife = []mistake{
 	{"the zero Tensor", func() { var w torch.Tensor; ones(2).MatMul(w) },
-		"torch: matmul: Expected a tensor but got the undefined Tensor for argument #1 'tensor' (with float32[2])"},
+		"torch: matmul: argument other must be a tensor, but got one that is undefined (with float32[2])"},
 	{"a method of the zero Tensor", func() { var w torch.Tensor; w.Exp() },
 		"torch: exp: Expected a tensor but got the undefined Tensor for argument #0 'self'"},
 	{"use after Close", func() { x := ones(2); x.Close(); x.Exp() },

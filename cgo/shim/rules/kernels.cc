@@ -3,6 +3,8 @@
 #include <ATen/ops/_fft_c2c.h>
 #include <ATen/ops/_fft_c2r_cpu_dispatch.h>
 #include <ATen/ops/_pdist_backward_cpu_dispatch.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/convolution_backward_compositeexplicitautograd_dispatch.h>
 #include <ATen/ops/empty_native.h>
 #include <ATen/ops/median_cpu_dispatch.h>
 #include <ATen/ops/nanmedian_cpu_dispatch.h>
@@ -56,6 +58,36 @@ Tensor pdist_backward(const Tensor& gradient, const Tensor& x, double p, const T
 	return x.numel() == 0 ? at::zeros_like(x, at::MemoryFormat::Contiguous) : at::cpu::_pdist_backward(gradient, x, p, distances);
 }
 
+// reads_beyond tells of convolutions for whose weight oneDNN sums up planes from beyond the input:
+// the first window that begins inside, but not at the first plane, ends outside.
+bool reads_beyond(const Tensor& x, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
+	if (x.dim() != 5 || weight.dim() != 5 || stride.size() != 3 || padding.size() != 3 || dilation.size() != 3) {
+		return false;
+	}
+	auto s = stride[0], p = padding[0], window = (weight.size(2) - 1) * dilation[0] + 1;
+	return p > s && p % s != 0 && p < window && s - p % s + window > x.size(2);
+}
+
+using Gradients = std::tuple<Tensor, Tensor, Tensor>;
+
+// Planes of zeros around the input, where there is no padding, make the same gradient.
+Gradients convolution_backward(const Tensor& gradient, const Tensor& x, const Tensor& weight, at::OptionalSymIntArrayRef bias, c10::SymIntArrayRef stride,
+                               c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation, bool transposed, c10::SymIntArrayRef output_padding, c10::SymInt groups,
+                               std::array<bool, 3> mask) {
+	auto run = [&](const Tensor& x, c10::SymIntArrayRef padding, std::array<bool, 3> mask) {
+		return at::compositeexplicitautograd::convolution_backward_symint(gradient, x, weight, bias, stride, padding, dilation, transposed, output_padding, groups, mask);
+	};
+	if (transposed || !mask[1] || !reads_beyond(x, weight, rule::of(stride), rule::of(padding), rule::of(dilation))) {
+		return run(x, padding, mask);
+	}
+	auto depth = padding[0].expect_int();
+	auto planes = at::constant_pad_nd(x, {0, 0, 0, 0, depth, depth});
+	std::vector<c10::SymInt> rest = {0, padding[1], padding[2]};
+	auto [none, of_weight, of_bias] = run(planes, rest, {false, true, mask[2]});  // oneDNN makes both at once
+	auto of_x = mask[0] ? std::get<0>(run(x, padding, {true, false, false})) : Tensor();
+	return {of_x, of_weight, of_bias};
+}
+
 // libtorch leaves the indices of a new compressed tensor unset.
 Tensor empty_compressed(c10::SymIntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout, std::optional<at::Device> device,
                         std::optional<bool> pin, std::optional<at::MemoryFormat> format) {
@@ -81,6 +113,7 @@ void replace_kernels() {
 	library.impl("median.dim_values", median_out);
 	library.impl("nanmedian.dim_values", nanmedian_out);
 	library.impl("_pdist_backward", pdist_backward);
+	library.impl("convolution_backward", convolution_backward);
 	static auto& sparse = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCPU, "libtorch for Go", 0);
 	sparse.impl("empty.memory_format", empty_compressed);
 	know_inner_namespaces();

@@ -23,7 +23,7 @@ void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, c
 
 // Nothing is summed up then, and the sum is not set.
 void some_samples(const Tensor& x, int64_t reduction) {
-	TORCH_CHECK(reduction == at::Reduction::None || !has(x) || x.numel() > 0, "expected at least one sample to reduce, but got an input of size ", x.sizes());
+	TORCH_CHECK(reduction == at::Reduction::None || !has(x) || x.dim() != 2 || x.size(0) > 0 || x.size(1) == 0, "expected at least one sample to reduce, but got an input of size ", x.sizes());
 }
 
 // The gradient divides by the number of elements.

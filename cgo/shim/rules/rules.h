@@ -111,7 +111,6 @@ void pooled1(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRe
 void pooled2(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void pooled3(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void resized(const Tensor& x, OptionalIntArrayRef output, std::optional<at::ArrayRef<double>> factors = std::nullopt);
-void convolved(const Tensor& x, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void padded(const Tensor& x, IntArrayRef padding);
 void numbers(const char* name, int64_t count, IntArrayRef list);
 void circular(const Tensor& x, IntArrayRef padding, Mode mode);

@@ -105,21 +105,6 @@ void pooled3(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRe
 	pooled(3, x, kernel, stride, padding, dilation);
 }
 
-// oneDNN's gradient of a weight takes planes from beyond the input where the first window that
-// begins inside of it, and not at its first plane, ends outside; its values are arbitrary then.
-void convolved(const Tensor& x, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
-	if (!has(x) || !has(weight) || weight.dim() != 5 || x.dim() < 4 || !x.device().is_cpu() || !recorded(weight)) {
-		return;
-	}
-	Wide s = element(stride, 0, 1), p = element(padding, 0, 0), k = (weight.size(2) - 1) * Wide(element(dilation, 0, 1)) + 1, n = x.size(-3);
-	if (s <= 0 || p <= s || p % s == 0 || p >= k) {
-		return;
-	}
-	auto first = s - p % s;
-	TORCH_CHECK_NOT_IMPLEMENTED(first + k <= n, "libtorch has no right gradient for the weight of a 3-dimensional convolution of depth ", x.size(-3), " with kernel_size ", weight.size(2), ", stride ",
-	                            element(stride, 0, 1), " and padding ", element(padding, 0, 0), " there: pad the input first, and convolve without padding");
-}
-
 void resized(const Tensor& x, OptionalIntArrayRef output, std::optional<at::ArrayRef<double>> factors) {
 	auto dims = static_cast<int64_t>(output ? output->size() : factors ? factors->size() : 0);
 	if (!has(x) || x.dim() < dims) {
