@@ -13,14 +13,6 @@ void sampler(int64_t interpolation, int64_t padding) {
 	TORCH_CHECK_VALUE(padding >= 0 && padding <= 2, "padding_mode has to be 0 (zeros), 1 (border) or 2 (reflection), but got ", padding);
 }
 
-// The backward pass takes a border or a reflection of no number for a place, and computes with
-// others until they are none.
-void places(const Tensor& input, const Tensor& grid, int64_t padding) {
-	bool kept = padding != 0 && (recorded(input) || recorded(grid));
-	constexpr double farthest = 1 << 24;
-	TORCH_CHECK_VALUE(!kept || !on_host(grid) || within(grid, farthest), "grid_sampler has no gradient where the grid has NaNs or numbers past ", farthest, ", but for padding_mode zeros");
-}
-
 // Numbers in tensors of one element.
 void one(const Tensor& scale, const Tensor& zero) {
 	for (const auto* t : {&scale, &zero}) {

@@ -77,13 +77,13 @@ Gradients convolution_backward(const Tensor& gradient, const Tensor& x, const Te
 	auto run = [&](const Tensor& x, c10::SymIntArrayRef padding, std::array<bool, 3> mask) {
 		return at::compositeexplicitautograd::convolution_backward_symint(gradient, x, weight, bias, stride, padding, dilation, transposed, output_padding, groups, mask);
 	};
-	if (transposed || !mask[1] || !reads_beyond(x, weight, rule::of(stride), rule::of(padding), rule::of(dilation))) {
+	if (transposed || !(mask[1] || mask[2]) || !reads_beyond(x, weight, rule::of(stride), rule::of(padding), rule::of(dilation))) {
 		return run(x, padding, mask);
 	}
 	auto depth = padding[0].expect_int();
 	auto planes = at::constant_pad_nd(x, {0, 0, 0, 0, depth, depth});
 	std::vector<c10::SymInt> rest = {0, padding[1], padding[2]};
-	auto [none, of_weight, of_bias] = run(planes, rest, {false, true, mask[2]});  // oneDNN makes both at once
+	auto [none, of_weight, of_bias] = run(planes, rest, {false, mask[1], mask[2]});  // oneDNN makes both at once
 	auto of_x = mask[0] ? std::get<0>(run(x, padding, {true, false, false})) : Tensor();
 	return {of_x, of_weight, of_bias};
 }

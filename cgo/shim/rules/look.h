@@ -23,7 +23,7 @@ inline bool has(const at::Tensor& t) {
 
 // recorded tells whether autograd keeps what is done with the tensor.
 inline bool recorded(const at::Tensor& t) {
-	return c10::GradMode::is_enabled() && t.defined() && t.requires_grad();
+	return c10::GradMode::is_enabled() && learns(t);
 }
 
 inline bool integral(const at::Tensor& t) {

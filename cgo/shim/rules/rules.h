@@ -115,6 +115,7 @@ void padded(const Tensor& x, IntArrayRef padding);
 void numbers(const char* name, int64_t count, IntArrayRef list);
 void circular(const Tensor& x, IntArrayRef padding, Mode mode);
 void unfolded(const Tensor& x, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride);
+void places(const Tensor& input, const Tensor& grid, int64_t padding);
 void folded(const Tensor& x, IntArrayRef output);
 void factors(IntArrayRef output, std::optional<double> depth, std::optional<double> height, std::optional<double> width);
 void antialiased(const Tensor& x, IntArrayRef output, std::optional<double> height, std::optional<double> width);
@@ -154,7 +155,6 @@ void one_backend(const Tensor& a, const Tensor& b);
 // enums.cc
 void reduction(int64_t mode);
 void sampler(int64_t interpolation, int64_t padding);
-void places(const Tensor& input, const Tensor& grid, int64_t padding);
 void one(const Tensor& scale, const Tensor& zero);
 
 }  // namespace tg::rule

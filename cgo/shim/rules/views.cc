@@ -140,9 +140,17 @@ void reshaped(const Tensor& x, IntArrayRef shape) {
 	TORCH_CHECK_NOT_IMPLEMENTED(!same, "a tensor of layout ", x.layout(), " that requires a gradient has the shape ", x.sizes(), " already");
 }
 
+namespace {
+
+bool is_sparse(const Tensor& x) {
+	return x.defined() && (x.is_sparse() || at::sparse_csr::is_sparse_compressed(x));
+}
+
+}  // namespace
+
 // A product with nothing leaves values that are not set.
 void not_sparse(const Tensor& x) {
-	TORCH_CHECK_NOT_IMPLEMENTED(!x.defined() || !(x.is_sparse() || at::sparse_csr::is_sparse_compressed(x)), "there is no dropout of a tensor of layout ", x.layout());
+	TORCH_CHECK_NOT_IMPLEMENTED(!is_sparse(x), "there is no dropout of a tensor of layout ", x.layout());
 }
 
 // Elements are copied between like layouts only, and expanded in strided ones; libtorch does
@@ -179,9 +187,8 @@ void one_device(const Tensor& a, const Tensor& b) {
 
 // Products of a sparse tensor and one of oneDNN's read the second as a plain one.
 void one_backend(const Tensor& a, const Tensor& b) {
-	auto sparse = [](const Tensor& t) { return t.defined() && (t.is_sparse() || at::sparse_csr::is_sparse_compressed(t)); };
 	auto foreign = [](const Tensor& t) { return t.defined() && t.is_mkldnn(); };
-	TORCH_CHECK_NOT_IMPLEMENTED(!(sparse(a) && foreign(b)) && !(foreign(a) && sparse(b)), "there is no product of tensors of layouts ", a.layout(), " and ", b.layout(), "; ToDense makes them strided");
+	TORCH_CHECK_NOT_IMPLEMENTED(!(is_sparse(a) && foreign(b)) && !(foreign(a) && is_sparse(b)), "there is no product of tensors of layouts ", a.layout(), " and ", b.layout(), "; ToDense makes them strided");
 }
 
 // There are no elements to fill in a compressed layout, and its indices are left as they are.

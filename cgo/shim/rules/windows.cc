@@ -199,6 +199,14 @@ void antialiased(const Tensor& x, IntArrayRef output, std::optional<double> heig
 	}
 }
 
+// The backward pass takes a border or a reflection of no number for a place, and computes with
+// others until they are none.
+void places(const Tensor& input, const Tensor& grid, int64_t padding) {
+	bool kept = padding != 0 && (recorded(input) || recorded(grid));
+	constexpr double farthest = 1 << 24;
+	TORCH_CHECK_VALUE(!kept || !on_host(grid) || within(grid, farthest), "grid_sampler has no gradient where the grid has NaNs or numbers past ", farthest, ", but for padding_mode zeros");
+}
+
 void folded(const Tensor& x, IntArrayRef output) {
 	resized(x, output);
 }
