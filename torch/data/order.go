@@ -13,7 +13,7 @@ func orderOf(s Sampler, epoch int) order {
 	case sequential:
 		return s
 	case shard:
-		return newEvery(orderOf(s.all, epoch), s.rank, s.world)
+		return newEvery(orderOf(s.all, epoch), s)
 	}
 	return list(s.Indices(epoch))
 }
@@ -39,9 +39,13 @@ type every struct {
 	rank, world, size int
 }
 
-func newEvery(all order, rank, world int) every {
+func newEvery(all order, s shard) every {
 	n := all.Len()
-	return every{all, rank % max(1, n), world, parts(n, world)}
+	size := parts(n, s.world)
+	if s.dropLast {
+		size = n / s.world
+	}
+	return every{all, s.rank % max(1, n), s.world, size}
 }
 
 func (e every) Len() int { return e.size }

@@ -2,10 +2,12 @@ package data_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -51,6 +53,37 @@ func TestSamplersVisitInPyTorchsOrder(t *testing.T) {
 	require.Equal(t, 31278645075967, sum)
 }
 
+// Python draws for the samplers of one seed and epoch: the same seed means the same samples.
+func TestDrawnSamplersEqualPython(t *testing.T) {
+	torchtest.NoLeaks(t)
+	weights := []float64{0.5, 0, 3, 1, 0.25, 7}
+	samplers := map[string]data.Sampler{
+		"of":          data.RandomOf([]int{40, 50, 60, 70, 80}, 11),
+		"draws":       data.RandomDraws(10, 77, 11),
+		"weighted":    data.Weighted(weights, 50, true, 11),
+		"weighted_no": data.Weighted(weights, 5, false, 11),
+		"dropped":     data.Shard(data.Random(10, 11), 1, 3, data.ShardOptions{DropLast: true}),
+		"few":         data.Shard(data.Random(2, 11), 1, 3, data.ShardOptions{DropLast: true}),
+	}
+	for i := range 3 {
+		parts := data.RandomSplit(numbers(11), []float64{0.5, 0.3, 0.2}, 13)
+		samplers[fmt.Sprint("split", i)] = listOf(contents(t, parts[i]))
+	}
+	torch.Scope(func() {
+		want := peer.Run(t, "testdata/samplers.py", peer.Tensors{"weights": torch.FromSlice(weights)})
+		require.Len(t, want, len(samplers))
+		for name, s := range samplers {
+			require.Equal(t, torch.Values[int](want[name]), s.Indices(2), name)
+			require.Equal(t, len(s.Indices(2)), s.Len(), name)
+		}
+	})
+}
+
+type listOf []int
+
+func (l listOf) Len() int          { return len(l) }
+func (l listOf) Indices(int) []int { return l }
+
 func TestBatched(t *testing.T) {
 	for _, scene := range []struct {
 		n, size  int
@@ -80,6 +113,12 @@ func TestSamplersRefuse(t *testing.T) {
 		"the size of a batch is 0, expected at least 1":        func() { data.Batched(data.Sequential(3), 0, true) },
 		"sequential: the number of samples is -1, expected at": func() { data.Sequential(-1) },
 		"random: the number of samples is -1, expected at":     func() { data.Random(-1, 0) },
+		"random_draws: the number of samples is 0, expected":   func() { data.RandomDraws(0, 3, 0) },
+		"random_draws: the number of draws is -3, expected":    func() { data.RandomDraws(3, -3, 0) },
+		"weighted: a weight is -1, expected a finite number":   func() { data.Weighted([]float64{1, -1}, 1, true, 0) },
+		"weighted: a weight is NaN, expected a finite number":  func() { data.Weighted([]float64{math.NaN()}, 1, true, 0) },
+		"the number of draws is 3, expected 0 to 2":            func() { data.Weighted([]float64{1, 0, 1}, 3, false, 0) },
+		"the number of draws is 1, expected 0 to 0":            func() { data.Weighted(nil, 1, true, 0) },
 	} {
 		err := torch.Try(fn)
 		require.ErrorContains(t, err, want)
