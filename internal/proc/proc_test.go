@@ -2,6 +2,7 @@ package proc
 
 import (
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,6 +30,11 @@ func TestSelf(t *testing.T) {
 	assert.Equal(t, before.Files+1, after.Files)
 	require.NoError(t, file.Close())
 	assert.EqualValues(t, 1, block[more-1])
+	debug.FreeOSMemory()
+	require.NoError(t, ResetPeak())
+	again, err := Self()
+	require.NoError(t, err)
+	assert.Less(t, again.Peak, after.Peak)
 }
 
 func TestNumber(t *testing.T) {

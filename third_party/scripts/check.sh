@@ -21,6 +21,7 @@ checks() {
 	if [[ ${#packages[@]} -eq 0 ]]; then
 		step road
 		step race "${flags[@]}"
+		step readers
 		step asan
 		step hardened
 	fi
@@ -52,6 +53,15 @@ race() {
 		! compgen -G "$package/*_test.go" >/dev/null || packages+=("$package")
 	done
 	[[ ${#packages[@]} -eq 0 ]] || go test -race -timeout 20m "$@" "${packages[@]}"
+}
+
+# readers: Go's fuzzer bends files that the readers of weights get, half a minute each; longer runs are
+# those of the tests named Mutations.
+readers() {
+	local package
+	for package in ./torch/pt ./torch/safetensors; do
+		go test "$package" -run '^$' -fuzz '^FuzzRead$' -fuzztime "${READERS:-30s}" -fuzzminimizetime 10x -timeout 5m
+	done
 }
 
 # road: what README says of a user's own module, from an empty home to a program that is shipped.

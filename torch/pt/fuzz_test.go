@@ -37,7 +37,7 @@ func corpusFiles(t testing.TB) (list [][]byte) {
 // FuzzRead reads files of strangers up to the point where tensors would be made, and what is
 // sound as a whole:
 //
-//	go test ./torch/pt -run '^$' -fuzz FuzzRead -fuzztime 60s
+//	go test ./torch/pt -run '^$' -fuzz FuzzRead -fuzztime 60s -fuzzminimizetime 10x
 func FuzzRead(f *testing.F) {
 	for _, file := range corpusFiles(f) {
 		if len(file) < small {

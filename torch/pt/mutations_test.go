@@ -4,17 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
-	"os"
-	"runtime"
-	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/libtorch-go/libtorch/internal/pickle"
+	"github.com/libtorch-go/libtorch/internal/reliability"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
 // mutationsVariable says how many files are bent and read, on all processors:
@@ -65,23 +60,10 @@ func bent(r *rand.Rand, files [][]byte) []byte {
 	return b
 }
 
-// examine reads a file as far as no tensor is needed.
-func examine(b []byte) {
-	d := &decoder{builders: allBuilders(), globals: map[string]bool{"a.B": true}}
-	src, err := open(bytes.NewReader(b), int64(len(b)), pickle.Limits{Budget: 4 << 20, Allow: d.allow}, false)
-	if err != nil {
-		return
-	}
-	d.storages, d.most = src.storages, 1<<16
-	_ = d.check(src.value)
-}
-
-// Files that were bent at random are read or refused: nothing panics, nothing hangs, nothing takes memory.
+// Files that were bent at random are read or refused: nothing panics, nothing hangs, nothing takes memory, no tensor
+// is left.
 func TestMutations(t *testing.T) {
-	total := int64(30_000)
-	if n, err := strconv.ParseInt(os.Getenv(mutationsVariable), 10, 64); err == nil {
-		total = n
-	}
+	torchtest.NoLeaks(t)
 	var files, pickles [][]byte
 	for _, f := range corpusFiles(t) {
 		if len(f) >= small {
@@ -93,28 +75,18 @@ func TestMutations(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, pickles)
-	var done, slowest atomic.Int64
-	var all sync.WaitGroup
-	for worker := range runtime.GOMAXPROCS(0) {
-		all.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(worker), uint64(total)))
-			for n := done.Add(1); n <= total; n = done.Add(1) {
-				b := bent(r, files)
-				if n%2 == 0 {
-					b = archived(string(bytes.TrimSuffix(bent(r, pickles), []byte("."))))
-				}
-				began := time.Now()
-				examine(b)
-				if took := int64(time.Since(began)); took > slowest.Load() {
-					slowest.Store(took)
-				}
+	reliability.Bent{
+		Name: ".pt", Variable: mutationsVariable, Short: 20_000, Largest: 2 * small,
+		Read: func(r *rand.Rand) ([]byte, bool) {
+			b := bent(r, files)
+			if r.IntN(2) == 0 {
+				b = archived(string(bytes.TrimSuffix(bent(r, pickles), []byte("."))))
 			}
-		})
-	}
-	all.Wait()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	t.Logf("%d files, the slowest in %v, %d MB from the system", total, time.Duration(slowest.Load()), m.Sys>>20)
-	require.Less(t, slowest.Load(), int64(10*time.Second))
-	require.Less(t, m.Sys, uint64(512<<20))
+			v, err := Read(bytes.NewReader(b), int64(len(b)), LoadOptions{Globals: []string{"a.B"}})
+			if err == nil {
+				Close(v)
+			}
+			return b, err == nil
+		},
+	}.Run(t)
 }

@@ -1,98 +1,101 @@
-package safetensors
+package safetensors_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math/rand/v2"
-	"os"
-	"runtime"
-	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/internal/reliability"
+	"github.com/libtorch-go/libtorch/torch/safetensors"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// mutationsVariable says how many headers are bent and read, on all processors:
+// mutationsVariable says how many files are bent and read, on all processors:
 //
 //	SAFETENSORS_MUTATIONS=15000000 go test ./torch/safetensors -run Mutations -timeout 2h
 const mutationsVariable = "SAFETENSORS_MUTATIONS"
 
-var sound = []string{
-	`{}`, `{"__metadata__":{"a":"b","c":"ü"},"x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}`,
-	`{"x":{"dtype":"BOOL","shape":[],"data_offsets":[0,1]},"y":{"dtype":"BF16","shape":[0,7],` +
-		`"data_offsets":[1,1]},"z":{"shape":[1],"dtype":"C64","data_offsets":[1,9]}}`,
-	`{"a":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4],"more":{"x":[1,{"y":null}]}},"b":{"dtype":"U64",` +
-		`"shape":[1,1,1],"data_offsets":[4,12]}}   `,
-}
-
-// pieces are what headers are made of, and numbers at the edge.
-var pieces = []string{`{`, `}`, `[`, `]`, `,`, `:`, `"`, `\`, `\u0000`, `\ud800`, ` `, `-1`, `0`, `1e3`, `0.5`,
-	`18446744073709551615`, `9223372036854775807`,
-	`4611686018427387904`, `"x"`, `"dtype"`, `"F32"`, `"F4"`, `"shape"`, `"data_offsets"`, `"__metadata__"`, `null`, `true`, "\x00",
-	"\xff", "ü",
-	`{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`, `[[[[[[[[[[[[[[[[`, `{"a":{"a":{"a":{"a":`}
-
-func bent(r *rand.Rand) []byte {
-	which := r.IntN(len(sound))
-	header, data := []byte(sound[which]), []int{0, 24, 9, 12}[which]
+// bent is a file in which bytes anywhere are changed, doubled, taken away or another file's.
+func bent(r *rand.Rand, files [][]byte) []byte {
+	b := bytes.Clone(pick(r, files))
 	for range r.IntN(4) {
-		at := r.IntN(len(header) + 1)
-		n := min(r.IntN(12), len(header)-at)
-		switch r.IntN(4) {
+		at := r.IntN(len(b) + 1)
+		n := min(1+r.IntN(16), len(b)-at)
+		switch r.IntN(6) {
 		case 0:
-			header = append(header[:at:at], header[at+n:]...)
-		case 1:
-			header = append(append(header[:at:at], pieces[r.IntN(len(pieces))]...), header[at:]...)
-		case 2:
-			header = append(append(header[:at:at], pieces[r.IntN(len(pieces))]...), header[at+n:]...)
-		case 3:
-			if at < len(header) {
-				header[at] ^= 1 << r.IntN(8)
+			if n > 0 {
+				b[at] ^= 1 << r.IntN(8)
 			}
+		case 1:
+			b = append(b[:at:at], b[at+n:]...)
+		case 2:
+			b = append(b[:at+n:at+n], b[at:]...)
+		case 3:
+			b = append(append(b[:at:at], pick(r, tokens)...), b[at:]...)
+		case 4:
+			other := pick(r, files)
+			from := r.IntN(len(other) + 1)
+			b = append(append(b[:at:at], other[from:min(from+64, len(other))]...), b[at:]...)
+		case 5:
+			b = b[:at]
 		}
 	}
-	length := uint64(len(header))
-	if r.IntN(16) == 0 {
-		length = []uint64{0, 1, length + 1, length - 1, 1 << 27, 1 << 62, 1 << 63, 1<<64 - 1}[r.IntN(8)]
-	}
-	b := append(binary.LittleEndian.AppendUint64(nil, length), header...)
-	if r.IntN(4) == 0 {
-		data = r.IntN(32)
-	}
-	return append(b, make([]byte, data)...)
+	return b
 }
 
-// Headers that were bent at random are read or refused: nothing panics, hangs or takes memory.
+// small is how long files are that are bent: all lengths that matter are written in a few digits.
+const small = 2 << 10
+
+// tokens are what headers are made of, and numbers at the edge.
+var tokens = []string{
+	`{`, `}`, `[`, `]`, `,`, `:`, `"`, `\`, `\u0000`, `\ud800`, ` `, `-1`, `0`, `1e3`, `0.5`, `18446744073709551615`,
+	`9223372036854775807`, `4611686018427387904`, `"x"`, `"dtype"`, `"F32"`, `"F4"`, `"shape"`, `"data_offsets"`, `"__metadata__"`,
+	`null`, `true`, "\x00", "\xff", "ü", `{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`, `[[[[[[[[[[[[[[[[`, `{"a":{"a":{"a":{"a":`,
+}
+
+// corpus are files that are bent: sound ones and hostile ones.
+func corpus() (files [][]byte) {
+	for r := rand.New(rand.NewPCG(3, 4)); len(files) < 2000; {
+		if b, _ := hostile(r); len(b) < small {
+			files = append(files, b)
+		}
+	}
+	return files
+}
+
+// FuzzRead has Go's fuzzer bend files:
+//
+//	go test ./torch/safetensors -run '^$' -fuzz FuzzRead -fuzztime 60s -fuzzminimizetime 10x
+func FuzzRead(f *testing.F) {
+	for _, b := range corpus() {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		start := time.Now()
+		file, err := safetensors.Read(bytes.NewReader(b), int64(len(b)))
+		if err == nil {
+			file.Close()
+		}
+		require.Less(t, time.Since(start), 10*time.Second)
+	})
+}
+
+// Files that were bent at random are read or refused: nothing panics, hangs, takes memory or leaves a tensor.
 func TestMutations(t *testing.T) {
-	total := int64(30_000)
-	if n, err := strconv.ParseInt(os.Getenv(mutationsVariable), 10, 64); err == nil {
-		total = n
-	}
-	var done, slowest, accepted atomic.Int64
-	var all sync.WaitGroup
-	for worker := range runtime.GOMAXPROCS(0) {
-		all.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(worker), uint64(total)))
-			for n := done.Add(1); n <= total; n = done.Add(1) {
-				b := bent(r)
-				began := time.Now()
-				if _, _, err := readHeader(bytes.NewReader(b), int64(len(b))); err == nil {
-					accepted.Add(1)
-				}
-				if took := int64(time.Since(began)); took > slowest.Load() {
-					slowest.Store(took)
-				}
+	torchtest.NoLeaks(t)
+	files := corpus()
+	reliability.Bent{
+		Name: "safetensors", Variable: mutationsVariable, Short: 20_000, Largest: 2 * small,
+		Read: func(r *rand.Rand) ([]byte, bool) {
+			b := bent(r, files)
+			file, err := safetensors.Read(bytes.NewReader(b), int64(len(b)))
+			if err == nil {
+				file.Close()
 			}
-		})
-	}
-	all.Wait()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	t.Logf("%d headers, %d sound, the slowest in %v, %d MB from the system", total, accepted.Load(), time.Duration(slowest.Load()), m.Sys>>20)
-	require.Positive(t, accepted.Load())
-	require.Less(t, slowest.Load(), int64(10*time.Second))
-	require.Less(t, m.Sys, uint64(512<<20))
+			return b, err == nil
+		},
+	}.Run(t)
 }

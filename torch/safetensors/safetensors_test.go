@@ -117,17 +117,6 @@ func TestOutsideWorld(t *testing.T) {
 	require.Empty(t, left, "a failed Save must leave nothing behind")
 }
 
-func FuzzRead(f *testing.F) {
-	f.Add(file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 4))
-	f.Add(file(`{}`, 0))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		got, err := safetensors.Read(bytes.NewReader(content), int64(len(content)))
-		if err == nil {
-			got.Close()
-		}
-	})
-}
-
 func Example() {
 	path := filepath.Join(os.TempDir(), "example.safetensors")
 	defer os.Remove(path)

@@ -1,0 +1,82 @@
+package reliability
+
+import (
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/libtorch-go/libtorch/internal/proc"
+)
+
+// Bent is a reader that gets files which were bent at random.
+type Bent struct {
+	Name     string
+	Variable string                                       // says in the environment how many files there are
+	Short    int64                                        // how many there are without it
+	Largest  int                                          // bytes of a file
+	Read     func(r *rand.Rand) (file []byte, sound bool) // bends a file and reads it
+}
+
+// Run has the files read on all processors. It is a fault if one takes ten seconds, or if all processors together
+// come to take more memory than twice the largest file and 64 MB.
+func (b Bent) Run(t *testing.T) {
+	total := b.Short
+	if n, err := strconv.ParseInt(os.Getenv(b.Variable), 10, 64); err == nil {
+		total = n
+	}
+	warm := rand.New(rand.NewPCG(0, 0))
+	for range 500 { // they load libtorch, whose memory is not the files'
+		b.Read(warm)
+	}
+	debug.FreeOSMemory()
+	if err := proc.ResetPeak(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := proc.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var done, slowest, sound, largest atomic.Int64
+	var all sync.WaitGroup
+	for worker := range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(worker), uint64(total)))
+			for n := done.Add(1); n <= total; n = done.Add(1) {
+				began := time.Now()
+				file, ok := b.Read(r)
+				most(&slowest, int64(time.Since(began)))
+				most(&largest, int64(len(file)))
+				if ok {
+					sound.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	after, err := proc.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	Note(t, b.Name+", bent files", total)
+	Note(t, b.Name+", bent files that are sound", sound.Load())
+	AtMost(t, b.Name+", bent files: largest", largest.Load(), int64(b.Largest), "bytes")
+	AtMost(t, b.Name+", bent files: slowest", time.Duration(slowest.Load()).Seconds(), 10, "s")
+	const mb = 1 << 20
+	AtMost(t, b.Name+", bent files: memory", float64(after.Peak-before.Resident)/mb, float64(2*b.Largest)/mb+64, "MB")
+	AtLeast(t, b.Name+", bent files that are sound", sound.Load(), 1)
+}
+
+// most keeps the largest of all numbers.
+func most(in *atomic.Int64, n int64) {
+	for old := in.Load(); n > old; old = in.Load() {
+		if in.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
