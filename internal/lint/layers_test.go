@@ -11,10 +11,10 @@ import (
 // layers lists the packages from the lowest layer to the highest. A package may import
 // packages in rows above its own; a name ending in / stands for all packages below it.
 var layers = [][]string{
-	{"internal/frames", "internal/home"},
+	{"internal/frames", "internal/home", "internal/proc"},
 	{"cgo", "cgo/gen", "cgo/libm", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/lint", "internal/pace",
 		"internal/pickle",
-		"internal/proc", "internal/pytext", "internal/reliability", "internal/replay", "internal/road", "internal/talk"},
+		"internal/pytext", "internal/reliability", "internal/replay", "internal/road", "internal/talk"},
 	{"internal/bridge"},
 	{"torch"},
 	{"internal/form"},
