@@ -3,57 +3,67 @@ package data
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
-// A crew is the workers of one epoch. Every job that is handed out gets a place for its
+// A crew is the workers of one epoch, and a feeder that hands out its jobs. Every job that is handed out gets a place for its
 // result, and the loop takes the results in the order of the places, so the order of
 // batches does not depend on which worker finishes first. Another job is handed out
-// only when the loop takes a result, which bounds the number of finished batches.
+// only when the loop has taken a result, which bounds the number of finished batches.
 type crew[B any] struct {
 	loader *Loader[B]
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	jobs   jobs          // jobs not yet handed out
+	room   chan struct{} // for jobs that may be handed out
 	tasks  chan *task[B] // jobs handed out to workers
-	places []*task[B]    // jobs whose results are not taken yet, oldest first
-	gone   chan int      // workers that have ended
+	places chan *task[B] // jobs whose results are not taken yet, oldest first
+	gone   chan struct{} // workers and feeder that have ended
+
+	epoch, number int // of the batch that the loop waits for
+	end           int // the number after that of the last
 }
 
 type task[B any] struct {
-	*job
+	*job[B]
 	worker atomic.Int32   // the worker that runs it; 0 before one does
-	result chan result[B] // has room for one
-}
-
-type result[B any] struct {
-	batch B
-	err   error
+	result chan parcel[B] // has room for one
 }
 
 // hire starts the workers on the jobs.
-func (l *Loader[B]) hire(ctx context.Context, jobs jobs) *crew[B] {
-	workers := min(l.options.Workers, jobs.left())
-	ahead := min(workers*l.options.Prefetch, jobs.left())
-	c := &crew[B]{loader: l, jobs: jobs, tasks: make(chan *task[B], ahead), gone: make(chan int, workers)}
+func (l *Loader[B]) hire(ctx context.Context, jobs jobs[B], epoch, first int) *crew[B] {
+	left := jobs.end() - first
+	workers := min(l.options.Workers, left)
+	ahead := min(workers*l.options.Prefetch, left)
+	c := &crew[B]{
+		loader: l, room: make(chan struct{}, ahead), tasks: make(chan *task[B], ahead), places: make(chan *task[B], ahead),
+		gone: make(chan struct{}, workers+1), epoch: epoch, number: first, end: jobs.end(),
+	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	for worker := range workers {
 		go c.work(worker + 1)
 	}
-	for range ahead {
-		c.hand()
-	}
+	go c.feed(jobs)
 	return c
 }
 
-// hand hands out one more job, if there is one. There is always room in tasks.
-func (c *crew[B]) hand() {
-	if c.jobs.left() > 0 {
-		t := &task[B]{job: c.jobs.next(), result: make(chan result[B], 1)}
-		c.places = append(c.places, t)
+// feed hands out the jobs, each as soon as there is room for it.
+func (c *crew[B]) feed(jobs jobs[B]) {
+	defer func() { c.gone <- struct{}{} }()
+	defer close(c.places)
+	defer close(c.tasks)
+	for j, ok := jobs.next(); ok; j, ok = jobs.next() {
+		select {
+		case c.room <- struct{}{}:
+		case <-c.ctx.Done():
+			j.drop()
+			return
+		}
+		t := &task[B]{job: j, result: make(chan parcel[B], 1)}
+		c.places <- t
 		c.tasks <- t
 	}
 }
@@ -62,7 +72,7 @@ func (c *crew[B]) hand() {
 // threads for every thread that computes.
 func (c *crew[B]) work(worker int) {
 	defer cgo.OwnThread()()
-	defer func() { c.gone <- worker }()
+	defer func() { c.gone <- struct{}{} }()
 	for t := range c.tasks {
 		c.do(t, worker)
 	}
@@ -70,57 +80,83 @@ func (c *crew[B]) work(worker int) {
 
 func (c *crew[B]) do(t *task[B], worker int) {
 	t.worker.Store(int32(worker))
-	var r result[B]
-	r.batch, r.err = c.loader.build(c.ctx, t.job, worker)
+	p := c.loader.build(c.ctx, t.job, worker)
 	if c.ctx.Err() != nil {
-		discard(r.batch) // the loop may be over, and nobody else frees it
-		r = result[B]{err: context.Cause(c.ctx)}
+		p.discard() // the loop may be over, and nobody else frees it
+		p = parcel[B]{err: context.Cause(c.ctx)}
 	}
-	t.result <- r
+	t.result <- p
 }
 
-// next waits for the next batch.
-func (c *crew[B]) next() (batch B, err error) {
-	if c.ctx.Err() != nil {
-		return batch, context.Cause(c.ctx)
+// next waits for the next batch; ok is false if there is none.
+func (c *crew[B]) next() (batch B, err error, ok bool) {
+	switch {
+	case c.number == c.end:
+		return batch, nil, false
+	case c.ctx.Err() != nil:
+		return batch, context.Cause(c.ctx), true
 	}
-	t := c.places[0]
 	var late <-chan time.Time
 	if limit := c.loader.options.Timeout; limit > 0 {
 		late = c.loader.after(limit)
 	}
+	read := late
+	if c.end != math.MaxInt {
+		read = nil // a plan's next job is handed out at once
+	}
+	var t *task[B]
 	select {
-	case r := <-t.result:
-		c.places = c.places[1:]
-		c.hand()
-		return r.batch, r.err
+	case t, ok = <-c.places:
 	case <-c.ctx.Done():
-		return batch, context.Cause(c.ctx)
+		return batch, context.Cause(c.ctx), true
+	case <-read:
+		return batch, &Error{Epoch: c.epoch, Batch: c.number, Index: -1, Err: c.lateness()}, true
+	}
+	if !ok {
+		return batch, nil, false
+	}
+	c.number++
+	select {
+	case p := <-t.result:
+		<-c.room
+		batch, err = c.loader.open(p)
+		return batch, err, true
+	case <-c.ctx.Done():
+		return batch, context.Cause(c.ctx), true
 	case <-late:
-		return batch, t.failure(int(t.worker.Load()), fmt.Errorf("not there after %v", c.loader.options.Timeout))
+		return batch, t.failure(int(t.worker.Load()), c.lateness()), true
 	}
 }
+
+func (c *crew[B]) lateness() error { return fmt.Errorf("not there after %v", c.loader.options.Timeout) }
 
 // dismiss stops the workers, waits for them and frees the batches that were not taken.
 func (c *crew[B]) dismiss() {
 	c.cancel(context.Canceled)
-	close(c.tasks)
-	c.wait()
-	for _, t := range c.places {
+	c.loader.await(c.gone, cap(c.gone))
+	for {
 		select {
-		case r := <-t.result:
-			discard(r.batch)
-		default: // no worker began it, or its worker frees it
+		case t, ok := <-c.places:
+			if !ok {
+				return
+			}
+			select {
+			case p := <-t.result:
+				p.discard()
+			default: // its worker has not come back, and frees it then
+			}
+		default: // the feeder has not ended: a data set does not heed its context
+			return
 		}
 	}
 }
 
-// wait returns when all workers have ended, or after too long a time.
-func (c *crew[B]) wait() {
-	patience := c.loader.after(c.loader.grace)
-	for range cap(c.gone) {
+// await waits until n goroutines are gone, but not too long.
+func (l *Loader[B]) await(gone <-chan struct{}, n int) {
+	patience := l.after(l.grace)
+	for range n {
 		select {
-		case <-c.gone:
+		case <-gone:
 		case <-patience:
 			return
 		}

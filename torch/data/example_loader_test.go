@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/data"
@@ -196,4 +198,76 @@ func ExampleNewLoader() {
 	_, err := data.NewLoader(data.NewTensorDataset(torch.Arange(3), torch.Tensor{}), data.LoaderOptions{Workers: -1})
 	fmt.Println(err != nil)
 	// Output: true
+}
+
+// The share of the time that a training waits for its data.
+func ExampleLoader_Stats() {
+	set := data.NewTensorDataset(torch.RandN(100, 3), torch.Zeros(100))
+	loader, err := data.NewLoader[data.Batch](set, data.LoaderOptions{BatchSize: 10, Workers: 1})
+	if err != nil {
+		panic(err)
+	}
+	for _, err := range loader.Epoch(context.Background(), 0) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	s := loader.Stats()
+	fmt.Println(s.Batches, s.Bytes, s.Waiting() <= 1)
+	// Output: 10 1600 true
+}
+
+// Lines of text that come one after the other, mixed in a buffer; the workers turn them into tensors.
+func ExampleNewStreamLoader() {
+	lines := data.Stream[string](func(context.Context, int) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) {
+			for line := range strings.Lines("1 2\n3 4\n5 6\n") {
+				if !yield(line, nil) {
+					return
+				}
+			}
+		}
+	})
+	parse := func(lines []string, indices []int, _ *rand.Rand) (data.Batch, error) {
+		var numbers []int
+		for _, line := range lines {
+			var a, b int
+			if _, err := fmt.Sscan(line, &a, &b); err != nil {
+				return data.Batch{}, err
+			}
+			numbers = append(numbers, a, b)
+		}
+		return data.Batch{Input: torch.FromSlice(numbers).View(-1, 2), Index: indices}, nil
+	}
+	loader, err := data.NewStreamLoader(lines.Shuffle(2, 1), parse, data.LoaderOptions{BatchSize: 3, Workers: 2})
+	if err != nil {
+		panic(err)
+	}
+	for batch, err := range loader.Epoch(context.Background(), 0) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(batch.Input.Shape(), batch.Input.Sum().Int())
+	}
+	// Output: [3 2] 21
+}
+
+// Sentences of unequal lengths.
+func ExamplePad() {
+	sentences := data.NewDataset(2, func(_ context.Context, i int) (data.Sample, error) {
+		return data.Sample{Input: torch.FromSlice([][]int{{4, 8, 15}, {16}}[i]), Target: torch.FromValue(i)}, nil
+	})
+	loader, err := data.NewLoader(data.Collate(sentences, data.Pad()), data.LoaderOptions{BatchSize: 2})
+	if err != nil {
+		panic(err)
+	}
+	for batch, err := range loader.Epoch(context.Background(), 0) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(batch.Input, batch.InputLengths)
+	}
+	// Output:
+	// tensor([[ 4,  8, 15],
+	//         [16,  0,  0]]) tensor([3, 1])
 }

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"reflect"
 	"time"
 
 	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/cuda"
 )
 
 // LoaderOptions are the settings of a [Loader], with the names and defaults of PyTorch's
@@ -34,14 +34,21 @@ type LoaderOptions struct {
 	// PinMemory puts the tensors of batches into page-locked memory, from which copies
 	// to a CUDA device do not block. It is ignored on a machine without one.
 	PinMemory bool
+
+	// Device is where batches go; default: they stay where the source makes them. Whoever makes a batch starts its copy, from
+	// pinned memory and on a stream beside the computation's, as soon as it is made; the loop gets it when it is
+	// there, without waiting for it on the CPU. Up to Workers x Prefetch batches are on the device ahead of use.
+	Device torch.Device
 }
 
-// Loader makes the batches of a source, epoch after epoch. It has no state: several
+// Loader makes the batches of a source, epoch after epoch. It has no state but its [LoaderStats]: several
 // epochs may run at the same time.
 type Loader[B any] struct {
-	source  Source[B]
-	batches BatchSampler
 	options LoaderOptions
+	count   func() int // of batches in an epoch; -1: unknown
+	jobs    func(ctx context.Context, epoch, first int) (jobs[B], error)
+	ahead   copier
+	tally   tally
 	grace   time.Duration // how long a stopped worker is waited for
 	after   func(time.Duration) <-chan time.Time
 }
@@ -50,39 +57,51 @@ type Loader[B any] struct {
 // that make no sense, for a source or a sampler that cannot tell its length, and for a batch
 // type with tensors in fields that are not exported, which the loader could not free.
 func NewLoader[B any](source Source[B], opts ...LoaderOptions) (*Loader[B], error) {
-	l := &Loader[B]{source: source, options: option.One(opts), grace: 5 * time.Second, after: time.After}
-	if source == nil {
-		return nil, errors.New("data: a loader needs a source, got nil")
-	}
-	o := &l.options
-	if err := o.check(); err != nil {
-		return nil, fmt.Errorf("data: a loader's %w", err)
-	}
+	o := option.One(opts)
 	switch {
+	case source == nil:
+		return nil, errors.New("data: a loader needs a source, got nil")
 	case o.Shuffle && o.Sampler != nil:
 		return nil, errors.New("data: a loader takes either Shuffle or a Sampler")
 	case o.BatchSampler != nil && (o.BatchSize != 0 || o.Shuffle || o.DropLast || o.Sampler != nil):
 		return nil, errors.New("data: a loader with a BatchSampler takes no BatchSize, Shuffle, DropLast or Sampler")
 	}
-	if _, field := survey(reflect.TypeFor[B](), map[reflect.Type]bool{}); field != "" {
-		return nil, fmt.Errorf("data: a loader cannot free the tensors in field %s, which is not exported", field)
+	l, err := newLoader[B](o)
+	if err != nil {
+		return nil, err
 	}
-	if o.Prefetch == 0 {
-		o.Prefetch = 2
-	}
-	o.PinMemory = o.PinMemory && torch.CheckDevice(torch.CUDA(0)) == nil
-	err := guard(func() error {
+	err = guard(func() error {
 		n := source.Len()
 		if err := atLeast("the length of the source", n, 0); err != nil {
 			return err
 		}
-		l.batches = o.batchSampler(n)
-		return atLeast("the length of the sampler", l.batches.Len(), 0)
+		batches := o.batchSampler(n)
+		l.count, l.jobs = batches.Len, plannedOf(source, batches)
+		return atLeast("the length of the sampler", l.Len(), 0)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("data: a loader cannot be made: %w", err)
 	}
 	return l, nil
+}
+
+// newLoader is what all loaders have.
+func newLoader[B any](o LoaderOptions) (*Loader[B], error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("data: a loader's %w", err)
+	}
+	if field := hiddenField[B](); field != "" {
+		return nil, fmt.Errorf("data: a loader cannot free the tensors in field %s, which is not exported", field)
+	}
+	ahead, err := newCopier(o.Device)
+	if err != nil {
+		return nil, fmt.Errorf("data: a loader's Device: %w", err)
+	}
+	if o.Prefetch == 0 {
+		o.Prefetch = 2
+	}
+	o.PinMemory = (o.PinMemory || ahead.device.Type() == torch.DeviceCUDA) && torch.CheckDevice(torch.CUDA(0)) == nil
+	return &Loader[B]{options: o, ahead: ahead, grace: 5 * time.Second, after: time.After}, nil
 }
 
 // check checks the numbers. Every worker has an OS thread, and Go ends a process that has ten
@@ -114,8 +133,8 @@ func (o *LoaderOptions) batchSampler(n int) BatchSampler {
 	return Batched(samples, max(1, o.BatchSize), o.DropLast)
 }
 
-// Len is the number of batches in an epoch.
-func (l *Loader[B]) Len() int { return l.batches.Len() }
+// Len is the number of batches in an epoch, or -1 for those of a [Stream].
+func (l *Loader[B]) Len() int { return l.count() }
 
 // Epoch runs through the batches of an epoch; epochs differ in the random order and in the
 // random choices of the source. The body of the loop is a [torch.Scope]: what is made in it,
@@ -198,13 +217,16 @@ func (l *Loader[B]) Pull(ctx context.Context, epoch int) (next func() (B, error,
 // lend runs the body of the loop in a scope that owns the batch.
 func lend[B any](batch B, yield func(B, error) bool) (more bool) {
 	torch.Scope(func() {
-		replaceTensors(&batch, func(t torch.Tensor) torch.Tensor {
-			defer t.Close()
-			return t.Alias()
-		})
+		replaceTensors(&batch, adopt)
 		more = yield(batch, nil)
 	})
 	return more
+}
+
+// adopt makes a tensor one of the scope's.
+func adopt(t torch.Tensor) torch.Tensor {
+	defer t.Close()
+	return t.Alias()
 }
 
 // show hands the batch out and frees it, and nothing else, when the next one is asked for.
@@ -221,42 +243,71 @@ func discard[B any](batch B) {
 	})
 }
 
+// A parcel is a batch on its way to the loop.
+type parcel[B any] struct {
+	batch  B
+	copied *cuda.Event // the end of its copy to a device; nil: there is none
+	err    error
+}
+
+// discard frees a parcel that nobody takes.
+func (p parcel[B]) discard() {
+	discard(p.batch)
+	if p.copied != nil {
+		p.copied.Close()
+	}
+}
+
+// open hands the batch to the loop.
+func (l *Loader[B]) open(p parcel[B]) (B, error) {
+	if p.copied != nil {
+		arrive(l.ahead, &p.batch, p.copied)
+	}
+	return p.batch, p.err
+}
+
 // build makes a batch whose tensors belong to no scope. Every error but that of an ended
 // context is an [*Error].
-func (l *Loader[B]) build(ctx context.Context, j *job, worker int) (batch B, err error) {
+func (l *Loader[B]) build(ctx context.Context, j *job[B], worker int) (p parcel[B]) {
+	defer j.drop()
 	if ctx.Err() != nil {
-		return batch, context.Cause(ctx)
+		return parcel[B]{err: context.Cause(ctx)}
 	}
-	err = guard(func() (err error) {
-		torch.Scope(func() { err = l.fill(context.WithValue(ctx, sampleKey{}, &j.sample), j, &batch) })
+	began := time.Now()
+	err := guard(func() (err error) {
+		torch.Scope(func() { err = l.fill(context.WithValue(ctx, sampleKey{}, &j.sample), j, &p) })
 		return err
 	})
 	switch {
 	case err == nil:
-		return batch, nil
+		l.tally.busy.Add(int64(time.Since(began)))
+		return p
 	case ctx.Err() != nil:
-		return batch, context.Cause(ctx)
+		return parcel[B]{err: context.Cause(ctx)}
 	}
-	return batch, j.failure(worker, err)
+	return parcel[B]{err: j.failure(worker, err)}
 }
 
-func (l *Loader[B]) fill(ctx context.Context, j *job, batch *B) error {
-	indices, n := j.plan.batch(j.number), l.source.Len()
-	for _, i := range indices {
-		if i < 0 || i >= n {
-			return fmt.Errorf("the sampler asks for sample %d of %d", i, n)
-		}
-	}
-	made, err := l.source.Batch(ctx, indices, l.random(j))
+func (l *Loader[B]) fill(ctx context.Context, j *job[B], p *parcel[B]) error {
+	batch, err := j.make(ctx, l.random(j))
 	if err != nil {
 		return err
 	}
 	if l.options.PinMemory {
-		replaceTensors(&made, pin)
+		replaceTensors(&batch, pin)
 	}
-	replaceTensors(&made, torch.Tensor.Keep)
-	*batch = made
+	copied := copyAhead(l.ahead, &batch)
+	replaceTensors(&batch, l.keep)
+	*p = parcel[B]{batch: batch, copied: copied}
 	return nil
+}
+
+// keep lets a tensor live, and counts its bytes.
+func (l *Loader[B]) keep(t torch.Tensor) torch.Tensor {
+	if t.Defined() {
+		l.tally.bytes.Add(int64(t.NumEl() * t.ElementSize()))
+	}
+	return t.Keep()
 }
 
 func pin(t torch.Tensor) torch.Tensor {
@@ -267,7 +318,7 @@ func pin(t torch.Tensor) torch.Tensor {
 }
 
 // random is the source of random choices of one batch.
-func (l *Loader[B]) random(j *job) *rand.Rand {
+func (l *Loader[B]) random(j *job[B]) *rand.Rand {
 	var seed [32]byte
 	for i, part := range []uint64{l.options.Seed, uint64(j.epoch), uint64(j.number)} {
 		binary.LittleEndian.PutUint64(seed[8*i:], part)

@@ -62,6 +62,12 @@ func replaced(v reflect.Value, fn func(torch.Tensor) torch.Tensor) reflect.Value
 // plain tells whether values of a kind cannot hold other values.
 func plain(k reflect.Kind) bool { return k <= reflect.Complex128 || k == reflect.String }
 
+// hiddenField names a field of T in which the loader could not reach tensors; "" if there is none.
+func hiddenField[T any]() string {
+	_, field := survey(reflect.TypeFor[T](), map[reflect.Type]bool{})
+	return field
+}
+
 // survey tells whether values of a type hold tensors, and names a field in which the
 // loader could not reach them; "" if there is none. The contents of an interface are not
 // known before it has a value.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -228,6 +229,39 @@ var fileCases = cases{
 		source := data.Collate(numbers(4), data.Stack)
 		check(drain(must(data.NewLoader(source, data.LoaderOptions{BatchSampler: data.Batched(data.Shard(data.Random(4, 1), 0, 2), 2, false)}))))
 		check(drain(must(data.NewLoader(source, data.LoaderOptions{Sampler: data.Sequential(4)}))))
+	},
+	"parts of a data set, and samplers that draw": func() {
+		set := data.NewTensorDataset(torch.RandN(4, 2), torch.RandN(4))
+		parts := data.RandomSplit[data.Sample](set, []float64{0.5, 0.5}, 1)
+		whole := data.MapDataset(data.Concat(parts[0], data.Subset(parts[1], []int{1, 0})),
+			func(_ context.Context, s data.Sample) (data.Sample, error) {
+				return s, nil
+			})
+		for _, s := range []data.Sampler{data.RandomOf([]int{3, 1}, 1), data.RandomDraws(4, 3, 1),
+			data.Weighted([]float64{1, 0, 2, 3}, 3, true, 1)} {
+			l := must(data.NewLoader(data.Collate(whole, data.StackNested[data.Sample]), data.LoaderOptions{Sampler: s, BatchSize: 2}))
+			for _, err := range must(l.Resume(context.Background(), l.StateAt(0, 1))) {
+				check(err)
+			}
+			_, _, _ = l.Stats().Since(l.Stats()).String(), l.Stats().Waiting(), l.Stats().Working()
+		}
+		l := must(data.NewLoader(data.Collate(data.NewDataset(3, whole.At), data.Pad()), data.LoaderOptions{BatchSize: 2}))
+		for b, err := range l.Epoch(context.Background(), 0) {
+			check(err)
+			b.Len()
+		}
+	},
+	"loader of a stream": func() {
+		samples := data.Stream[data.Sample](func(context.Context, int) iter.Seq2[data.Sample, error] {
+			return func(yield func(data.Sample, error) bool) {
+				for range 6 {
+					if !yield(data.Sample{Input: torch.Ones(2).Keep()}, nil) {
+						return
+					}
+				}
+			}
+		})
+		check(drain(must(data.NewStreamLoader(samples.Shuffle(3, 1).Shard(0, 2), data.Stack, data.LoaderOptions{BatchSize: 2, Workers: 1}))))
 	},
 	"errors of a loader": func() {
 		for _, b := range []broken{{}, {errors.New("broken")}} {
