@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/libtorch-go/libtorch/internal/proc"
 )
 
 // EnvChild tells a program that it is to [Serve]: its log is file 3.
@@ -107,14 +109,15 @@ type died struct {
 func (d *died) Error() string { return "fuzz: a child died: " + d.status + ": " + d.stderr }
 
 // do hands a line over and returns what the child said to it. A child that is at the same
-// call for longer than patience is killed.
+// call for longer than patience is killed: patience of processor time, because a machine with other work does not make a
+// call hang, or ten times as long by the clock, because a call that waits for ever takes none.
 func (p *process) do(line string, patience time.Duration) (findings []Finding, last reply, err error) {
 	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
 		return nil, last, p.gone(false)
 	}
 	tick := time.NewTicker(patience / 40)
 	defer tick.Stop()
-	at, since := p.progress(), time.Now()
+	at, since, busy := p.progress(), time.Now(), proc.Busy(p.cmd.Process.Pid)
 	for {
 		select {
 		case r, ok := <-p.replies:
@@ -128,11 +131,12 @@ func (p *process) do(line string, patience time.Duration) (findings []Finding, l
 			default:
 				last = r
 			}
-			since = time.Now()
+			since, busy = time.Now(), proc.Busy(p.cmd.Process.Pid)
 		case <-tick.C:
-			if now := p.progress(); now != at {
-				at, since = now, time.Now()
-			} else if time.Since(since) > patience {
+			now, spent := p.progress(), proc.Busy(p.cmd.Process.Pid)
+			if now != at {
+				at, since, busy = now, time.Now(), spent
+			} else if spent-busy > patience || time.Since(since) > 10*patience {
 				return findings, last, p.gone(true)
 			}
 		}

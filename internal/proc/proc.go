@@ -6,7 +6,9 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Usage is what the process takes at one moment.
@@ -35,6 +37,19 @@ func Self() (u Usage, err error) {
 	files, err := os.ReadDir("/proc/self/fd")
 	u.Files = max(0, len(files)-1) // without that of the folder itself
 	return u, err
+}
+
+// Busy is the processor time that a process has taken so far; 0 for one that is gone.
+func Busy(pid int) time.Duration {
+	const tick = time.Second / 100 // what Linux counts in, on all its architectures
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])) // a program's name may have blanks
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * tick
 }
 
 // ResetPeak has the peak begin anew at what the process has now.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime/debug"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,4 +50,12 @@ func TestNumber(t *testing.T) {
 func TestMachine(t *testing.T) {
 	assert.NotEmpty(t, Processor())
 	assert.Contains(t, Kernel(), "linux ")
+}
+
+func TestBusy(t *testing.T) {
+	before := Busy(os.Getpid())
+	for began := time.Now(); Busy(os.Getpid()) == before; {
+		require.Less(t, time.Since(began), time.Minute)
+	}
+	assert.Zero(t, Busy(-1))
 }
