@@ -8,6 +8,7 @@
 #include <ATen/ops/empty_native.h>
 #include <ATen/ops/median_cpu_dispatch.h>
 #include <ATen/ops/nanmedian_cpu_dispatch.h>
+#include <ATen/ops/sparse_mask_native.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
 
@@ -97,6 +98,15 @@ Tensor empty_compressed(c10::SymIntArrayRef size, std::optional<at::ScalarType> 
 	return x;
 }
 
+// A tensor masked by itself comes back as it went in, and the graph would name it as made of itself, for good.
+Tensor sparse_mask(const Tensor& x, const Tensor& mask) {
+	return x.is_same(mask) ? x.clone() : at::native::sparse_mask(x, mask);
+}
+
+Tensor sparse_mask_compressed(const Tensor& x, const Tensor& mask) {
+	return x.is_same(mask) ? x.clone() : at::native::sparse_mask_sparse_compressed(x, mask);
+}
+
 // libtorch warns of kernels that are replaced.
 struct Silent final : c10::WarningHandler {
 	void process(const c10::Warning&) override {}
@@ -114,8 +124,11 @@ void replace_kernels() {
 	library.impl("nanmedian.dim_values", nanmedian_out);
 	library.impl("_pdist_backward", pdist_backward);
 	library.impl("convolution_backward", convolution_backward);
-	static auto& sparse = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCPU, "libtorch for Go", 0);
-	sparse.impl("empty.memory_format", empty_compressed);
+	static auto& compressed = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCPU, "libtorch for Go", 0);
+	compressed.impl("empty.memory_format", empty_compressed);
+	compressed.impl("sparse_mask", sparse_mask_compressed);
+	static auto& sparse = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCPU, "libtorch for Go", 0);
+	sparse.impl("sparse_mask", sparse_mask);
 	know_inner_namespaces();
 }
 
