@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"torch/aten", "torch/linalg", "torch/fft", "torch/special", "internal/switches", "internal/option", "internal/versions"},
 	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable"},
 	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data", "torch/meter",
-		"torch/profiler", "torch/safetensors", "torch/pt", "torch/cpp"},
+		"torch/profiler", "torch/safetensors", "torch/pt", "torch/cpp", "torch/tensorboard"},
 	{"torch/nn", "torch/optim/lr", "torch/hub", "internal/peer"},
 	{"torch/nn/utils"},
 	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint"},

@@ -26,6 +26,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/pt"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 	"github.com/libtorch-go/libtorch/torch/signal/windows"
+	"github.com/libtorch-go/libtorch/torch/tensorboard"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 	"github.com/libtorch-go/libtorch/vision/datasets"
 	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
@@ -250,6 +251,18 @@ var fileCases = cases{
 			check(err)
 			b.Len()
 		}
+	},
+	"tensorboard": func() {
+		dir := must(os.MkdirTemp("", "runs"))
+		defer os.RemoveAll(dir)
+		w := must(tensorboard.NewWriter(dir))
+		check(w.AddScalar("loss", 1, 0))
+		check(w.AddText("note", "text", 0))
+		check(w.AddImage("image", torch.Rand(3, 2, 2), 0))
+		check(w.AddHistogram("weights", torch.RandN(9), 0))
+		check(w.AddHParams(map[string]any{"lr": 0.1}, nil))
+		_ = w.Path()
+		check(w.Close())
 	},
 	"loader of a stream": func() {
 		samples := data.Stream[data.Sample](func(context.Context, int) iter.Seq2[data.Sample, error] {
