@@ -20,5 +20,9 @@
 //	}
 //	progress.Summary()
 //
+// A Progress with Logs also hands its figures to TensorBoard ([NewJSONLines] and [NewCSV] are other places):
+//
+//	progress.Logs, progress.Tag, progress.First = []meter.Log{writer}, "train/", epoch*loader.Len()
+//
 // Neither type may be used from two goroutines at once.
 package meter

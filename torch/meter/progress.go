@@ -17,6 +17,12 @@ type Progress struct {
 	Done  int    // batches that are done: 0, or where a run goes on
 	Unit  string // what a sample is; default "img"
 
+	// Logs get the last value of every average with each line, and its mean, as "Loss/mean", with the closing one.
+	Logs  []Log
+	Tag   string // what the names in Logs begin with, such as "train/"
+	First int    // how many steps of the run came before this Progress: in Logs a batch has the number First+Done
+
+	failed   error // of Logs
 	w        io.Writer
 	prefix   string
 	batches  int
@@ -57,6 +63,7 @@ func (p *Progress) Step(samples int) {
 	p.samples += samples
 	if every := cmp.Or(p.Every, 10); every > 0 && (p.Done%every == 0 || p.Done == p.batches) {
 		p.print(p.line())
+		p.log(func(a *Average) (string, float64) { return "", a.Val() })
 	}
 	if !p.live {
 		return
@@ -91,6 +98,7 @@ func (p *Progress) Summary() {
 		}
 	}
 	p.print(strings.Join(entries, " "))
+	p.log(func(a *Average) (string, float64) { return "/mean", a.Avg() })
 }
 
 // print writes a line above the bar.

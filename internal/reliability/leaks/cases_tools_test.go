@@ -48,6 +48,8 @@ var toolCases = cases{
 	"the progress of a run": func() {
 		loss := &meter.Average{Name: "Loss", Summary: true}
 		p := meter.NewProgress(io.Discard, "Epoch: [0]", 2, loss)
+		p.Logs = []meter.Log{meter.NewCSV(io.Discard), meter.NewJSONLines(io.Discard)}
+		check(p.Err())
 		defer p.Close()
 		for range 2 {
 			loss.Add(random(1), 3)
