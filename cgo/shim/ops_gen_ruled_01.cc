@@ -2044,6 +2044,7 @@ void avg_pool2d(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::pooled2(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), {});
+	rule::divides_sums(rule::of(self), rule::of(divisor_override));
 	r.tensor(at::_ops::avg_pool2d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
 }
 
@@ -2074,6 +2075,7 @@ void avg_pool3d(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::divides_sums(rule::of(self), rule::of(divisor_override));
 	rule::pooled3(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), {});
 	r.tensor(at::_ops::avg_pool3d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
 }

@@ -1046,6 +1046,7 @@ void f320(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
+	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 }
 void f321(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward");
@@ -1057,6 +1058,7 @@ void f322(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
+	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
 void f323(const c10::IValue* s) {

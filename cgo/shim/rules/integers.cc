@@ -82,6 +82,12 @@ void quotient(const Tensor& x, const Scalar& other, Mode mode) {
 	}
 }
 
+// Sums of windows are divided by it, and a sum may be the least number where no element is.
+void divides_sums(const Tensor& x, std::optional<int64_t> by) {
+	TORCH_CHECK_VALUE(by != -1 || !x.defined() || least_of(x.scalar_type()) == 0, "expected a divisor_override other than -1 for dtype ", x.scalar_type(),
+	                  ", whose least number has no negative");
+}
+
 namespace {
 
 // The greatest common divisor as libtorch computes it: negative for some pairs with the least.

@@ -8,6 +8,7 @@
 #include <ATen/ops/empty_native.h>
 #include <ATen/ops/median_cpu_dispatch.h>
 #include <ATen/ops/nanmedian_cpu_dispatch.h>
+#include <ATen/ops/resize_native.h>
 #include <ATen/ops/sparse_mask_native.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
@@ -98,6 +99,15 @@ Tensor empty_compressed(c10::SymIntArrayRef size, std::optional<at::ScalarType> 
 	return x;
 }
 
+// Compressed tensors that grow by batches would have the indices of these unset.
+const Tensor& resize_compressed(const Tensor& x, c10::SymIntArrayRef sizes, std::optional<at::MemoryFormat> format) {
+	auto size = C10_AS_INTARRAYREF_SLOW(sizes);
+	auto batches = [](IntArrayRef s) { return s.slice(0, s.size() - 2); };
+	TORCH_CHECK_NOT_IMPLEMENTED(size.size() < 2 || batches(size) == batches(x.sizes()), "cannot resize a tensor of layout ", x.layout(), " and size ", x.sizes(), " to ", size,
+	                            ": its batches have to stay");
+	return at::native::resize_sparse_csr_(x, size, format);
+}
+
 // A tensor masked by itself comes back as it went in, and the graph would name it as made of itself, for good.
 Tensor sparse_mask(const Tensor& x, const Tensor& mask) {
 	return x.is_same(mask) ? x.clone() : at::native::sparse_mask(x, mask);
@@ -126,6 +136,7 @@ void replace_kernels() {
 	library.impl("convolution_backward", convolution_backward);
 	static auto& compressed = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCPU, "libtorch for Go", 0);
 	compressed.impl("empty.memory_format", empty_compressed);
+	compressed.impl("resize_", resize_compressed);
 	compressed.impl("sparse_mask", sparse_mask_compressed);
 	static auto& sparse = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCPU, "libtorch for Go", 0);
 	sparse.impl("sparse_mask", sparse_mask);

@@ -84,6 +84,7 @@ void no_offset(const Tensor& written, const Tensor& other);
 // integers.cc
 void quotient(const Tensor& x, const Tensor& other, Mode mode);
 void quotient(const Tensor& x, const Scalar& other, Mode mode);
+void divides_sums(const Tensor& x, std::optional<int64_t> by);
 void multiple(const Tensor& x, const Tensor& other);
 void range(const Tensor& x, int64_t from, std::optional<int64_t> to);
 void step(const Scalar& step, std::optional<at::ScalarType> dtype, const Tensor& out);
