@@ -2120,233 +2120,236 @@ void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
 void f597(const c10::IValue* s) {
-	rule::refuse_unsafe("_compute_linear_combination.out");
+	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
 void f598(const c10::IValue* s) {
-	rule::refuse_unsafe("_int_mm.out");
+	rule::refuse_unsafe("_compute_linear_combination.out");
 }
 void f599(const c10::IValue* s) {
-	rule::refuse_unsafe("_native_batch_norm_legit.out");
+	rule::refuse_unsafe("_int_mm.out");
 }
 void f600(const c10::IValue* s) {
-	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
+	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
 void f601(const c10::IValue* s) {
-	rule::refuse_unsafe("batch_norm_elemt.out");
+	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
 void f602(const c10::IValue* s) {
-	rule::refuse_unsafe("_softmax_backward_data.out");
+	rule::refuse_unsafe("batch_norm_elemt.out");
 }
 void f603(const c10::IValue* s) {
-	rule::refuse_unsafe("sspaddmm.out");
+	rule::refuse_unsafe("_softmax_backward_data.out");
 }
 void f604(const c10::IValue* s) {
-	rule::refuse_unsafe("_chunk_cat.out");
+	rule::refuse_unsafe("sspaddmm.out");
 }
 void f605(const c10::IValue* s) {
+	rule::refuse_unsafe("_chunk_cat.out");
+}
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f606(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f607(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f608(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f609(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f610(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f611(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f612(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f613(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f614(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f615(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f616(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
-void f617(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f618(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f619(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f620(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f621(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f622(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f623(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f624(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f625(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f626(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f627(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f628(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f629(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f630(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f631(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f632(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f633(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f634(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f635(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f636(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f637(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f638(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f639(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f640(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f641(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f642(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f643(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f644(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f645(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f646(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f647(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f648(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f649(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f650(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f651(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f652(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f653(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2354,7 +2357,7 @@ void f653(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f654(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2362,57 +2365,57 @@ void f654(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f655(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f656(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f657(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f658(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f659(const c10::IValue* s) {
+void f660(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f660(const c10::IValue* s) {
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f661(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f662(const c10::IValue* s) {
+void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f663(const c10::IValue* s) {
+void f664(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f664(const c10::IValue* s) {
+void f665(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f665(const c10::IValue* s) {
+void f666(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -3241,16 +3244,17 @@ const GuardRow guard_rows[] = {
 	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f594},
 	{"aten::fbgemm_linear_fp16_weight", "out", f595},
 	{"aten::_log_softmax_backward_data", "out", f596},
+	{"aten::_logcumsumexp", "out", f597},
 	{"aten::matmul", "out", f426},
 	{"aten::matrix_power", "out", f427},
-	{"aten::_compute_linear_combination", "out", f597},
+	{"aten::_compute_linear_combination", "out", f598},
 	{"aten::mm", "out", f336},
-	{"aten::_int_mm", "out", f598},
+	{"aten::_int_mm", "out", f599},
 	{"aten::mv", "out", f426},
 	{"aten::native_batch_norm", "out", f480},
-	{"aten::_native_batch_norm_legit", "out", f599},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f600},
-	{"aten::batch_norm_elemt", "out", f601},
+	{"aten::_native_batch_norm_legit", "out", f600},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f601},
+	{"aten::batch_norm_elemt", "out", f602},
 	{"aten::ones", "names", f398},
 	{"aten::rand", "names", f398},
 	{"aten::rand", "generator_with_names", f488},
@@ -3258,20 +3262,20 @@ const GuardRow guard_rows[] = {
 	{"aten::randn", "generator_with_names", f488},
 	{"aten::range", "out", f587},
 	{"aten::gelu_backward", "grad_input", f402},
-	{"aten::_softmax_backward_data", "out", f602},
-	{"aten::sspaddmm", "out", f603},
-	{"aten::_chunk_cat", "out", f604},
-	{"aten::_stack", "out", f605},
+	{"aten::_softmax_backward_data", "out", f603},
+	{"aten::sspaddmm", "out", f604},
+	{"aten::_chunk_cat", "out", f605},
+	{"aten::_stack", "out", f606},
 	{"aten::zeros", "names", f489},
-	{"aten::_batch_norm_with_update", "out", f606},
-	{"aten::_sparse_softmax", "Dimname", f607},
-	{"aten::_sparse_log_softmax", "Dimname", f608},
+	{"aten::_batch_norm_with_update", "out", f607},
+	{"aten::_sparse_softmax", "Dimname", f608},
+	{"aten::_sparse_log_softmax", "Dimname", f609},
 	{"aten::sub", "out", f586},
 	{"aten::addmm", "out", f311},
-	{"aten::_scaled_mm", "out", f609},
-	{"aten::_scaled_mm_v2", "out", f610},
-	{"aten::hspmm", "out", f611},
-	{"aten::lstm_mps_backward", "", f612},
+	{"aten::_scaled_mm", "out", f610},
+	{"aten::_scaled_mm_v2", "out", f611},
+	{"aten::hspmm", "out", f612},
+	{"aten::lstm_mps_backward", "", f613},
 	{"aten::set_", "source_Storage_storage_offset", f533},
 	{"aten::index_add", "out", f414},
 	{"aten::index_reduce", "out", f414},
@@ -3286,113 +3290,113 @@ const GuardRow guard_rows[] = {
 	{"aten::addbmm", "out", f311},
 	{"aten::gather", "out", f400},
 	{"aten::lu_unpack", "out", f434},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f613},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f614},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f614},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f615},
 	{"aten::mse_loss", "out", f412},
 	{"aten::mse_loss_backward", "grad_input", f332},
 	{"aten::multi_margin_loss", "out", f475},
-	{"aten::multi_margin_loss_backward", "grad_input", f615},
+	{"aten::multi_margin_loss_backward", "grad_input", f616},
 	{"aten::multilabel_margin_loss", "out", f477},
-	{"aten::multilabel_margin_loss_forward", "output", f616},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f617},
+	{"aten::multilabel_margin_loss_forward", "output", f617},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f618},
 	{"aten::nll_loss", "out", f332},
-	{"aten::nll_loss_forward", "output", f618},
-	{"aten::nll_loss_backward", "grad_input", f619},
+	{"aten::nll_loss_forward", "output", f619},
+	{"aten::nll_loss_backward", "grad_input", f620},
 	{"aten::nll_loss2d", "out", f332},
-	{"aten::nll_loss2d_forward", "output", f620},
-	{"aten::nll_loss2d_backward", "grad_input", f621},
+	{"aten::nll_loss2d_forward", "output", f621},
+	{"aten::nll_loss2d_backward", "grad_input", f622},
 	{"aten::smooth_l1_loss", "out", f412},
 	{"aten::smooth_l1_loss_backward", "grad_input", f332},
 	{"aten::huber_loss", "out", f412},
 	{"aten::huber_loss_backward", "out", f332},
 	{"aten::soft_margin_loss", "out", f412},
 	{"aten::soft_margin_loss_backward", "grad_input", f332},
-	{"aten::glu_backward", "grad_input", f622},
-	{"aten::log_sigmoid_backward", "grad_input", f623},
-	{"aten::rrelu_with_noise", "out", f624},
+	{"aten::glu_backward", "grad_input", f623},
+	{"aten::log_sigmoid_backward", "grad_input", f624},
+	{"aten::rrelu_with_noise", "out", f625},
 	{"aten::adaptive_avg_pool2d", "out", f307},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f625},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f626},
 	{"aten::adaptive_avg_pool3d", "out", f307},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f626},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f627},
 	{"aten::adaptive_max_pool2d", "out", f307},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f627},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f628},
 	{"aten::adaptive_max_pool3d", "out", f307},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f628},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f629},
 	{"aten::avg_pool2d", "out", f320},
-	{"aten::avg_pool2d_backward", "grad_input", f629},
+	{"aten::avg_pool2d_backward", "grad_input", f630},
 	{"aten::avg_pool3d", "out", f322},
-	{"aten::avg_pool3d_backward", "grad_input", f630},
+	{"aten::avg_pool3d_backward", "grad_input", f631},
 	{"aten::fractional_max_pool2d", "output", f394},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f631},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f632},
 	{"aten::fractional_max_pool3d", "output", f394},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f632},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f633},
 	{"aten::max_pool2d_with_indices", "out", f440},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f633},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f634},
 	{"aten::max_pool3d_with_indices", "out", f443},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f634},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f635},
 	{"aten::max_unpool2d", "out", f445},
 	{"aten::max_unpool3d", "out", f446},
 	{"aten::reflection_pad1d", "out", f506},
-	{"aten::reflection_pad1d_backward", "grad_input", f635},
+	{"aten::reflection_pad1d_backward", "grad_input", f636},
 	{"aten::reflection_pad2d", "out", f508},
-	{"aten::reflection_pad2d_backward", "grad_input", f636},
+	{"aten::reflection_pad2d_backward", "grad_input", f637},
 	{"aten::reflection_pad3d", "out", f510},
-	{"aten::reflection_pad3d_backward", "grad_input", f637},
+	{"aten::reflection_pad3d_backward", "grad_input", f638},
 	{"aten::replication_pad1d", "out", f506},
-	{"aten::replication_pad1d_backward", "grad_input", f638},
+	{"aten::replication_pad1d_backward", "grad_input", f639},
 	{"aten::replication_pad2d", "out", f508},
-	{"aten::replication_pad2d_backward", "grad_input", f639},
+	{"aten::replication_pad2d_backward", "grad_input", f640},
 	{"aten::replication_pad3d", "out", f510},
-	{"aten::replication_pad3d_backward", "grad_input", f640},
+	{"aten::replication_pad3d_backward", "grad_input", f641},
 	{"aten::upsample_linear1d", "out", f572},
-	{"aten::upsample_linear1d_backward", "grad_input", f641},
+	{"aten::upsample_linear1d_backward", "grad_input", f642},
 	{"aten::upsample_bilinear2d", "out", f569},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f642},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f643},
 	{"aten::_upsample_bilinear2d_aa", "out", f273},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f643},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f644},
 	{"aten::upsample_bicubic2d", "out", f569},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f644},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f645},
 	{"aten::_upsample_bicubic2d_aa", "out", f273},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f645},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f646},
 	{"aten::upsample_trilinear3d", "out", f577},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f646},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f647},
 	{"aten::upsample_nearest1d", "out", f277},
 	{"aten::_upsample_nearest_exact1d", "out", f277},
-	{"aten::upsample_nearest1d_backward", "grad_input", f647},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f648},
+	{"aten::upsample_nearest1d_backward", "grad_input", f648},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f649},
 	{"aten::upsample_nearest2d", "out", f280},
 	{"aten::_upsample_nearest_exact2d", "out", f280},
-	{"aten::upsample_nearest2d_backward", "grad_input", f649},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f650},
+	{"aten::upsample_nearest2d_backward", "grad_input", f650},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f651},
 	{"aten::upsample_nearest3d", "out", f282},
 	{"aten::_upsample_nearest_exact3d", "out", f282},
-	{"aten::upsample_nearest3d_backward", "grad_input", f651},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f652},
-	{"aten::slow_conv_transpose2d", "out", f653},
-	{"aten::slow_conv_transpose3d", "out", f654},
-	{"aten::thnn_conv2d", "out", f655},
-	{"aten::_slow_conv2d_forward", "output", f656},
-	{"aten::_slow_conv2d_backward", "grad_input", f657},
-	{"aten::_conv_depthwise2d", "out", f658},
-	{"aten::slow_conv3d", "out", f659},
-	{"aten::slow_conv3d_forward", "output", f660},
+	{"aten::upsample_nearest3d_backward", "grad_input", f652},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f653},
+	{"aten::slow_conv_transpose2d", "out", f654},
+	{"aten::slow_conv_transpose3d", "out", f655},
+	{"aten::thnn_conv2d", "out", f656},
+	{"aten::_slow_conv2d_forward", "output", f657},
+	{"aten::_slow_conv2d_backward", "grad_input", f658},
+	{"aten::_conv_depthwise2d", "out", f659},
+	{"aten::slow_conv3d", "out", f660},
+	{"aten::slow_conv3d_forward", "output", f661},
 	{"aten::col2im", "out", f340},
 	{"aten::im2col", "out", f413},
-	{"aten::_linalg_det", "result", f661},
+	{"aten::_linalg_det", "result", f662},
 	{"aten::linalg_ldl_solve", "out", f424},
 	{"aten::linalg_lstsq", "out", f425},
 	{"aten::linalg_matmul", "out", f426},
-	{"aten::_linalg_slogdet", "sign", f662},
+	{"aten::_linalg_slogdet", "sign", f663},
 	{"aten::linalg_eigvals", "out", f423},
-	{"aten::_linalg_eigh", "eigenvalues", f663},
+	{"aten::_linalg_eigh", "eigenvalues", f664},
 	{"aten::linalg_eigh", "eigvals", f423},
 	{"aten::linalg_eigvalsh", "out", f423},
-	{"aten::_linalg_svd", "U", f664},
+	{"aten::_linalg_svd", "U", f665},
 	{"aten::linalg_pinv", "atol_rtol_tensor_out", f429},
 	{"aten::linalg_pinv", "atol_rtol_float_out", f429},
 	{"aten::linalg_pinv", "out", f428},
 	{"aten::linalg_pinv", "out_rcond_tensor", f428},
-	{"aten::_linalg_solve_ex", "result", f665},
+	{"aten::_linalg_solve_ex", "result", f666},
 	{"aten::linalg_matrix_power", "out", f427},
 	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f429},
 	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f429},

@@ -8,6 +8,7 @@
 #include <ATen/ops/empty_native.h>
 #include <ATen/ops/median_cpu_dispatch.h>
 #include <ATen/ops/nanmedian_cpu_dispatch.h>
+#include <ATen/ops/reflection_pad3d_backward_cpu_dispatch.h>
 #include <ATen/ops/resize_native.h>
 #include <ATen/ops/sparse_mask_native.h>
 #include <ATen/ops/zeros_like.h>
@@ -70,14 +71,26 @@ bool reads_beyond(const Tensor& x, const Tensor& weight, IntArrayRef stride, Int
 	return p > s && p % s != 0 && p < window && s - p % s + window > x.size(2);
 }
 
+// strides are those of windows that begin inside the padded input: longer ones, over which oneDNN reads outside memory, come
+// to the same.
+std::vector<c10::SymInt> strides(const Tensor& x, IntArrayRef stride, IntArrayRef padding) {
+	std::vector<c10::SymInt> inside;
+	auto of = [](IntArrayRef list, int64_t d) { return list.size() == 1 ? list[0] : list[d]; };
+	for (int64_t d = 0; d < x.dim() - 2; d++) {
+		inside.emplace_back(std::min(of(stride, d), std::max<int64_t>(1, x.size(d + 2) + 2 * of(padding, d))));
+	}
+	return inside;
+}
+
 using Gradients = std::tuple<Tensor, Tensor, Tensor>;
 
 // Planes of zeros around the input, where there is no padding, make the same gradient.
 Gradients convolution_backward(const Tensor& gradient, const Tensor& x, const Tensor& weight, at::OptionalSymIntArrayRef bias, c10::SymIntArrayRef stride,
                                c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation, bool transposed, c10::SymIntArrayRef output_padding, c10::SymInt groups,
                                std::array<bool, 3> mask) {
+	auto steps = transposed ? stride.vec() : strides(x, rule::of(stride), rule::of(padding));
 	auto run = [&](const Tensor& x, c10::SymIntArrayRef padding, std::array<bool, 3> mask) {
-		return at::compositeexplicitautograd::convolution_backward_symint(gradient, x, weight, bias, stride, padding, dilation, transposed, output_padding, groups, mask);
+		return at::compositeexplicitautograd::convolution_backward_symint(gradient, x, weight, bias, steps, padding, dilation, transposed, output_padding, groups, mask);
 	};
 	if (transposed || !(mask[1] || mask[2]) || !reads_beyond(x, weight, rule::of(stride), rule::of(padding), rule::of(dilation))) {
 		return run(x, padding, mask);
@@ -88,6 +101,11 @@ Gradients convolution_backward(const Tensor& gradient, const Tensor& x, const Te
 	auto [none, of_weight, of_bias] = run(planes, rest, {false, mask[1], mask[2]});  // oneDNN makes both at once
 	auto of_x = mask[0] ? std::get<0>(run(x, padding, {true, false, false})) : Tensor();
 	return {of_x, of_weight, of_bias};
+}
+
+// An output without elements has no part in the gradient, which libtorch leaves unset.
+Tensor reflection_pad3d_backward(const Tensor& gradient, const Tensor& x, c10::SymIntArrayRef padding) {
+	return gradient.numel() == 0 ? at::zeros_like(x) : at::cpu::reflection_pad3d_backward_symint(gradient, x, padding);
 }
 
 // libtorch leaves the indices of a new compressed tensor unset.
@@ -134,6 +152,7 @@ void replace_kernels() {
 	library.impl("nanmedian.dim_values", nanmedian_out);
 	library.impl("_pdist_backward", pdist_backward);
 	library.impl("convolution_backward", convolution_backward);
+	library.impl("reflection_pad3d_backward", reflection_pad3d_backward);
 	static auto& compressed = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCPU, "libtorch for Go", 0);
 	compressed.impl("empty.memory_format", empty_compressed);
 	compressed.impl("resize_", resize_compressed);

@@ -29,6 +29,7 @@ void bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int
 	TORCH_CHECK(!scales.defined() || (has(scales) && scales.sizes() == indices.sizes()),
 	            "expected per_sample_weights to have the shape of the input, ", indices.sizes());
 	TORCH_CHECK(n == 0 || weight.size(0) > 0, "there is no index into a weight of no rows, but got ", n);
+	TORCH_CHECK(offsets.scalar_type() != at::kBool, "offsets has to be of dtype int or long, but got bool");
 	if (!on_host(offsets) || !integral(offsets)) {
 		return;
 	}

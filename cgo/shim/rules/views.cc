@@ -175,6 +175,11 @@ void same_size(const Tensor& gradient, const Tensor& x) {
 	TORCH_CHECK(!has(gradient) || !has(x) || gradient.sizes() == x.sizes(), "expected a gradient of size ", x.sizes(), ", but got ", gradient.sizes());
 }
 
+// The kernel writes what it computes, whatever the output's dtype.
+void same_dtype(const Tensor& x, const Tensor& out) {
+	TORCH_CHECK(!x.defined() || !out.defined() || x.scalar_type() == out.scalar_type(), "expected out of dtype ", x.scalar_type(), ", but got ", out.scalar_type());
+}
+
 // A dimension that is counted from the end is not counted at all.
 void nested_dim(const Tensor& x, int64_t dim) {
 	TORCH_CHECK_INDEX(!x.defined() || !x.is_nested() || dim >= 0, "a nested tensor takes the dimension counted from the first, but got ", dim);
