@@ -91,7 +91,7 @@ func (w *weights) look(of func(i int) torch.Tensor) {
 }
 
 func loadSafetensors(w *weights) error {
-	err := safetensors.LoadInto(w.path("safetensors"), w.named(), safetensors.IntoOptions{MMap: true}) // as Python does
+	err := safetensors.LoadInto(w.path("safetensors"), w.named())
 	w.look(func(i int) torch.Tensor { return w.tensors[i] })
 	return err
 }

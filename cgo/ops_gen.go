@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0xc93fb1a26dfa6e40
+const opsHash uint64 = 0xa60fa39199f9edc
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 154
+const opsByHand Op = 155
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -60,2020 +60,2021 @@ const (
 	OpFromBytes                                              Op = 46   // from_bytes
 	OpToBytes                                                Op = 47   // to_bytes
 	OpOverwrite                                              Op = 48   // overwrite
-	OpItem                                                   Op = 49   // item
-	OpIndex                                                  Op = 50   // index
-	OpSetIndex                                               Op = 51   // set_index
-	OpTo                                                     Op = 52   // to
-	OpWarnings                                               Op = 53   // warnings
-	OpSetThreads                                             Op = 54   // set_threads
-	OpGetThreads                                             Op = 55   // get_threads
-	OpSetInteropThreads                                      Op = 56   // set_interop_threads
-	OpGetInteropThreads                                      Op = 57   // get_interop_threads
-	OpManualSeed                                             Op = 58   // manual_seed
-	OpNewGenerator                                           Op = 59   // new_generator
-	OpDefaultGenerator                                       Op = 60   // default_generator
-	OpSeedGenerator                                          Op = 61   // seed_generator
-	OpGeneratorSeed                                          Op = 62   // generator_seed
-	OpGeneratorState                                         Op = 63   // generator_state
-	OpSetGeneratorState                                      Op = 64   // set_generator_state
-	OpGeneratorDevice                                        Op = 65   // generator_device
-	OpTorchVersion                                           Op = 66   // torch_version
-	OpShowConfig                                             Op = 67   // show_config
-	OpDeviceCount                                            Op = 68   // device_count
-	OpSynchronize                                            Op = 69   // synchronize
-	OpCurrentDevice                                          Op = 70   // current_device
-	OpListOperators                                          Op = 71   // list_operators
-	OpGetSetting                                             Op = 72   // get_setting
-	OpSetSetting                                             Op = 73   // set_setting
-	OpCudaVersions                                           Op = 74   // cuda_versions
-	OpBoxed                                                  Op = 75   // boxed
-	OpAddHook                                                Op = 76   // add_hook
-	OpAddAccumulateHook                                      Op = 77   // add_accumulate_hook
-	OpRemoveHook                                             Op = 78   // remove_hook
-	OpApplyFunction                                          Op = 79   // apply_function
-	OpSavedTensors                                           Op = 80   // saved_tensors
-	OpEnterSavedHooks                                        Op = 81   // enter_saved_hooks
-	OpBackwardNumber                                         Op = 82   // backward_number
-	OpSetAnomaly                                             Op = 83   // set_anomaly
-	OpDropped                                                Op = 84   // dropped
-	OpOperatorSchema                                         Op = 85   // operator_schema
-	OpOpenLibrary                                            Op = 86   // open_library
-	OpCloseLibrary                                           Op = 87   // close_library
-	OpDefineOperator                                         Op = 88   // define_operator
-	OpImplementOperator                                      Op = 89   // implement_operator
-	OpKernelArguments                                        Op = 90   // kernel_arguments
-	OpKernelRedispatch                                       Op = 91   // kernel_redispatch
-	OpKernelResults                                          Op = 92   // kernel_results
-	OpNvrtcOpen                                              Op = 93   // nvrtc_open
-	OpNvrtcCompile                                           Op = 94   // nvrtc_compile
-	OpKernelArch                                             Op = 95   // kernel_arch
-	OpKernelLoad                                             Op = 96   // kernel_load
-	OpKernelUnload                                           Op = 97   // kernel_unload
-	OpKernelFunction                                         Op = 98   // kernel_function
-	OpKernelLaunch                                           Op = 99   // kernel_launch
-	OpPrepareProfiler                                        Op = 100  // prepare_profiler
-	OpStartProfiler                                          Op = 101  // start_profiler
-	OpStopProfiler                                           Op = 102  // stop_profiler
-	OpProfilerEvents                                         Op = 103  // profiler_events
-	OpSaveProfile                                            Op = 104  // save_profile
-	OpFreeProfile                                            Op = 105  // free_profile
-	OpEnterRange                                             Op = 106  // enter_range
-	OpThreadNumber                                           Op = 107  // thread_number
-	OpDefaultStream                                          Op = 108  // default_stream
-	OpCurrentStream                                          Op = 109  // current_stream
-	OpNewStream                                              Op = 110  // new_stream
-	OpEnterStream                                            Op = 111  // enter_stream
-	OpStreamQuery                                            Op = 112  // stream_query
-	OpStreamSynchronize                                      Op = 113  // stream_synchronize
-	OpStreamWaitEvent                                        Op = 114  // stream_wait_event
-	OpStreamWaitStream                                       Op = 115  // stream_wait_stream
-	OpStreamPointer                                          Op = 116  // stream_pointer
-	OpRecordStream                                           Op = 117  // record_stream
-	OpNewEvent                                               Op = 118  // new_event
-	OpEventRecord                                            Op = 119  // event_record
-	OpEventQuery                                             Op = 120  // event_query
-	OpEventSynchronize                                       Op = 121  // event_synchronize
-	OpEventElapsed                                           Op = 122  // event_elapsed
-	OpDeviceStats                                            Op = 123  // device_stats
-	OpResetAccumulatedMemory                                 Op = 124  // reset_accumulated_memory
-	OpNvtxMark                                               Op = 125  // nvtx_mark
-	OpNvtxPush                                               Op = 126  // nvtx_push
-	OpNvtxPop                                                Op = 127  // nvtx_pop
-	OpCudaState                                              Op = 128  // cuda_state
-	OpCudaDriverVersion                                      Op = 129  // cuda_driver_version
-	OpDeviceProperties                                       Op = 130  // device_properties
-	OpDeviceAccessPeer                                       Op = 131  // device_access_peer
-	OpExternalStream                                         Op = 132  // external_stream
-	OpStreamPriority                                         Op = 133  // stream_priority
-	OpStreamPriorities                                       Op = 134  // stream_priorities
-	OpBlockingEvent                                          Op = 135  // blocking_event
-	OpMemoryFraction                                         Op = 136  // memory_fraction
-	OpSetMemoryFraction                                      Op = 137  // set_memory_fraction
-	OpMemorySnapshot                                         Op = 138  // memory_snapshot
-	OpRecordMemoryHistory                                    Op = 139  // record_memory_history
-	OpNewPoolID                                              Op = 140  // new_pool_id
-	OpNewMemPool                                             Op = 141  // new_mem_pool
-	OpMemPoolID                                              Op = 142  // mem_pool_id
-	OpEnterMemPool                                           Op = 143  // enter_mem_pool
-	OpLeaveMemPool                                           Op = 144  // leave_mem_pool
-	OpNewGraph                                               Op = 145  // new_graph
-	OpGraphCaptureBegin                                      Op = 146  // graph_capture_begin
-	OpGraphCaptureEnd                                        Op = 147  // graph_capture_end
-	OpGraphReplay                                            Op = 148  // graph_replay
-	OpGraphReset                                             Op = 149  // graph_reset
-	OpGraphPool                                              Op = 150  // graph_pool
-	OpGraphRegisterGenerator                                 Op = 151  // graph_register_generator
-	OpGraphDebugDump                                         Op = 152  // graph_debug_dump
-	OpIsCapturing                                            Op = 153  // is_capturing
-	OpAtenAndScalar                                          Op = 154  // __and__.Scalar
-	OpAtenAndTensor                                          Op = 155  // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 156  // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 157  // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 158  // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 159  // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 160  // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 161  // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 162  // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 163  // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 164  // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 165  // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 166  // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 167  // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 168  // __or__.Scalar
-	OpAtenOrTensor                                           Op = 169  // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 170  // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 171  // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 172  // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 173  // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 174  // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 175  // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 176  // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 177  // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 178  // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 179  // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 180  // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 181  // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 182  // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 183  // _addmm_activation
-	OpAtenAMinMax                                            Op = 184  // _aminmax
-	OpAtenAMinMaxDim                                         Op = 185  // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 186  // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 187  // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 188  // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 189  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 190  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 191  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 192  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 193  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 194  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 195  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 196  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 197  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 198  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 199  // _cast_Byte
-	OpAtenCastChar                                           Op = 200  // _cast_Char
-	OpAtenCastDouble                                         Op = 201  // _cast_Double
-	OpAtenCastFloat                                          Op = 202  // _cast_Float
-	OpAtenCastHalf                                           Op = 203  // _cast_Half
-	OpAtenCastInt                                            Op = 204  // _cast_Int
-	OpAtenCastLong                                           Op = 205  // _cast_Long
-	OpAtenCastShort                                          Op = 206  // _cast_Short
-	OpAtenCDistBackward                                      Op = 207  // _cdist_backward
-	OpAtenCDistForward                                       Op = 208  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 209  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 210  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 211  // _chunk_cat
-	OpAtenCoalesce                                           Op = 212  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 213  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 214  // _compute_linear_combination
-	OpAtenConj                                               Op = 215  // _conj
-	OpAtenConjCopy                                           Op = 216  // _conj_copy
-	OpAtenConjPhysical                                       Op = 217  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 218  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 219  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 220  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 221  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 222  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 223  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 224  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 225  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 226  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 227  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 228  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 229  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 230  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 231  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 232  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 233  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 234  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 235  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 236  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 237  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 238  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 239  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 240  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 241  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 242  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 243  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 244  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 245  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 246  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 247  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 248  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 249  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 250  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 251  // _dimI
-	OpAtenDimV                                               Op = 252  // _dimV
-	OpAtenDimArange                                          Op = 253  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 254  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 255  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 256  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 257  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 258  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 259  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 260  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 261  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 262  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 263  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 264  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 265  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 266  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 267  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 268  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 269  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 270  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 271  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 272  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 273  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 274  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 275  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 276  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 277  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 278  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 279  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 280  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 281  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 282  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 283  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 284  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 285  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 286  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 287  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 288  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 289  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 290  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 291  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 292  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 293  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 294  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 295  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 296  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 297  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 298  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 299  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 300  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 301  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 302  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 303  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 304  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 305  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 306  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 307  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 308  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 309  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 310  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 311  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 312  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 313  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 314  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 315  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 316  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 317  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 318  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 319  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 320  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 321  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 322  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 323  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 324  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 325  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 326  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 327  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 328  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 329  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 330  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 331  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 332  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 333  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 334  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 335  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 336  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 337  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 338  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 339  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 340  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 341  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 342  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 343  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 344  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 345  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 346  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 347  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 348  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 349  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 350  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 351  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 352  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 353  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 354  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 355  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 356  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 357  // _foreach_log
-	OpAtenForeachLog10                                       Op = 358  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 359  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 360  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 361  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 362  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 363  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 364  // _foreach_log_
-	OpAtenForeachMax                                         Op = 365  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 366  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 367  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 368  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 369  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 370  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 371  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 372  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 373  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 374  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 375  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 376  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 377  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 378  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 379  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 380  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 381  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 382  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 383  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 384  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 385  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 386  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 387  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 388  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 389  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 390  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 391  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 392  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 393  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 394  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 395  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 396  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 397  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 398  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 399  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 400  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 401  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 402  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 403  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 404  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 405  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 406  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 407  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 408  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 409  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 410  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 411  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 412  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 413  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 414  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 415  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 416  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 417  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 418  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 419  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 420  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 421  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 422  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 423  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 424  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 425  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 426  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 427  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 428  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 429  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 430  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 431  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 432  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 433  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 434  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 435  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 436  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 437  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 438  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 439  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 440  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 441  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 442  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 443  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 444  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 445  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 446  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 447  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 448  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 449  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 450  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 451  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 452  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 453  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 454  // _index_put_impl_
-	OpAtenIndices                                            Op = 455  // _indices
-	OpAtenIndicesCopy                                        Op = 456  // _indices_copy
-	OpAtenIntMM                                              Op = 457  // _int_mm
-	OpAtenIsAllTrue                                          Op = 458  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 459  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 460  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 461  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 462  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 463  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 464  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 465  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 466  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 467  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 468  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 469  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 470  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 471  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 472  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 473  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 474  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 475  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 476  // _make_dep_token
-	OpAtenMakeDual                                           Op = 477  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 478  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 479  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 480  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 481  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 482  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 483  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 484  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 485  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 486  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 487  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 488  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 489  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 490  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 491  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 492  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 493  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 494  // _neg_view
-	OpAtenNegViewCopy                                        Op = 495  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 496  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 497  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 498  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 499  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 500  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 501  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 502  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 503  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 504  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 505  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 506  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 507  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 508  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 509  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 510  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 511  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 512  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 513  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 514  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 515  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 516  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 517  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 518  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 519  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 520  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 521  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 522  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 523  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 524  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 525  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 526  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 527  // _pad_circular
-	OpAtenPadEnum                                            Op = 528  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 529  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 530  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 531  // _pdist_backward
-	OpAtenPDistForward                                       Op = 532  // _pdist_forward
-	OpAtenPinMemory                                          Op = 533  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 534  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 535  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 536  // _print
-	OpAtenPropagateXLAData                                   Op = 537  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 538  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 539  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 540  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 541  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 542  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 543  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 544  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 545  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 546  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 547  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 548  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 549  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 550  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 551  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 552  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 553  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 554  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 555  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 556  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 557  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 558  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 559  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 560  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 561  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 562  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 563  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 564  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 565  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 566  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 567  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 568  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 569  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 570  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 571  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 572  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 573  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 574  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 575  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 576  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 577  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 578  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 579  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 580  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 581  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 582  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 583  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 584  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 585  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 586  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 587  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 588  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 589  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 590  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 591  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 592  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 593  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 594  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 595  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 596  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 597  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 598  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 599  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 600  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 601  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 602  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 603  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 604  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 605  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 606  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 607  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 608  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 609  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 610  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 611  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 612  // _spdiags
-	OpAtenSpsolve                                            Op = 613  // _spsolve
-	OpAtenStack                                              Op = 614  // _stack
-	OpAtenStandardGamma                                      Op = 615  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 616  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 617  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 618  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 619  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 620  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 621  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 622  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 623  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 624  // _to_copy
-	OpAtenToCPU                                              Op = 625  // _to_cpu
-	OpAtenToDense                                            Op = 626  // _to_dense
-	OpAtenToSparse                                           Op = 627  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 628  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 629  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 630  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 631  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 632  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 633  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 634  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 635  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 636  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 637  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 638  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 639  // _unique
-	OpAtenUnique2                                            Op = 640  // _unique2
-	OpAtenUnpackDual                                         Op = 641  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 642  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 643  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 644  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 645  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 646  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 647  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 648  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 649  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 650  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 651  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 652  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 653  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 654  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 655  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 656  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 657  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 658  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 659  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 660  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 661  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 662  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 663  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 664  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 665  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 666  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 667  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 668  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 669  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 670  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 671  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 672  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 673  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 674  // _values
-	OpAtenValuesCopy                                         Op = 675  // _values_copy
-	OpAtenVersion                                            Op = 676  // _version
-	OpAtenWeightInt4PackMM                                   Op = 677  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 678  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 679  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 680  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 681  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 682  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 683  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 684  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 685  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 686  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 687  // abs
-	OpAbsInPlace                                             Op = 688  // abs_
-	OpAbsolute                                               Op = 689  // absolute
-	OpAbsoluteInPlace                                        Op = 690  // absolute_
-	OpAcos                                                   Op = 691  // acos
-	OpAcosInPlace                                            Op = 692  // acos_
-	OpAcosh                                                  Op = 693  // acosh
-	OpAcoshInPlace                                           Op = 694  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 695  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 696  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 697  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 698  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 699  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 700  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 701  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 702  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 703  // add.Scalar
-	OpAddTensor                                              Op = 704  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 705  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 706  // add_.Tensor
-	OpAddBMM                                                 Op = 707  // addbmm
-	OpAddBMMInPlace                                          Op = 708  // addbmm_
-	OpAddCDiv                                                Op = 709  // addcdiv
-	OpAddCDivInPlace                                         Op = 710  // addcdiv_
-	OpAddCMul                                                Op = 711  // addcmul
-	OpAddCMulInPlace                                         Op = 712  // addcmul_
-	OpAddMM                                                  Op = 713  // addmm
-	OpAddMMDType                                             Op = 714  // addmm.dtype
-	OpAddMMInPlace                                           Op = 715  // addmm_
-	OpAddMV                                                  Op = 716  // addmv
-	OpAddMVInPlace                                           Op = 717  // addmv_
-	OpAddR                                                   Op = 718  // addr
-	OpAddRInPlace                                            Op = 719  // addr_
-	OpAdjoint                                                Op = 720  // adjoint
-	OpAffineGridGenerator                                    Op = 721  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 722  // affine_grid_generator_backward
-	OpAlias                                                  Op = 723  // alias
-	OpAliasCopy                                              Op = 724  // alias_copy
-	OpAlignAs                                                Op = 725  // align_as
-	OpAlignTensors                                           Op = 726  // align_tensors
-	OpAll                                                    Op = 727  // all
-	OpAllDim                                                 Op = 728  // all.dim
-	OpAllDims                                                Op = 729  // all.dims
-	OpAllClose                                               Op = 730  // allclose
-	OpAlphaDropout                                           Op = 731  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 732  // alpha_dropout_
-	OpAMax                                                   Op = 733  // amax
-	OpAMin                                                   Op = 734  // amin
-	OpAMinMax                                                Op = 735  // aminmax
-	OpAngle                                                  Op = 736  // angle
-	OpAny                                                    Op = 737  // any
-	OpAnyDim                                                 Op = 738  // any.dim
-	OpAnyDims                                                Op = 739  // any.dims
-	OpArange                                                 Op = 740  // arange
-	OpArangeStart                                            Op = 741  // arange.start
-	OpArangeStartStep                                        Op = 742  // arange.start_step
-	OpArccos                                                 Op = 743  // arccos
-	OpArccosInPlace                                          Op = 744  // arccos_
-	OpArccosh                                                Op = 745  // arccosh
-	OpArccoshInPlace                                         Op = 746  // arccosh_
-	OpArcsin                                                 Op = 747  // arcsin
-	OpArcsinInPlace                                          Op = 748  // arcsin_
-	OpArcsinh                                                Op = 749  // arcsinh
-	OpArcsinhInPlace                                         Op = 750  // arcsinh_
-	OpArctan                                                 Op = 751  // arctan
-	OpArctan2                                                Op = 752  // arctan2
-	OpArctan2InPlace                                         Op = 753  // arctan2_
-	OpArctanInPlace                                          Op = 754  // arctan_
-	OpArctanh                                                Op = 755  // arctanh
-	OpArctanhInPlace                                         Op = 756  // arctanh_
-	OpArgMax                                                 Op = 757  // argmax
-	OpArgMin                                                 Op = 758  // argmin
-	OpArgSort                                                Op = 759  // argsort
-	OpArgSortStable                                          Op = 760  // argsort.stable
-	OpArgWhere                                               Op = 761  // argwhere
-	OpAsStrided                                              Op = 762  // as_strided
-	OpAsStridedInPlace                                       Op = 763  // as_strided_
-	OpAsStridedCopy                                          Op = 764  // as_strided_copy
-	OpAsStridedScatter                                       Op = 765  // as_strided_scatter
-	OpAsin                                                   Op = 766  // asin
-	OpAsinInPlace                                            Op = 767  // asin_
-	OpAsinh                                                  Op = 768  // asinh
-	OpAsinhInPlace                                           Op = 769  // asinh_
-	OpAtan                                                   Op = 770  // atan
-	OpAtan2                                                  Op = 771  // atan2
-	OpAtan2InPlace                                           Op = 772  // atan2_
-	OpAtanInPlace                                            Op = 773  // atan_
-	OpAtanh                                                  Op = 774  // atanh
-	OpAtanhInPlace                                           Op = 775  // atanh_
-	OpAtLeast1d                                              Op = 776  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 777  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 778  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 779  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 780  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 781  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 782  // avg_pool1d
-	OpAvgPool2d                                              Op = 783  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 784  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 785  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 786  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 787  // baddbmm
-	OpBAddBMMDType                                           Op = 788  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 789  // baddbmm_
-	OpBartlettWindow                                         Op = 790  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 791  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 792  // batch_norm
-	OpBatchNormBackward                                      Op = 793  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 794  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 795  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 796  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 797  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 798  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 799  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 800  // batch_norm_update_stats
-	OpBernoulli                                              Op = 801  // bernoulli
-	OpBernoulliP                                             Op = 802  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 803  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 804  // bernoulli_.float
-	OpBilinear                                               Op = 805  // bilinear
-	OpBinaryCrossEntropy                                     Op = 806  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 807  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 808  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 809  // bincount
-	OpBinomial                                               Op = 810  // binomial
-	OpBitwiseAndScalar                                       Op = 811  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 812  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 813  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 814  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 815  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 816  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 817  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 818  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 819  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 820  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 821  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 822  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 823  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 824  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 825  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 826  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 827  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 828  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 829  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 830  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 831  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 832  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 833  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 834  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 835  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 836  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 837  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 838  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 839  // blackman_window.periodic
-	OpBlockDiag                                              Op = 840  // block_diag
-	OpBMM                                                    Op = 841  // bmm
-	OpBMMDType                                               Op = 842  // bmm.dtype
-	OpBroadcastTensors                                       Op = 843  // broadcast_tensors
-	OpBroadcastTo                                            Op = 844  // broadcast_to
-	OpBucketizeScalar                                        Op = 845  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 846  // bucketize.Tensor
-	OpCanCast                                                Op = 847  // can_cast
-	OpCartesianProd                                          Op = 848  // cartesian_prod
-	OpCat                                                    Op = 849  // cat
-	OpCauchyInPlace                                          Op = 850  // cauchy_
-	OpCColIndices                                            Op = 851  // ccol_indices
-	OpCColIndicesCopy                                        Op = 852  // ccol_indices_copy
-	OpCDist                                                  Op = 853  // cdist
-	OpCeil                                                   Op = 854  // ceil
-	OpCeilInPlace                                            Op = 855  // ceil_
-	OpCELU                                                   Op = 856  // celu
-	OpCELUInPlace                                            Op = 857  // celu_
-	OpChainMatMul                                            Op = 858  // chain_matmul
-	OpCHalf                                                  Op = 859  // chalf
-	OpChannelShuffle                                         Op = 860  // channel_shuffle
-	OpCholesky                                               Op = 861  // cholesky
-	OpCholeskyInverse                                        Op = 862  // cholesky_inverse
-	OpCholeskySolve                                          Op = 863  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 864  // choose_qparams_optimized
-	OpChunk                                                  Op = 865  // chunk
-	OpClamp                                                  Op = 866  // clamp
-	OpClampTensor                                            Op = 867  // clamp.Tensor
-	OpClampInPlace                                           Op = 868  // clamp_
-	OpClampInPlaceTensor                                     Op = 869  // clamp_.Tensor
-	OpClampMax                                               Op = 870  // clamp_max
-	OpClampMaxTensor                                         Op = 871  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 872  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 873  // clamp_max_.Tensor
-	OpClampMin                                               Op = 874  // clamp_min
-	OpClampMinTensor                                         Op = 875  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 876  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 877  // clamp_min_.Tensor
-	OpClip                                                   Op = 878  // clip
-	OpClipTensor                                             Op = 879  // clip.Tensor
-	OpClipInPlace                                            Op = 880  // clip_
-	OpClipInPlaceTensor                                      Op = 881  // clip_.Tensor
-	OpClone                                                  Op = 882  // clone
-	OpCoalesce                                               Op = 883  // coalesce
-	OpCol2Im                                                 Op = 884  // col2im
-	OpColIndices                                             Op = 885  // col_indices
-	OpColIndicesCopy                                         Op = 886  // col_indices_copy
-	OpColumnStack                                            Op = 887  // column_stack
-	OpCombinations                                           Op = 888  // combinations
-	OpComplex                                                Op = 889  // complex
-	OpConcat                                                 Op = 890  // concat
-	OpConcatenate                                            Op = 891  // concatenate
-	OpConj                                                   Op = 892  // conj
-	OpConjPhysical                                           Op = 893  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 894  // conj_physical_
-	OpConstantPadND                                          Op = 895  // constant_pad_nd
-	OpContiguous                                             Op = 896  // contiguous
-	OpConv1d                                                 Op = 897  // conv1d
-	OpConv1dPadding                                          Op = 898  // conv1d.padding
-	OpConv2d                                                 Op = 899  // conv2d
-	OpConv2dPadding                                          Op = 900  // conv2d.padding
-	OpConv3d                                                 Op = 901  // conv3d
-	OpConv3dPadding                                          Op = 902  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 903  // conv_depthwise3d
-	OpConvTBC                                                Op = 904  // conv_tbc
-	OpConvTBCBackward                                        Op = 905  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 906  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 907  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 908  // conv_transpose3d.input
-	OpConvolution                                            Op = 909  // convolution
-	OpConvolutionBackward                                    Op = 910  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 911  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 912  // convolution_overrideable
-	OpCopy                                                   Op = 913  // copy
-	OpCopyInPlace                                            Op = 914  // copy_
-	OpCopySparseToSparseInPlace                              Op = 915  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 916  // copysign.Scalar
-	OpCopysignTensor                                         Op = 917  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 918  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 919  // copysign_.Tensor
-	OpCorrCoef                                               Op = 920  // corrcoef
-	OpCos                                                    Op = 921  // cos
-	OpCosInPlace                                             Op = 922  // cos_
-	OpCosh                                                   Op = 923  // cosh
-	OpCoshInPlace                                            Op = 924  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 925  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 926  // cosine_similarity
-	OpCountNonzero                                           Op = 927  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 928  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 929  // cov
-	OpCross                                                  Op = 930  // cross
-	OpCrossEntropyLoss                                       Op = 931  // cross_entropy_loss
-	OpCRowIndices                                            Op = 932  // crow_indices
-	OpCRowIndicesCopy                                        Op = 933  // crow_indices_copy
-	OpCTCLossIntList                                         Op = 934  // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 935  // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 936  // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 937  // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 938  // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 939  // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 940  // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 941  // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 942  // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 943  // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 944  // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 945  // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 946  // cudnn_is_acceptable
-	OpCumMax                                                 Op = 947  // cummax
-	OpCumMaxMinBackward                                      Op = 948  // cummaxmin_backward
-	OpCumMin                                                 Op = 949  // cummin
-	OpCumProd                                                Op = 950  // cumprod
-	OpCumProdInPlace                                         Op = 951  // cumprod_
-	OpCumProdBackward                                        Op = 952  // cumprod_backward
-	OpCumSum                                                 Op = 953  // cumsum
-	OpCumSumInPlace                                          Op = 954  // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 955  // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 956  // cumulative_trapezoid.x
-	OpData                                                   Op = 957  // data
-	OpDeg2Rad                                                Op = 958  // deg2rad
-	OpDeg2RadInPlace                                         Op = 959  // deg2rad_
-	OpDenseDim                                               Op = 960  // dense_dim
-	OpDequantizeSelf                                         Op = 961  // dequantize.self
-	OpDequantizeTensors                                      Op = 962  // dequantize.tensors
-	OpDet                                                    Op = 963  // det
-	OpDetach                                                 Op = 964  // detach
-	OpDetachInPlace                                          Op = 965  // detach_
-	OpDetachCopy                                             Op = 966  // detach_copy
-	OpDiag                                                   Op = 967  // diag
-	OpDiagEmbed                                              Op = 968  // diag_embed
-	OpDiagFlat                                               Op = 969  // diagflat
-	OpDiagonal                                               Op = 970  // diagonal
-	OpDiagonalBackward                                       Op = 971  // diagonal_backward
-	OpDiagonalCopy                                           Op = 972  // diagonal_copy
-	OpDiagonalScatter                                        Op = 973  // diagonal_scatter
-	OpDiff                                                   Op = 974  // diff
-	OpDigamma                                                Op = 975  // digamma
-	OpDigammaInPlace                                         Op = 976  // digamma_
-	OpDist                                                   Op = 977  // dist
-	OpDivScalar                                              Op = 978  // div.Scalar
-	OpDivScalarMode                                          Op = 979  // div.Scalar_mode
-	OpDivTensor                                              Op = 980  // div.Tensor
-	OpDivTensorMode                                          Op = 981  // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 982  // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 983  // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 984  // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 985  // div_.Tensor_mode
-	OpDivideScalar                                           Op = 986  // divide.Scalar
-	OpDivideScalarMode                                       Op = 987  // divide.Scalar_mode
-	OpDivideTensor                                           Op = 988  // divide.Tensor
-	OpDivideTensorMode                                       Op = 989  // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 990  // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 991  // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 992  // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 993  // divide_.Tensor_mode
-	OpDot                                                    Op = 994  // dot
-	OpDropout                                                Op = 995  // dropout
-	OpDropoutInPlace                                         Op = 996  // dropout_
-	OpDSplitArray                                            Op = 997  // dsplit.array
-	OpDSplitInt                                              Op = 998  // dsplit.int
-	OpDStack                                                 Op = 999  // dstack
-	OpEinsum                                                 Op = 1000 // einsum
-	OpELU                                                    Op = 1001 // elu
-	OpELUInPlace                                             Op = 1002 // elu_
-	OpELUBackward                                            Op = 1003 // elu_backward
-	OpEmbedding                                              Op = 1004 // embedding
-	OpEmbeddingBackward                                      Op = 1005 // embedding_backward
-	OpEmbeddingBag                                           Op = 1006 // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 1007 // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 1008 // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 1009 // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 1010 // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 1011 // empty.memory_format
-	OpEmptyLike                                              Op = 1012 // empty_like
-	OpEmptyPermuted                                          Op = 1013 // empty_permuted
-	OpEmptyQuantized                                         Op = 1014 // empty_quantized
-	OpEmptyStrided                                           Op = 1015 // empty_strided
-	OpEqScalar                                               Op = 1016 // eq.Scalar
-	OpEqTensor                                               Op = 1017 // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 1018 // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 1019 // eq_.Tensor
-	OpEqual                                                  Op = 1020 // equal
-	OpErf                                                    Op = 1021 // erf
-	OpErfInPlace                                             Op = 1022 // erf_
-	OpErfc                                                   Op = 1023 // erfc
-	OpErfcInPlace                                            Op = 1024 // erfc_
-	OpErfinv                                                 Op = 1025 // erfinv
-	OpErfinvInPlace                                          Op = 1026 // erfinv_
-	OpExp                                                    Op = 1027 // exp
-	OpExp2                                                   Op = 1028 // exp2
-	OpExp2InPlace                                            Op = 1029 // exp2_
-	OpExpInPlace                                             Op = 1030 // exp_
-	OpExpand                                                 Op = 1031 // expand
-	OpExpandAs                                               Op = 1032 // expand_as
-	OpExpandCopy                                             Op = 1033 // expand_copy
-	OpExpm1                                                  Op = 1034 // expm1
-	OpExpm1InPlace                                           Op = 1035 // expm1_
-	OpExponentialInPlace                                     Op = 1036 // exponential_
-	OpEye                                                    Op = 1037 // eye
-	OpEyeM                                                   Op = 1038 // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 1039 // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1040 // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1041 // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 1042 // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1043 // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1044 // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1045 // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 1046 // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1047 // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 1048 // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1049 // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 1050 // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 1051 // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 1052 // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 1053 // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 1054 // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 1055 // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 1056 // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 1057 // feature_dropout_
-	OpFFTFFT                                                 Op = 1058 // fft_fft
-	OpFFTFFT2                                                Op = 1059 // fft_fft2
-	OpFFTFFTFreq                                             Op = 1060 // fft_fftfreq
-	OpFFTFFTN                                                Op = 1061 // fft_fftn
-	OpFFTFFTShift                                            Op = 1062 // fft_fftshift
-	OpFFTHFFT                                                Op = 1063 // fft_hfft
-	OpFFTHFFT2                                               Op = 1064 // fft_hfft2
-	OpFFTHFFTN                                               Op = 1065 // fft_hfftn
-	OpFFTIFFT                                                Op = 1066 // fft_ifft
-	OpFFTIFFT2                                               Op = 1067 // fft_ifft2
-	OpFFTIFFTN                                               Op = 1068 // fft_ifftn
-	OpFFTIFFTShift                                           Op = 1069 // fft_ifftshift
-	OpFFTIHFFT                                               Op = 1070 // fft_ihfft
-	OpFFTIHFFT2                                              Op = 1071 // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 1072 // fft_ihfftn
-	OpFFTIRFFT                                               Op = 1073 // fft_irfft
-	OpFFTIRFFT2                                              Op = 1074 // fft_irfft2
-	OpFFTIRFFTN                                              Op = 1075 // fft_irfftn
-	OpFFTRFFT                                                Op = 1076 // fft_rfft
-	OpFFTRFFT2                                               Op = 1077 // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 1078 // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 1079 // fft_rfftn
-	OpFillScalar                                             Op = 1080 // fill.Scalar
-	OpFillTensor                                             Op = 1081 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1082 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1083 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1084 // fill_diagonal_
-	OpFix                                                    Op = 1085 // fix
-	OpFixInPlace                                             Op = 1086 // fix_
-	OpFlattenUsingInts                                       Op = 1087 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1088 // flatten_dense_tensors
-	OpFlip                                                   Op = 1089 // flip
-	OpFlipLR                                                 Op = 1090 // fliplr
-	OpFlipUD                                                 Op = 1091 // flipud
-	OpFloatPowerScalar                                       Op = 1092 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1093 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1094 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1095 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1096 // float_power_.Tensor
-	OpFloor                                                  Op = 1097 // floor
-	OpFloorInPlace                                           Op = 1098 // floor_
-	OpFloorDivide                                            Op = 1099 // floor_divide
-	OpFloorDivideScalar                                      Op = 1100 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1101 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1102 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1103 // fmax
-	OpFMin                                                   Op = 1104 // fmin
-	OpFModScalar                                             Op = 1105 // fmod.Scalar
-	OpFModTensor                                             Op = 1106 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1107 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1108 // fmod_.Tensor
-	OpFrac                                                   Op = 1109 // frac
-	OpFracInPlace                                            Op = 1110 // frac_
-	OpFractionalMaxPool2d                                    Op = 1111 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1112 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1113 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1114 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1115 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1116 // frobenius_norm.dim
-	OpFromFile                                               Op = 1117 // from_file
-	OpFull                                                   Op = 1118 // full
-	OpFullLike                                               Op = 1119 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1120 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1121 // gather
-	OpGatherBackward                                         Op = 1122 // gather_backward
-	OpGCD                                                    Op = 1123 // gcd
-	OpGCDInPlace                                             Op = 1124 // gcd_
-	OpGeScalar                                               Op = 1125 // ge.Scalar
-	OpGeTensor                                               Op = 1126 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1127 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1128 // ge_.Tensor
-	OpGELU                                                   Op = 1129 // gelu
-	OpGELUInPlace                                            Op = 1130 // gelu_
-	OpGELUBackward                                           Op = 1131 // gelu_backward
-	OpGeometricInPlace                                       Op = 1132 // geometric_
-	OpGeqrf                                                  Op = 1133 // geqrf
-	OpGer                                                    Op = 1134 // ger
-	OpGLU                                                    Op = 1135 // glu
-	OpGLUBackward                                            Op = 1136 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1137 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1138 // glu_jvp
-	OpGradientArray                                          Op = 1139 // gradient.array
-	OpGradientScalararray                                    Op = 1140 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1141 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1142 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1143 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1144 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1145 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1146 // greater.Scalar
-	OpGreaterTensor                                          Op = 1147 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1148 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1149 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1150 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1151 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1152 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1153 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1154 // grid_sampler
-	OpGridSampler2d                                          Op = 1155 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1156 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1157 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1158 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1159 // group_norm
-	OpGRUData                                                Op = 1160 // gru.data
-	OpGRUInput                                               Op = 1161 // gru.input
-	OpGRUCell                                                Op = 1162 // gru_cell
-	OpGtScalar                                               Op = 1163 // gt.Scalar
-	OpGtTensor                                               Op = 1164 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1165 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1166 // gt_.Tensor
-	OpHammingWindow                                          Op = 1167 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1168 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1169 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1170 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1171 // hann_window
-	OpHannWindowPeriodic                                     Op = 1172 // hann_window.periodic
-	OpHardshrink                                             Op = 1173 // hardshrink
-	OpHardshrinkBackward                                     Op = 1174 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1175 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1176 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1177 // hardsigmoid_backward
-	OpHardswish                                              Op = 1178 // hardswish
-	OpHardswishInPlace                                       Op = 1179 // hardswish_
-	OpHardswishBackward                                      Op = 1180 // hardswish_backward
-	OpHardtanh                                               Op = 1181 // hardtanh
-	OpHardtanhInPlace                                        Op = 1182 // hardtanh_
-	OpHardtanhBackward                                       Op = 1183 // hardtanh_backward
-	OpHashTensor                                             Op = 1184 // hash_tensor
-	OpHeaviside                                              Op = 1185 // heaviside
-	OpHeavisideInPlace                                       Op = 1186 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1187 // hinge_embedding_loss
-	OpHistc                                                  Op = 1188 // histc
-	OpHistogramBinCt                                         Op = 1189 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1190 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1191 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1192 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1193 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1194 // hsplit.array
-	OpHSplitInt                                              Op = 1195 // hsplit.int
-	OpHSPMM                                                  Op = 1196 // hspmm
-	OpHStack                                                 Op = 1197 // hstack
-	OpHuberLoss                                              Op = 1198 // huber_loss
-	OpHuberLossBackward                                      Op = 1199 // huber_loss_backward
-	OpHypot                                                  Op = 1200 // hypot
-	OpHypotInPlace                                           Op = 1201 // hypot_
-	OpI0                                                     Op = 1202 // i0
-	OpI0InPlace                                              Op = 1203 // i0_
-	OpIGamma                                                 Op = 1204 // igamma
-	OpIGammaInPlace                                          Op = 1205 // igamma_
-	OpIGammaC                                                Op = 1206 // igammac
-	OpIGammaCInPlace                                         Op = 1207 // igammac_
-	OpIm2Col                                                 Op = 1208 // im2col
-	OpImag                                                   Op = 1209 // imag
-	OpIndexTensor                                            Op = 1210 // index.Tensor
-	OpIndexAdd                                               Op = 1211 // index_add
-	OpIndexAddInPlace                                        Op = 1212 // index_add_
-	OpIndexCopy                                              Op = 1213 // index_copy
-	OpIndexCopyInPlace                                       Op = 1214 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1215 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1216 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1217 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1218 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1219 // index_put
-	OpIndexPutInPlace                                        Op = 1220 // index_put_
-	OpIndexReduce                                            Op = 1221 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1222 // index_reduce_
-	OpIndexSelect                                            Op = 1223 // index_select
-	OpIndexSelectBackward                                    Op = 1224 // index_select_backward
-	OpIndices                                                Op = 1225 // indices
-	OpIndicesCopy                                            Op = 1226 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1227 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1228 // inner
-	OpInstanceNorm                                           Op = 1229 // instance_norm
-	OpIntRepr                                                Op = 1230 // int_repr
-	OpInverse                                                Op = 1231 // inverse
-	OpIsCoalesced                                            Op = 1232 // is_coalesced
-	OpIsComplex                                              Op = 1233 // is_complex
-	OpIsConj                                                 Op = 1234 // is_conj
-	OpIsDistributed                                          Op = 1235 // is_distributed
-	OpIsFloatingPoint                                        Op = 1236 // is_floating_point
-	OpAtenIsInference                                        Op = 1237 // is_inference
-	OpIsLeaf                                                 Op = 1238 // is_leaf
-	OpIsNeg                                                  Op = 1239 // is_neg
-	OpIsNonzero                                              Op = 1240 // is_nonzero
-	OpIsPinned                                               Op = 1241 // is_pinned
-	OpIsSameSize                                             Op = 1242 // is_same_size
-	OpIsSetTo                                                Op = 1243 // is_set_to
-	OpIsSigned                                               Op = 1244 // is_signed
-	OpIsVulkanAvailable                                      Op = 1245 // is_vulkan_available
-	OpIsClose                                                Op = 1246 // isclose
-	OpIsFinite                                               Op = 1247 // isfinite
-	OpIsInScalarTensor                                       Op = 1248 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1249 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1250 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1251 // isinf
-	OpIsNaN                                                  Op = 1252 // isnan
-	OpIsNegInf                                               Op = 1253 // isneginf
-	OpIsPosInf                                               Op = 1254 // isposinf
-	OpIsReal                                                 Op = 1255 // isreal
-	OpISTFT                                                  Op = 1256 // istft
-	OpAtenItem                                               Op = 1257 // item
-	OpKaiserWindow                                           Op = 1258 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1259 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1260 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1261 // kl_div
-	OpKron                                                   Op = 1262 // kron
-	OpKthValue                                               Op = 1263 // kthvalue
-	OpL1Loss                                                 Op = 1264 // l1_loss
-	OpLayerNorm                                              Op = 1265 // layer_norm
-	OpLCM                                                    Op = 1266 // lcm
-	OpLCMInPlace                                             Op = 1267 // lcm_
-	OpLdexpTensor                                            Op = 1268 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1269 // ldexp_
-	OpLeScalar                                               Op = 1270 // le.Scalar
-	OpLeTensor                                               Op = 1271 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1272 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1273 // le_.Tensor
-	OpLeakyReLU                                              Op = 1274 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1275 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1276 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1277 // lerp.Scalar
-	OpLerpTensor                                             Op = 1278 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1279 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1280 // lerp_.Tensor
-	OpLessScalar                                             Op = 1281 // less.Scalar
-	OpLessTensor                                             Op = 1282 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1283 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1284 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1285 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1286 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1287 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1288 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1289 // lgamma
-	OpLgammaInPlace                                          Op = 1290 // lgamma_
-	OpLift                                                   Op = 1291 // lift
-	OpLiftFresh                                              Op = 1292 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1293 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1294 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1295 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1296 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1297 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1298 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1299 // linalg_cross
-	OpLinalgDet                                              Op = 1300 // linalg_det
-	OpLinalgDiagonal                                         Op = 1301 // linalg_diagonal
-	OpLinalgEig                                              Op = 1302 // linalg_eig
-	OpLinalgEigh                                             Op = 1303 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1304 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1305 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1306 // linalg_householder_product
-	OpLinalgInv                                              Op = 1307 // linalg_inv
-	OpLinalgInvEx                                            Op = 1308 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1309 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1310 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1311 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1312 // linalg_lstsq
-	OpLinalgLU                                               Op = 1313 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1314 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1315 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1316 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1317 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1318 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1319 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1320 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1321 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1322 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1323 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1324 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1325 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1326 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1327 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1328 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1329 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1330 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1331 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1332 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1333 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1334 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1335 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1336 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1337 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1338 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1339 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1340 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1341 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1342 // linalg_vander
-	OpLinalgVecDot                                           Op = 1343 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1344 // linalg_vector_norm
-	OpLinear                                                 Op = 1345 // linear
-	OpLinearBackward                                         Op = 1346 // linear_backward
-	OpLinspace                                               Op = 1347 // linspace
-	OpLinspaceScalarTensor                                   Op = 1348 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1349 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1350 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1351 // log
-	OpLog10                                                  Op = 1352 // log10
-	OpLog10InPlace                                           Op = 1353 // log10_
-	OpLog1p                                                  Op = 1354 // log1p
-	OpLog1pInPlace                                           Op = 1355 // log1p_
-	OpLog2                                                   Op = 1356 // log2
-	OpLog2InPlace                                            Op = 1357 // log2_
-	OpLogInPlace                                             Op = 1358 // log_
-	OpLogNormalInPlace                                       Op = 1359 // log_normal_
-	OpLogSigmoid                                             Op = 1360 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1361 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1362 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1363 // log_softmax.int
-	OpLogAddExp                                              Op = 1364 // logaddexp
-	OpLogAddExp2                                             Op = 1365 // logaddexp2
-	OpLogCumSumExp                                           Op = 1366 // logcumsumexp
-	OpLogDet                                                 Op = 1367 // logdet
-	OpLogicalAnd                                             Op = 1368 // logical_and
-	OpLogicalAndInPlace                                      Op = 1369 // logical_and_
-	OpLogicalNot                                             Op = 1370 // logical_not
-	OpLogicalNotInPlace                                      Op = 1371 // logical_not_
-	OpLogicalOr                                              Op = 1372 // logical_or
-	OpLogicalOrInPlace                                       Op = 1373 // logical_or_
-	OpLogicalXor                                             Op = 1374 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1375 // logical_xor_
-	OpLogit                                                  Op = 1376 // logit
-	OpLogitInPlace                                           Op = 1377 // logit_
-	OpLogitBackward                                          Op = 1378 // logit_backward
-	OpLogspace                                               Op = 1379 // logspace
-	OpLogspaceScalarTensor                                   Op = 1380 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1381 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1382 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1383 // logsumexp
-	OpLSTMData                                               Op = 1384 // lstm.data
-	OpLSTMInput                                              Op = 1385 // lstm.input
-	OpLSTMCell                                               Op = 1386 // lstm_cell
-	OpLtScalar                                               Op = 1387 // lt.Scalar
-	OpLtTensor                                               Op = 1388 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1389 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1390 // lt_.Tensor
-	OpLUSolve                                                Op = 1391 // lu_solve
-	OpLUUnpack                                               Op = 1392 // lu_unpack
-	OpMH                                                     Op = 1393 // mH
-	OpMT                                                     Op = 1394 // mT
-	OpMarginRankingLoss                                      Op = 1395 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1396 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1397 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1398 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1399 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1400 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1401 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1402 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1403 // masked_select
-	OpMaskedSelectBackward                                   Op = 1404 // masked_select_backward
-	OpMatMul                                                 Op = 1405 // matmul
-	OpMatMulBackward                                         Op = 1406 // matmul_backward
-	OpMatrixH                                                Op = 1407 // matrix_H
-	OpMatrixExp                                              Op = 1408 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1409 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1410 // matrix_power
-	OpMax                                                    Op = 1411 // max
-	OpMaxDim                                                 Op = 1412 // max.dim
-	OpMaxOther                                               Op = 1413 // max.other
-	OpMaxPool1d                                              Op = 1414 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1415 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1416 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1417 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1418 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1419 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1420 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1421 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1422 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1423 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1424 // max_unpool3d
-	OpMaximum                                                Op = 1425 // maximum
-	OpMean                                                   Op = 1426 // mean
-	OpMeanDim                                                Op = 1427 // mean.dim
-	OpMedian                                                 Op = 1428 // median
-	OpMedianDim                                              Op = 1429 // median.dim
-	OpMeshgrid                                               Op = 1430 // meshgrid
-	OpMeshgridIndexing                                       Op = 1431 // meshgrid.indexing
-	OpMin                                                    Op = 1432 // min
-	OpMinDim                                                 Op = 1433 // min.dim
-	OpMinOther                                               Op = 1434 // min.other
-	OpMinimum                                                Op = 1435 // minimum
-	OpMIOpenBatchNorm                                        Op = 1436 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1437 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1438 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1439 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1440 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1441 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1442 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1443 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1444 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1445 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1446 // miopen_rnn_backward
-	OpMish                                                   Op = 1447 // mish
-	OpMishInPlace                                            Op = 1448 // mish_
-	OpMishBackward                                           Op = 1449 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1450 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1451 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1452 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1453 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1454 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1455 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1456 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1457 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1458 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1459 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1460 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1461 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1462 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1463 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1464 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1465 // mm
-	OpMMDType                                                Op = 1466 // mm.dtype
-	OpMode                                                   Op = 1467 // mode
-	OpMoveAxisInt                                            Op = 1468 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1469 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1470 // movedim.int
-	OpMoveDimIntlist                                         Op = 1471 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1472 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1473 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1474 // mse_loss
-	OpMSELossBackward                                        Op = 1475 // mse_loss_backward
-	OpMSort                                                  Op = 1476 // msort
-	OpMulScalar                                              Op = 1477 // mul.Scalar
-	OpMulTensor                                              Op = 1478 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1479 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1480 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1481 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1482 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1483 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1484 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1485 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1486 // multinomial
-	OpMultiplyScalar                                         Op = 1487 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1488 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1489 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1490 // multiply_.Tensor
-	OpMV                                                     Op = 1491 // mv
-	OpMvLgamma                                               Op = 1492 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1493 // mvlgamma_
-	OpNaNToNum                                               Op = 1494 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1495 // nan_to_num_
-	OpNaNMean                                                Op = 1496 // nanmean
-	OpNaNMedian                                              Op = 1497 // nanmedian
-	OpNaNMedianDim                                           Op = 1498 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1499 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1500 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1501 // nansum
-	OpNarrow                                                 Op = 1502 // narrow
-	OpNarrowTensor                                           Op = 1503 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1504 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1505 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1506 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1507 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1508 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1509 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1510 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1511 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1512 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1513 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1514 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1515 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1516 // ne.Scalar
-	OpNeTensor                                               Op = 1517 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1518 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1519 // ne_.Tensor
-	OpNeg                                                    Op = 1520 // neg
-	OpNegInPlace                                             Op = 1521 // neg_
-	OpNegative                                               Op = 1522 // negative
-	OpNegativeInPlace                                        Op = 1523 // negative_
-	OpNestedToPaddedTensor                                   Op = 1524 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1525 // new_empty
-	OpNewEmptyStrided                                        Op = 1526 // new_empty_strided
-	OpNewFull                                                Op = 1527 // new_full
-	OpNewOnes                                                Op = 1528 // new_ones
-	OpNewZeros                                               Op = 1529 // new_zeros
-	OpNextafter                                              Op = 1530 // nextafter
-	OpNextafterInPlace                                       Op = 1531 // nextafter_
-	OpNLLLoss                                                Op = 1532 // nll_loss
-	OpNLLLoss2d                                              Op = 1533 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1534 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1535 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1536 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1537 // nll_loss_forward
-	OpNLLLossND                                              Op = 1538 // nll_loss_nd
-	OpNonzero                                                Op = 1539 // nonzero
-	OpNonzeroNumpy                                           Op = 1540 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1541 // nonzero_static
-	OpNormScalar                                             Op = 1542 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1543 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1544 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1545 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1546 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1547 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1548 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1549 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1550 // normal.float_float
-	OpNormalInPlace                                          Op = 1551 // normal_
-	OpNormalFunctional                                       Op = 1552 // normal_functional
-	OpNotEqualScalar                                         Op = 1553 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1554 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1555 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1556 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1557 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1558 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1559 // numpy_T
-	OpOneHot                                                 Op = 1560 // one_hot
-	OpOnes                                                   Op = 1561 // ones
-	OpOnesLike                                               Op = 1562 // ones_like
-	OpOrgqr                                                  Op = 1563 // orgqr
-	OpOrmqr                                                  Op = 1564 // ormqr
-	OpOuter                                                  Op = 1565 // outer
-	OpOutputNr                                               Op = 1566 // output_nr
-	OpPad                                                    Op = 1567 // pad
-	OpPadSequence                                            Op = 1568 // pad_sequence
-	OpPairwiseDistance                                       Op = 1569 // pairwise_distance
-	OpPDist                                                  Op = 1570 // pdist
-	OpPermute                                                Op = 1571 // permute
-	OpPermuteCopy                                            Op = 1572 // permute_copy
-	OpPinMemory                                              Op = 1573 // pin_memory
-	OpPinverse                                               Op = 1574 // pinverse
-	OpPixelShuffle                                           Op = 1575 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1576 // pixel_unshuffle
-	OpPoisson                                                Op = 1577 // poisson
-	OpPoissonNLLLoss                                         Op = 1578 // poisson_nll_loss
-	OpPolar                                                  Op = 1579 // polar
-	OpPolygamma                                              Op = 1580 // polygamma
-	OpPolygammaInPlace                                       Op = 1581 // polygamma_
-	OpPositive                                               Op = 1582 // positive
-	OpPowScalar                                              Op = 1583 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1584 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1585 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1586 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1587 // pow_.Tensor
-	OpPReLU                                                  Op = 1588 // prelu
-	OpProd                                                   Op = 1589 // prod
-	OpProdDimInt                                             Op = 1590 // prod.dim_int
-	OpPromoteTypes                                           Op = 1591 // promote_types
-	OpPut                                                    Op = 1592 // put
-	OpPutInPlace                                             Op = 1593 // put_
-	OpQPerChannelAxis                                        Op = 1594 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1595 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1596 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1597 // q_scale
-	OpQZeroPoint                                             Op = 1598 // q_zero_point
-	OpQR                                                     Op = 1599 // qr
-	OpQuantile                                               Op = 1600 // quantile
-	OpQuantileScalar                                         Op = 1601 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1602 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1603 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1604 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1605 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1606 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1607 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1608 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1609 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1610 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1611 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1612 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1613 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1614 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1615 // rad2deg
-	OpRad2DegInPlace                                         Op = 1616 // rad2deg_
-	OpRand                                                   Op = 1617 // rand
-	OpRandGenerator                                          Op = 1618 // rand.generator
-	OpRandLike                                               Op = 1619 // rand_like
-	OpRandLikeGenerator                                      Op = 1620 // rand_like.generator
-	OpRandInt                                                Op = 1621 // randint
-	OpRandIntGenerator                                       Op = 1622 // randint.generator
-	OpRandIntLow                                             Op = 1623 // randint.low
-	OpRandIntLowGenerator                                    Op = 1624 // randint.low_generator
-	OpRandIntLike                                            Op = 1625 // randint_like
-	OpRandIntLikeTensor                                      Op = 1626 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1627 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1628 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1629 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1630 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1631 // randn
-	OpRandNGenerator                                         Op = 1632 // randn.generator
-	OpRandNLike                                              Op = 1633 // randn_like
-	OpRandNLikeGenerator                                     Op = 1634 // randn_like.generator
-	OpRandomInPlace                                          Op = 1635 // random_
-	OpRandomInPlaceFrom                                      Op = 1636 // random_.from
-	OpRandomInPlaceTo                                        Op = 1637 // random_.to
-	OpRandPerm                                               Op = 1638 // randperm
-	OpRandPermGenerator                                      Op = 1639 // randperm.generator
-	OpRange                                                  Op = 1640 // range
-	OpRangeStep                                              Op = 1641 // range.step
-	OpRavel                                                  Op = 1642 // ravel
-	OpReal                                                   Op = 1643 // real
-	OpReciprocal                                             Op = 1644 // reciprocal
-	OpReciprocalInPlace                                      Op = 1645 // reciprocal_
-	OpReflectionPad1d                                        Op = 1646 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1647 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1648 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1649 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1650 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1651 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1652 // relu
-	OpReLU6                                                  Op = 1653 // relu6
-	OpReLU6InPlace                                           Op = 1654 // relu6_
-	OpReLUInPlace                                            Op = 1655 // relu_
-	OpRemainderScalar                                        Op = 1656 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1657 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1658 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1659 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1660 // remainder_.Tensor
-	OpRenorm                                                 Op = 1661 // renorm
-	OpRenormInPlace                                          Op = 1662 // renorm_
-	OpRepeat                                                 Op = 1663 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1664 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1665 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1666 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1667 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1668 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1669 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1670 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1671 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1672 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1673 // requires_grad_
-	OpReshape                                                Op = 1674 // reshape
-	OpReshapeAs                                              Op = 1675 // reshape_as
-	OpResizeInPlace                                          Op = 1676 // resize_
-	OpResizeAsInPlace                                        Op = 1677 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1678 // resize_as_sparse_
-	OpResolveConj                                            Op = 1679 // resolve_conj
-	OpResolveNeg                                             Op = 1680 // resolve_neg
-	OpResultTypeScalar                                       Op = 1681 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1682 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1683 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1684 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1685 // retain_grad
-	OpRetainsGrad                                            Op = 1686 // retains_grad
-	OpRMSNorm                                                Op = 1687 // rms_norm
-	OpRNNReLUData                                            Op = 1688 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1689 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1690 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1691 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1692 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1693 // rnn_tanh_cell
-	OpRoll                                                   Op = 1694 // roll
-	OpRot90                                                  Op = 1695 // rot90
-	OpRound                                                  Op = 1696 // round
-	OpRoundDecimals                                          Op = 1697 // round.decimals
-	OpRoundInPlace                                           Op = 1698 // round_
-	OpRoundInPlaceDecimals                                   Op = 1699 // round_.decimals
-	OpRowIndices                                             Op = 1700 // row_indices
-	OpRowIndicesCopy                                         Op = 1701 // row_indices_copy
-	OpRowStack                                               Op = 1702 // row_stack
-	OpRReLU                                                  Op = 1703 // rrelu
-	OpRReLUInPlace                                           Op = 1704 // rrelu_
-	OpRReLUWithNoise                                         Op = 1705 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1706 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1707 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1708 // rsqrt
-	OpRsqrtInPlace                                           Op = 1709 // rsqrt_
-	OpRSubScalar                                             Op = 1710 // rsub.Scalar
-	OpRSubTensor                                             Op = 1711 // rsub.Tensor
-	OpScalarTensor                                           Op = 1712 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1713 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1714 // scatter.reduce
-	OpScatterSrc                                             Op = 1715 // scatter.src
-	OpScatterValue                                           Op = 1716 // scatter.value
-	OpScatterValueReduce                                     Op = 1717 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1718 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1719 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1720 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1721 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1722 // scatter_add
-	OpScatterAddInPlace                                      Op = 1723 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1724 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1725 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1726 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1727 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1728 // segment_reduce
-	OpSelectInt                                              Op = 1729 // select.int
-	OpSelectBackward                                         Op = 1730 // select_backward
-	OpSelectCopyInt                                          Op = 1731 // select_copy.int
-	OpSelectScatter                                          Op = 1732 // select_scatter
-	OpSELU                                                   Op = 1733 // selu
-	OpSELUInPlace                                            Op = 1734 // selu_
-	OpSetInPlace                                             Op = 1735 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1736 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1737 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1738 // set_data
-	OpSgn                                                    Op = 1739 // sgn
-	OpSgnInPlace                                             Op = 1740 // sgn_
-	OpSigmoid                                                Op = 1741 // sigmoid
-	OpSigmoidInPlace                                         Op = 1742 // sigmoid_
-	OpSigmoidBackward                                        Op = 1743 // sigmoid_backward
-	OpSign                                                   Op = 1744 // sign
-	OpSignInPlace                                            Op = 1745 // sign_
-	OpSignbit                                                Op = 1746 // signbit
-	OpSiLU                                                   Op = 1747 // silu
-	OpSiLUInPlace                                            Op = 1748 // silu_
-	OpSiLUBackward                                           Op = 1749 // silu_backward
-	OpSin                                                    Op = 1750 // sin
-	OpSinInPlace                                             Op = 1751 // sin_
-	OpSinc                                                   Op = 1752 // sinc
-	OpSincInPlace                                            Op = 1753 // sinc_
-	OpSinh                                                   Op = 1754 // sinh
-	OpSinhInPlace                                            Op = 1755 // sinh_
-	OpSizeInt                                                Op = 1756 // size.int
-	OpSliceTensor                                            Op = 1757 // slice.Tensor
-	OpSliceBackward                                          Op = 1758 // slice_backward
-	OpSliceCopyTensor                                        Op = 1759 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1760 // slice_inverse
-	OpSliceScatter                                           Op = 1761 // slice_scatter
-	OpSLogDet                                                Op = 1762 // slogdet
-	OpSlowConv3d                                             Op = 1763 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1764 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1765 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1766 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1767 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1768 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1769 // smm
-	OpSmoothL1Loss                                           Op = 1770 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1771 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1772 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1773 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1774 // softmax.int
-	OpSoftplus                                               Op = 1775 // softplus
-	OpSoftplusBackward                                       Op = 1776 // softplus_backward
-	OpSoftshrink                                             Op = 1777 // softshrink
-	OpSoftshrinkBackward                                     Op = 1778 // softshrink_backward
-	OpSort                                                   Op = 1779 // sort
-	OpSortStable                                             Op = 1780 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1781 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1782 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1783 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1784 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1785 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1786 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1787 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1788 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1789 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1790 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1791 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1792 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1793 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1794 // sparse_dim
-	OpSparseMask                                             Op = 1795 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1796 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1797 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1798 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1799 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1800 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1801 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1802 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1803 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1804 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1805 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1806 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1807 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1808 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1809 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1810 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1811 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1812 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1813 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1814 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1815 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1816 // special_digamma
-	OpSpecialEntr                                            Op = 1817 // special_entr
-	OpSpecialErf                                             Op = 1818 // special_erf
-	OpSpecialErfc                                            Op = 1819 // special_erfc
-	OpSpecialErfcx                                           Op = 1820 // special_erfcx
-	OpSpecialErfinv                                          Op = 1821 // special_erfinv
-	OpSpecialExp2                                            Op = 1822 // special_exp2
-	OpSpecialExpit                                           Op = 1823 // special_expit
-	OpSpecialExpm1                                           Op = 1824 // special_expm1
-	OpSpecialGammaInc                                        Op = 1825 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1826 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1827 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1828 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1829 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1830 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1831 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1832 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1833 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1834 // special_i0
-	OpSpecialI0e                                             Op = 1835 // special_i0e
-	OpSpecialI1                                              Op = 1836 // special_i1
-	OpSpecialI1e                                             Op = 1837 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1838 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1839 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1840 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1841 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1842 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1843 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1844 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1845 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1846 // special_log_softmax
-	OpSpecialLogit                                           Op = 1847 // special_logit
-	OpSpecialLogSumExp                                       Op = 1848 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1849 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1850 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1851 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1852 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1853 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1854 // special_ndtr
-	OpSpecialNdtri                                           Op = 1855 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1856 // special_polygamma
-	OpSpecialPsi                                             Op = 1857 // special_psi
-	OpSpecialRound                                           Op = 1858 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1859 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1860 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1861 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1862 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1863 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1864 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1865 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1866 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1867 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1868 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1869 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1870 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1871 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1872 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1873 // special_sinc
-	OpSpecialSoftmax                                         Op = 1874 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1875 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1876 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1877 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1878 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1879 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1880 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1881 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1882 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1883 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1884 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1885 // split.Tensor
-	OpSplitSizes                                             Op = 1886 // split.sizes
-	OpSplitCopyTensor                                        Op = 1887 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1888 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1889 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1890 // sqrt
-	OpSqrtInPlace                                            Op = 1891 // sqrt_
-	OpSquare                                                 Op = 1892 // square
-	OpSquareInPlace                                          Op = 1893 // square_
-	OpSqueeze                                                Op = 1894 // squeeze
-	OpSqueezeDim                                             Op = 1895 // squeeze.dim
-	OpSqueezeDims                                            Op = 1896 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1897 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1898 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1899 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1900 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1901 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1902 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1903 // sspaddmm
-	OpStack                                                  Op = 1904 // stack
-	OpStd                                                    Op = 1905 // std
-	OpStdCorrection                                          Op = 1906 // std.correction
-	OpStdDim                                                 Op = 1907 // std.dim
-	OpStdMean                                                Op = 1908 // std_mean
-	OpStdMeanCorrection                                      Op = 1909 // std_mean.correction
-	OpStdMeanDim                                             Op = 1910 // std_mean.dim
-	OpSTFT                                                   Op = 1911 // stft
-	OpSTFTCenter                                             Op = 1912 // stft.center
-	OpStrideInt                                              Op = 1913 // stride.int
-	OpSubScalar                                              Op = 1914 // sub.Scalar
-	OpSubTensor                                              Op = 1915 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1916 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1917 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1918 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1919 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1920 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1921 // subtract_.Tensor
-	OpSum                                                    Op = 1922 // sum
-	OpSumDimIntList                                          Op = 1923 // sum.dim_IntList
-	OpSumToSize                                              Op = 1924 // sum_to_size
-	OpSVD                                                    Op = 1925 // svd
-	OpSwapAxes                                               Op = 1926 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1927 // swapaxes_
-	OpSwapDims                                               Op = 1928 // swapdims
-	OpSwapDimsInPlace                                        Op = 1929 // swapdims_
-	OpT                                                      Op = 1930 // t
-	OpTInPlace                                               Op = 1931 // t_
-	OpTCopy                                                  Op = 1932 // t_copy
-	OpTake                                                   Op = 1933 // take
-	OpTakeAlongDim                                           Op = 1934 // take_along_dim
-	OpTan                                                    Op = 1935 // tan
-	OpTanInPlace                                             Op = 1936 // tan_
-	OpTanh                                                   Op = 1937 // tanh
-	OpTanhInPlace                                            Op = 1938 // tanh_
-	OpTanhBackward                                           Op = 1939 // tanh_backward
-	OpTensorSplitIndices                                     Op = 1940 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 1941 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 1942 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 1943 // tensordot
-	OpTHNNConv2d                                             Op = 1944 // thnn_conv2d
-	OpThreshold                                              Op = 1945 // threshold
-	OpThresholdInPlace                                       Op = 1946 // threshold_
-	OpThresholdBackward                                      Op = 1947 // threshold_backward
-	OpTile                                                   Op = 1948 // tile
-	OpToDevice                                               Op = 1949 // to.device
-	OpToDType                                                Op = 1950 // to.dtype
-	OpToDTypeLayout                                          Op = 1951 // to.dtype_layout
-	OpToOther                                                Op = 1952 // to.other
-	OpToDense                                                Op = 1953 // to_dense
-	OpToDenseBackward                                        Op = 1954 // to_dense_backward
-	OpToMKLDNN                                               Op = 1955 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 1956 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 1957 // to_padded_tensor
-	OpToSparse                                               Op = 1958 // to_sparse
-	OpToSparseSparseDim                                      Op = 1959 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 1960 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 1961 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 1962 // to_sparse_csc
-	OpToSparseCSR                                            Op = 1963 // to_sparse_csr
-	OpTopK                                                   Op = 1964 // topk
-	OpTrace                                                  Op = 1965 // trace
-	OpTraceBackward                                          Op = 1966 // trace_backward
-	OpTransposeInt                                           Op = 1967 // transpose.int
-	OpTransposeInPlace                                       Op = 1968 // transpose_
-	OpTransposeCopyInt                                       Op = 1969 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 1970 // trapezoid.dx
-	OpTrapezoidX                                             Op = 1971 // trapezoid.x
-	OpTrapzDx                                                Op = 1972 // trapz.dx
-	OpTrapzX                                                 Op = 1973 // trapz.x
-	OpTriangularSolve                                        Op = 1974 // triangular_solve
-	OpTril                                                   Op = 1975 // tril
-	OpTrilInPlace                                            Op = 1976 // tril_
-	OpTrilIndices                                            Op = 1977 // tril_indices
-	OpTripletMarginLoss                                      Op = 1978 // triplet_margin_loss
-	OpTriu                                                   Op = 1979 // triu
-	OpTriuInPlace                                            Op = 1980 // triu_
-	OpTriuIndices                                            Op = 1981 // triu_indices
-	OpTrueDivideScalar                                       Op = 1982 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 1983 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 1984 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 1985 // true_divide_.Tensor
-	OpTrunc                                                  Op = 1986 // trunc
-	OpTruncInPlace                                           Op = 1987 // trunc_
-	OpTypeAs                                                 Op = 1988 // type_as
-	OpUnbindInt                                              Op = 1989 // unbind.int
-	OpUnbindCopyInt                                          Op = 1990 // unbind_copy.int
-	OpUnflattenInt                                           Op = 1991 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 1992 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 1993 // unfold
-	OpUnfoldBackward                                         Op = 1994 // unfold_backward
-	OpUnfoldCopy                                             Op = 1995 // unfold_copy
-	OpUniformInPlace                                         Op = 1996 // uniform_
-	OpUniqueConsecutive                                      Op = 1997 // unique_consecutive
-	OpUniqueDim                                              Op = 1998 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 1999 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 2000 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 2001 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 2002 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 2003 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 2004 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 2005 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 2006 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 2007 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 2008 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 2009 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 2010 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 2011 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 2012 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 2013 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 2014 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 2015 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 2016 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 2017 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 2018 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 2019 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 2020 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 2021 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 2022 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 2023 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 2024 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 2025 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 2026 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 2027 // value_selecting_reduction_backward
-	OpValues                                                 Op = 2028 // values
-	OpValuesCopy                                             Op = 2029 // values_copy
-	OpVander                                                 Op = 2030 // vander
-	OpVar                                                    Op = 2031 // var
-	OpVarCorrection                                          Op = 2032 // var.correction
-	OpVarDim                                                 Op = 2033 // var.dim
-	OpVarMean                                                Op = 2034 // var_mean
-	OpVarMeanCorrection                                      Op = 2035 // var_mean.correction
-	OpVarMeanDim                                             Op = 2036 // var_mean.dim
-	OpVDot                                                   Op = 2037 // vdot
-	OpView                                                   Op = 2038 // view
-	OpViewDType                                              Op = 2039 // view.dtype
-	OpViewAs                                                 Op = 2040 // view_as
-	OpViewAsComplex                                          Op = 2041 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 2042 // view_as_complex_copy
-	OpViewAsReal                                             Op = 2043 // view_as_real
-	OpViewAsRealCopy                                         Op = 2044 // view_as_real_copy
-	OpViewCopy                                               Op = 2045 // view_copy
-	OpViewCopyDType                                          Op = 2046 // view_copy.dtype
-	OpVSplitArray                                            Op = 2047 // vsplit.array
-	OpVSplitInt                                              Op = 2048 // vsplit.int
-	OpVStack                                                 Op = 2049 // vstack
-	OpWhere                                                  Op = 2050 // where
-	OpWhereScalar                                            Op = 2051 // where.Scalar
-	OpWhereScalarOther                                       Op = 2052 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 2053 // where.ScalarSelf
-	OpWhereSelf                                              Op = 2054 // where.self
-	OpXLogYScalarOther                                       Op = 2055 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 2056 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 2057 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 2058 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 2059 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 2060 // zero_
-	OpZeros                                                  Op = 2061 // zeros
-	OpZerosLike                                              Op = 2062 // zeros_like
+	OpReadFile                                               Op = 49   // read_file
+	OpItem                                                   Op = 50   // item
+	OpIndex                                                  Op = 51   // index
+	OpSetIndex                                               Op = 52   // set_index
+	OpTo                                                     Op = 53   // to
+	OpWarnings                                               Op = 54   // warnings
+	OpSetThreads                                             Op = 55   // set_threads
+	OpGetThreads                                             Op = 56   // get_threads
+	OpSetInteropThreads                                      Op = 57   // set_interop_threads
+	OpGetInteropThreads                                      Op = 58   // get_interop_threads
+	OpManualSeed                                             Op = 59   // manual_seed
+	OpNewGenerator                                           Op = 60   // new_generator
+	OpDefaultGenerator                                       Op = 61   // default_generator
+	OpSeedGenerator                                          Op = 62   // seed_generator
+	OpGeneratorSeed                                          Op = 63   // generator_seed
+	OpGeneratorState                                         Op = 64   // generator_state
+	OpSetGeneratorState                                      Op = 65   // set_generator_state
+	OpGeneratorDevice                                        Op = 66   // generator_device
+	OpTorchVersion                                           Op = 67   // torch_version
+	OpShowConfig                                             Op = 68   // show_config
+	OpDeviceCount                                            Op = 69   // device_count
+	OpSynchronize                                            Op = 70   // synchronize
+	OpCurrentDevice                                          Op = 71   // current_device
+	OpListOperators                                          Op = 72   // list_operators
+	OpGetSetting                                             Op = 73   // get_setting
+	OpSetSetting                                             Op = 74   // set_setting
+	OpCudaVersions                                           Op = 75   // cuda_versions
+	OpBoxed                                                  Op = 76   // boxed
+	OpAddHook                                                Op = 77   // add_hook
+	OpAddAccumulateHook                                      Op = 78   // add_accumulate_hook
+	OpRemoveHook                                             Op = 79   // remove_hook
+	OpApplyFunction                                          Op = 80   // apply_function
+	OpSavedTensors                                           Op = 81   // saved_tensors
+	OpEnterSavedHooks                                        Op = 82   // enter_saved_hooks
+	OpBackwardNumber                                         Op = 83   // backward_number
+	OpSetAnomaly                                             Op = 84   // set_anomaly
+	OpDropped                                                Op = 85   // dropped
+	OpOperatorSchema                                         Op = 86   // operator_schema
+	OpOpenLibrary                                            Op = 87   // open_library
+	OpCloseLibrary                                           Op = 88   // close_library
+	OpDefineOperator                                         Op = 89   // define_operator
+	OpImplementOperator                                      Op = 90   // implement_operator
+	OpKernelArguments                                        Op = 91   // kernel_arguments
+	OpKernelRedispatch                                       Op = 92   // kernel_redispatch
+	OpKernelResults                                          Op = 93   // kernel_results
+	OpNvrtcOpen                                              Op = 94   // nvrtc_open
+	OpNvrtcCompile                                           Op = 95   // nvrtc_compile
+	OpKernelArch                                             Op = 96   // kernel_arch
+	OpKernelLoad                                             Op = 97   // kernel_load
+	OpKernelUnload                                           Op = 98   // kernel_unload
+	OpKernelFunction                                         Op = 99   // kernel_function
+	OpKernelLaunch                                           Op = 100  // kernel_launch
+	OpPrepareProfiler                                        Op = 101  // prepare_profiler
+	OpStartProfiler                                          Op = 102  // start_profiler
+	OpStopProfiler                                           Op = 103  // stop_profiler
+	OpProfilerEvents                                         Op = 104  // profiler_events
+	OpSaveProfile                                            Op = 105  // save_profile
+	OpFreeProfile                                            Op = 106  // free_profile
+	OpEnterRange                                             Op = 107  // enter_range
+	OpThreadNumber                                           Op = 108  // thread_number
+	OpDefaultStream                                          Op = 109  // default_stream
+	OpCurrentStream                                          Op = 110  // current_stream
+	OpNewStream                                              Op = 111  // new_stream
+	OpEnterStream                                            Op = 112  // enter_stream
+	OpStreamQuery                                            Op = 113  // stream_query
+	OpStreamSynchronize                                      Op = 114  // stream_synchronize
+	OpStreamWaitEvent                                        Op = 115  // stream_wait_event
+	OpStreamWaitStream                                       Op = 116  // stream_wait_stream
+	OpStreamPointer                                          Op = 117  // stream_pointer
+	OpRecordStream                                           Op = 118  // record_stream
+	OpNewEvent                                               Op = 119  // new_event
+	OpEventRecord                                            Op = 120  // event_record
+	OpEventQuery                                             Op = 121  // event_query
+	OpEventSynchronize                                       Op = 122  // event_synchronize
+	OpEventElapsed                                           Op = 123  // event_elapsed
+	OpDeviceStats                                            Op = 124  // device_stats
+	OpResetAccumulatedMemory                                 Op = 125  // reset_accumulated_memory
+	OpNvtxMark                                               Op = 126  // nvtx_mark
+	OpNvtxPush                                               Op = 127  // nvtx_push
+	OpNvtxPop                                                Op = 128  // nvtx_pop
+	OpCudaState                                              Op = 129  // cuda_state
+	OpCudaDriverVersion                                      Op = 130  // cuda_driver_version
+	OpDeviceProperties                                       Op = 131  // device_properties
+	OpDeviceAccessPeer                                       Op = 132  // device_access_peer
+	OpExternalStream                                         Op = 133  // external_stream
+	OpStreamPriority                                         Op = 134  // stream_priority
+	OpStreamPriorities                                       Op = 135  // stream_priorities
+	OpBlockingEvent                                          Op = 136  // blocking_event
+	OpMemoryFraction                                         Op = 137  // memory_fraction
+	OpSetMemoryFraction                                      Op = 138  // set_memory_fraction
+	OpMemorySnapshot                                         Op = 139  // memory_snapshot
+	OpRecordMemoryHistory                                    Op = 140  // record_memory_history
+	OpNewPoolID                                              Op = 141  // new_pool_id
+	OpNewMemPool                                             Op = 142  // new_mem_pool
+	OpMemPoolID                                              Op = 143  // mem_pool_id
+	OpEnterMemPool                                           Op = 144  // enter_mem_pool
+	OpLeaveMemPool                                           Op = 145  // leave_mem_pool
+	OpNewGraph                                               Op = 146  // new_graph
+	OpGraphCaptureBegin                                      Op = 147  // graph_capture_begin
+	OpGraphCaptureEnd                                        Op = 148  // graph_capture_end
+	OpGraphReplay                                            Op = 149  // graph_replay
+	OpGraphReset                                             Op = 150  // graph_reset
+	OpGraphPool                                              Op = 151  // graph_pool
+	OpGraphRegisterGenerator                                 Op = 152  // graph_register_generator
+	OpGraphDebugDump                                         Op = 153  // graph_debug_dump
+	OpIsCapturing                                            Op = 154  // is_capturing
+	OpAtenAndScalar                                          Op = 155  // __and__.Scalar
+	OpAtenAndTensor                                          Op = 156  // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 157  // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 158  // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 159  // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 160  // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 161  // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 162  // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 163  // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 164  // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 165  // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 166  // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 167  // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 168  // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 169  // __or__.Scalar
+	OpAtenOrTensor                                           Op = 170  // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 171  // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 172  // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 173  // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 174  // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 175  // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 176  // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 177  // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 178  // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 179  // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 180  // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 181  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 182  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 183  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 184  // _addmm_activation
+	OpAtenAMinMax                                            Op = 185  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 186  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 187  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 188  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 189  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 190  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 191  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 192  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 193  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 194  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 195  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 196  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 197  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 198  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 199  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 200  // _cast_Byte
+	OpAtenCastChar                                           Op = 201  // _cast_Char
+	OpAtenCastDouble                                         Op = 202  // _cast_Double
+	OpAtenCastFloat                                          Op = 203  // _cast_Float
+	OpAtenCastHalf                                           Op = 204  // _cast_Half
+	OpAtenCastInt                                            Op = 205  // _cast_Int
+	OpAtenCastLong                                           Op = 206  // _cast_Long
+	OpAtenCastShort                                          Op = 207  // _cast_Short
+	OpAtenCDistBackward                                      Op = 208  // _cdist_backward
+	OpAtenCDistForward                                       Op = 209  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 210  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 211  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 212  // _chunk_cat
+	OpAtenCoalesce                                           Op = 213  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 214  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 215  // _compute_linear_combination
+	OpAtenConj                                               Op = 216  // _conj
+	OpAtenConjCopy                                           Op = 217  // _conj_copy
+	OpAtenConjPhysical                                       Op = 218  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 219  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 220  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 221  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 222  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 223  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 224  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 225  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 226  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 227  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 228  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 229  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 230  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 231  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 232  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 233  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 234  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 235  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 236  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 237  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 238  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 239  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 240  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 241  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 242  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 243  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 244  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 245  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 246  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 247  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 248  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 249  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 250  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 251  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 252  // _dimI
+	OpAtenDimV                                               Op = 253  // _dimV
+	OpAtenDimArange                                          Op = 254  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 255  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 256  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 257  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 258  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 259  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 260  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 261  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 262  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 263  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 264  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 265  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 266  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 267  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 268  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 269  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 270  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 271  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 272  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 273  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 274  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 275  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 276  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 277  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 278  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 279  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 280  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 281  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 282  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 283  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 284  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 285  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 286  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 287  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 288  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 289  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 290  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 291  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 292  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 293  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 294  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 295  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 296  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 297  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 298  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 299  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 300  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 301  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 302  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 303  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 304  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 305  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 306  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 307  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 308  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 309  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 310  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 311  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 312  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 313  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 314  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 315  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 316  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 317  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 318  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 319  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 320  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 321  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 322  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 323  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 324  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 325  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 326  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 327  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 328  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 329  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 330  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 331  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 332  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 333  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 334  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 335  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 336  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 337  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 338  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 339  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 340  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 341  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 342  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 343  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 344  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 345  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 346  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 347  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 348  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 349  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 350  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 351  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 352  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 353  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 354  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 355  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 356  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 357  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 358  // _foreach_log
+	OpAtenForeachLog10                                       Op = 359  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 360  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 361  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 362  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 363  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 364  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 365  // _foreach_log_
+	OpAtenForeachMax                                         Op = 366  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 367  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 368  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 369  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 370  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 371  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 372  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 373  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 374  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 375  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 376  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 377  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 378  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 379  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 380  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 381  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 382  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 383  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 384  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 385  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 386  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 387  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 388  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 389  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 390  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 391  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 392  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 393  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 394  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 395  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 396  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 397  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 398  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 399  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 400  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 401  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 402  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 403  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 404  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 405  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 406  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 407  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 408  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 409  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 410  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 411  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 412  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 413  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 414  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 415  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 416  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 417  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 418  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 419  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 420  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 421  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 422  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 423  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 424  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 425  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 426  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 427  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 428  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 429  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 430  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 431  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 432  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 433  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 434  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 435  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 436  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 437  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 438  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 439  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 440  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 441  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 442  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 443  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 444  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 445  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 446  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 447  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 448  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 449  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 450  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 451  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 452  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 453  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 454  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 455  // _index_put_impl_
+	OpAtenIndices                                            Op = 456  // _indices
+	OpAtenIndicesCopy                                        Op = 457  // _indices_copy
+	OpAtenIntMM                                              Op = 458  // _int_mm
+	OpAtenIsAllTrue                                          Op = 459  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 460  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 461  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 462  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 463  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 464  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 465  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 466  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 467  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 468  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 469  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 470  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 471  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 472  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 473  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 474  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 475  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 476  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 477  // _make_dep_token
+	OpAtenMakeDual                                           Op = 478  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 479  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 480  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 481  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 482  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 483  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 484  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 485  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 486  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 487  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 488  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 489  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 490  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 491  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 492  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 493  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 494  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 495  // _neg_view
+	OpAtenNegViewCopy                                        Op = 496  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 497  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 498  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 499  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 500  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 501  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 502  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 503  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 504  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 505  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 506  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 507  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 508  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 509  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 510  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 511  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 512  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 513  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 514  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 515  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 516  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 517  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 518  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 519  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 520  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 521  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 522  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 523  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 524  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 525  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 526  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 527  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 528  // _pad_circular
+	OpAtenPadEnum                                            Op = 529  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 530  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 531  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 532  // _pdist_backward
+	OpAtenPDistForward                                       Op = 533  // _pdist_forward
+	OpAtenPinMemory                                          Op = 534  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 535  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 536  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 537  // _print
+	OpAtenPropagateXLAData                                   Op = 538  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 539  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 540  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 541  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 542  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 543  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 544  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 545  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 546  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 547  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 548  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 549  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 550  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 551  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 552  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 553  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 554  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 555  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 556  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 557  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 558  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 559  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 560  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 561  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 562  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 563  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 564  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 565  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 566  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 567  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 568  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 569  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 570  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 571  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 572  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 573  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 574  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 575  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 576  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 577  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 578  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 579  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 580  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 581  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 582  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 583  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 584  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 585  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 586  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 587  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 588  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 589  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 590  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 591  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 592  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 593  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 594  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 595  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 596  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 597  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 598  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 599  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 600  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 601  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 602  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 603  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 604  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 605  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 606  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 607  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 608  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 609  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 610  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 611  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 612  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 613  // _spdiags
+	OpAtenSpsolve                                            Op = 614  // _spsolve
+	OpAtenStack                                              Op = 615  // _stack
+	OpAtenStandardGamma                                      Op = 616  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 617  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 618  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 619  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 620  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 621  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 622  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 623  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 624  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 625  // _to_copy
+	OpAtenToCPU                                              Op = 626  // _to_cpu
+	OpAtenToDense                                            Op = 627  // _to_dense
+	OpAtenToSparse                                           Op = 628  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 629  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 630  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 631  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 632  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 633  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 634  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 635  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 636  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 637  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 638  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 639  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 640  // _unique
+	OpAtenUnique2                                            Op = 641  // _unique2
+	OpAtenUnpackDual                                         Op = 642  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 643  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 644  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 645  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 646  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 647  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 648  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 649  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 650  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 651  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 652  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 653  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 654  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 655  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 656  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 657  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 658  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 659  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 660  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 661  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 662  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 663  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 664  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 665  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 666  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 667  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 668  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 669  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 670  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 671  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 672  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 673  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 674  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 675  // _values
+	OpAtenValuesCopy                                         Op = 676  // _values_copy
+	OpAtenVersion                                            Op = 677  // _version
+	OpAtenWeightInt4PackMM                                   Op = 678  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 679  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 680  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 681  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 682  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 683  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 684  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 685  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 686  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 687  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 688  // abs
+	OpAbsInPlace                                             Op = 689  // abs_
+	OpAbsolute                                               Op = 690  // absolute
+	OpAbsoluteInPlace                                        Op = 691  // absolute_
+	OpAcos                                                   Op = 692  // acos
+	OpAcosInPlace                                            Op = 693  // acos_
+	OpAcosh                                                  Op = 694  // acosh
+	OpAcoshInPlace                                           Op = 695  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 696  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 697  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 698  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 699  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 700  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 701  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 702  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 703  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 704  // add.Scalar
+	OpAddTensor                                              Op = 705  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 706  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 707  // add_.Tensor
+	OpAddBMM                                                 Op = 708  // addbmm
+	OpAddBMMInPlace                                          Op = 709  // addbmm_
+	OpAddCDiv                                                Op = 710  // addcdiv
+	OpAddCDivInPlace                                         Op = 711  // addcdiv_
+	OpAddCMul                                                Op = 712  // addcmul
+	OpAddCMulInPlace                                         Op = 713  // addcmul_
+	OpAddMM                                                  Op = 714  // addmm
+	OpAddMMDType                                             Op = 715  // addmm.dtype
+	OpAddMMInPlace                                           Op = 716  // addmm_
+	OpAddMV                                                  Op = 717  // addmv
+	OpAddMVInPlace                                           Op = 718  // addmv_
+	OpAddR                                                   Op = 719  // addr
+	OpAddRInPlace                                            Op = 720  // addr_
+	OpAdjoint                                                Op = 721  // adjoint
+	OpAffineGridGenerator                                    Op = 722  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 723  // affine_grid_generator_backward
+	OpAlias                                                  Op = 724  // alias
+	OpAliasCopy                                              Op = 725  // alias_copy
+	OpAlignAs                                                Op = 726  // align_as
+	OpAlignTensors                                           Op = 727  // align_tensors
+	OpAll                                                    Op = 728  // all
+	OpAllDim                                                 Op = 729  // all.dim
+	OpAllDims                                                Op = 730  // all.dims
+	OpAllClose                                               Op = 731  // allclose
+	OpAlphaDropout                                           Op = 732  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 733  // alpha_dropout_
+	OpAMax                                                   Op = 734  // amax
+	OpAMin                                                   Op = 735  // amin
+	OpAMinMax                                                Op = 736  // aminmax
+	OpAngle                                                  Op = 737  // angle
+	OpAny                                                    Op = 738  // any
+	OpAnyDim                                                 Op = 739  // any.dim
+	OpAnyDims                                                Op = 740  // any.dims
+	OpArange                                                 Op = 741  // arange
+	OpArangeStart                                            Op = 742  // arange.start
+	OpArangeStartStep                                        Op = 743  // arange.start_step
+	OpArccos                                                 Op = 744  // arccos
+	OpArccosInPlace                                          Op = 745  // arccos_
+	OpArccosh                                                Op = 746  // arccosh
+	OpArccoshInPlace                                         Op = 747  // arccosh_
+	OpArcsin                                                 Op = 748  // arcsin
+	OpArcsinInPlace                                          Op = 749  // arcsin_
+	OpArcsinh                                                Op = 750  // arcsinh
+	OpArcsinhInPlace                                         Op = 751  // arcsinh_
+	OpArctan                                                 Op = 752  // arctan
+	OpArctan2                                                Op = 753  // arctan2
+	OpArctan2InPlace                                         Op = 754  // arctan2_
+	OpArctanInPlace                                          Op = 755  // arctan_
+	OpArctanh                                                Op = 756  // arctanh
+	OpArctanhInPlace                                         Op = 757  // arctanh_
+	OpArgMax                                                 Op = 758  // argmax
+	OpArgMin                                                 Op = 759  // argmin
+	OpArgSort                                                Op = 760  // argsort
+	OpArgSortStable                                          Op = 761  // argsort.stable
+	OpArgWhere                                               Op = 762  // argwhere
+	OpAsStrided                                              Op = 763  // as_strided
+	OpAsStridedInPlace                                       Op = 764  // as_strided_
+	OpAsStridedCopy                                          Op = 765  // as_strided_copy
+	OpAsStridedScatter                                       Op = 766  // as_strided_scatter
+	OpAsin                                                   Op = 767  // asin
+	OpAsinInPlace                                            Op = 768  // asin_
+	OpAsinh                                                  Op = 769  // asinh
+	OpAsinhInPlace                                           Op = 770  // asinh_
+	OpAtan                                                   Op = 771  // atan
+	OpAtan2                                                  Op = 772  // atan2
+	OpAtan2InPlace                                           Op = 773  // atan2_
+	OpAtanInPlace                                            Op = 774  // atan_
+	OpAtanh                                                  Op = 775  // atanh
+	OpAtanhInPlace                                           Op = 776  // atanh_
+	OpAtLeast1d                                              Op = 777  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 778  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 779  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 780  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 781  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 782  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 783  // avg_pool1d
+	OpAvgPool2d                                              Op = 784  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 785  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 786  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 787  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 788  // baddbmm
+	OpBAddBMMDType                                           Op = 789  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 790  // baddbmm_
+	OpBartlettWindow                                         Op = 791  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 792  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 793  // batch_norm
+	OpBatchNormBackward                                      Op = 794  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 795  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 796  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 797  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 798  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 799  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 800  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 801  // batch_norm_update_stats
+	OpBernoulli                                              Op = 802  // bernoulli
+	OpBernoulliP                                             Op = 803  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 804  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 805  // bernoulli_.float
+	OpBilinear                                               Op = 806  // bilinear
+	OpBinaryCrossEntropy                                     Op = 807  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 808  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 809  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 810  // bincount
+	OpBinomial                                               Op = 811  // binomial
+	OpBitwiseAndScalar                                       Op = 812  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 813  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 814  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 815  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 816  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 817  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 818  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 819  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 820  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 821  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 822  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 823  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 824  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 825  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 826  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 827  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 828  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 829  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 830  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 831  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 832  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 833  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 834  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 835  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 836  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 837  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 838  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 839  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 840  // blackman_window.periodic
+	OpBlockDiag                                              Op = 841  // block_diag
+	OpBMM                                                    Op = 842  // bmm
+	OpBMMDType                                               Op = 843  // bmm.dtype
+	OpBroadcastTensors                                       Op = 844  // broadcast_tensors
+	OpBroadcastTo                                            Op = 845  // broadcast_to
+	OpBucketizeScalar                                        Op = 846  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 847  // bucketize.Tensor
+	OpCanCast                                                Op = 848  // can_cast
+	OpCartesianProd                                          Op = 849  // cartesian_prod
+	OpCat                                                    Op = 850  // cat
+	OpCauchyInPlace                                          Op = 851  // cauchy_
+	OpCColIndices                                            Op = 852  // ccol_indices
+	OpCColIndicesCopy                                        Op = 853  // ccol_indices_copy
+	OpCDist                                                  Op = 854  // cdist
+	OpCeil                                                   Op = 855  // ceil
+	OpCeilInPlace                                            Op = 856  // ceil_
+	OpCELU                                                   Op = 857  // celu
+	OpCELUInPlace                                            Op = 858  // celu_
+	OpChainMatMul                                            Op = 859  // chain_matmul
+	OpCHalf                                                  Op = 860  // chalf
+	OpChannelShuffle                                         Op = 861  // channel_shuffle
+	OpCholesky                                               Op = 862  // cholesky
+	OpCholeskyInverse                                        Op = 863  // cholesky_inverse
+	OpCholeskySolve                                          Op = 864  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 865  // choose_qparams_optimized
+	OpChunk                                                  Op = 866  // chunk
+	OpClamp                                                  Op = 867  // clamp
+	OpClampTensor                                            Op = 868  // clamp.Tensor
+	OpClampInPlace                                           Op = 869  // clamp_
+	OpClampInPlaceTensor                                     Op = 870  // clamp_.Tensor
+	OpClampMax                                               Op = 871  // clamp_max
+	OpClampMaxTensor                                         Op = 872  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 873  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 874  // clamp_max_.Tensor
+	OpClampMin                                               Op = 875  // clamp_min
+	OpClampMinTensor                                         Op = 876  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 877  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 878  // clamp_min_.Tensor
+	OpClip                                                   Op = 879  // clip
+	OpClipTensor                                             Op = 880  // clip.Tensor
+	OpClipInPlace                                            Op = 881  // clip_
+	OpClipInPlaceTensor                                      Op = 882  // clip_.Tensor
+	OpClone                                                  Op = 883  // clone
+	OpCoalesce                                               Op = 884  // coalesce
+	OpCol2Im                                                 Op = 885  // col2im
+	OpColIndices                                             Op = 886  // col_indices
+	OpColIndicesCopy                                         Op = 887  // col_indices_copy
+	OpColumnStack                                            Op = 888  // column_stack
+	OpCombinations                                           Op = 889  // combinations
+	OpComplex                                                Op = 890  // complex
+	OpConcat                                                 Op = 891  // concat
+	OpConcatenate                                            Op = 892  // concatenate
+	OpConj                                                   Op = 893  // conj
+	OpConjPhysical                                           Op = 894  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 895  // conj_physical_
+	OpConstantPadND                                          Op = 896  // constant_pad_nd
+	OpContiguous                                             Op = 897  // contiguous
+	OpConv1d                                                 Op = 898  // conv1d
+	OpConv1dPadding                                          Op = 899  // conv1d.padding
+	OpConv2d                                                 Op = 900  // conv2d
+	OpConv2dPadding                                          Op = 901  // conv2d.padding
+	OpConv3d                                                 Op = 902  // conv3d
+	OpConv3dPadding                                          Op = 903  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 904  // conv_depthwise3d
+	OpConvTBC                                                Op = 905  // conv_tbc
+	OpConvTBCBackward                                        Op = 906  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 907  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 908  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 909  // conv_transpose3d.input
+	OpConvolution                                            Op = 910  // convolution
+	OpConvolutionBackward                                    Op = 911  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 912  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 913  // convolution_overrideable
+	OpCopy                                                   Op = 914  // copy
+	OpCopyInPlace                                            Op = 915  // copy_
+	OpCopySparseToSparseInPlace                              Op = 916  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 917  // copysign.Scalar
+	OpCopysignTensor                                         Op = 918  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 919  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 920  // copysign_.Tensor
+	OpCorrCoef                                               Op = 921  // corrcoef
+	OpCos                                                    Op = 922  // cos
+	OpCosInPlace                                             Op = 923  // cos_
+	OpCosh                                                   Op = 924  // cosh
+	OpCoshInPlace                                            Op = 925  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 926  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 927  // cosine_similarity
+	OpCountNonzero                                           Op = 928  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 929  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 930  // cov
+	OpCross                                                  Op = 931  // cross
+	OpCrossEntropyLoss                                       Op = 932  // cross_entropy_loss
+	OpCRowIndices                                            Op = 933  // crow_indices
+	OpCRowIndicesCopy                                        Op = 934  // crow_indices_copy
+	OpCTCLossIntList                                         Op = 935  // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 936  // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 937  // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 938  // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 939  // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 940  // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 941  // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 942  // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 943  // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 944  // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 945  // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 946  // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 947  // cudnn_is_acceptable
+	OpCumMax                                                 Op = 948  // cummax
+	OpCumMaxMinBackward                                      Op = 949  // cummaxmin_backward
+	OpCumMin                                                 Op = 950  // cummin
+	OpCumProd                                                Op = 951  // cumprod
+	OpCumProdInPlace                                         Op = 952  // cumprod_
+	OpCumProdBackward                                        Op = 953  // cumprod_backward
+	OpCumSum                                                 Op = 954  // cumsum
+	OpCumSumInPlace                                          Op = 955  // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 956  // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 957  // cumulative_trapezoid.x
+	OpData                                                   Op = 958  // data
+	OpDeg2Rad                                                Op = 959  // deg2rad
+	OpDeg2RadInPlace                                         Op = 960  // deg2rad_
+	OpDenseDim                                               Op = 961  // dense_dim
+	OpDequantizeSelf                                         Op = 962  // dequantize.self
+	OpDequantizeTensors                                      Op = 963  // dequantize.tensors
+	OpDet                                                    Op = 964  // det
+	OpDetach                                                 Op = 965  // detach
+	OpDetachInPlace                                          Op = 966  // detach_
+	OpDetachCopy                                             Op = 967  // detach_copy
+	OpDiag                                                   Op = 968  // diag
+	OpDiagEmbed                                              Op = 969  // diag_embed
+	OpDiagFlat                                               Op = 970  // diagflat
+	OpDiagonal                                               Op = 971  // diagonal
+	OpDiagonalBackward                                       Op = 972  // diagonal_backward
+	OpDiagonalCopy                                           Op = 973  // diagonal_copy
+	OpDiagonalScatter                                        Op = 974  // diagonal_scatter
+	OpDiff                                                   Op = 975  // diff
+	OpDigamma                                                Op = 976  // digamma
+	OpDigammaInPlace                                         Op = 977  // digamma_
+	OpDist                                                   Op = 978  // dist
+	OpDivScalar                                              Op = 979  // div.Scalar
+	OpDivScalarMode                                          Op = 980  // div.Scalar_mode
+	OpDivTensor                                              Op = 981  // div.Tensor
+	OpDivTensorMode                                          Op = 982  // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 983  // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 984  // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 985  // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 986  // div_.Tensor_mode
+	OpDivideScalar                                           Op = 987  // divide.Scalar
+	OpDivideScalarMode                                       Op = 988  // divide.Scalar_mode
+	OpDivideTensor                                           Op = 989  // divide.Tensor
+	OpDivideTensorMode                                       Op = 990  // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 991  // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 992  // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 993  // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 994  // divide_.Tensor_mode
+	OpDot                                                    Op = 995  // dot
+	OpDropout                                                Op = 996  // dropout
+	OpDropoutInPlace                                         Op = 997  // dropout_
+	OpDSplitArray                                            Op = 998  // dsplit.array
+	OpDSplitInt                                              Op = 999  // dsplit.int
+	OpDStack                                                 Op = 1000 // dstack
+	OpEinsum                                                 Op = 1001 // einsum
+	OpELU                                                    Op = 1002 // elu
+	OpELUInPlace                                             Op = 1003 // elu_
+	OpELUBackward                                            Op = 1004 // elu_backward
+	OpEmbedding                                              Op = 1005 // embedding
+	OpEmbeddingBackward                                      Op = 1006 // embedding_backward
+	OpEmbeddingBag                                           Op = 1007 // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 1008 // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 1009 // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 1010 // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 1011 // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 1012 // empty.memory_format
+	OpEmptyLike                                              Op = 1013 // empty_like
+	OpEmptyPermuted                                          Op = 1014 // empty_permuted
+	OpEmptyQuantized                                         Op = 1015 // empty_quantized
+	OpEmptyStrided                                           Op = 1016 // empty_strided
+	OpEqScalar                                               Op = 1017 // eq.Scalar
+	OpEqTensor                                               Op = 1018 // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 1019 // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 1020 // eq_.Tensor
+	OpEqual                                                  Op = 1021 // equal
+	OpErf                                                    Op = 1022 // erf
+	OpErfInPlace                                             Op = 1023 // erf_
+	OpErfc                                                   Op = 1024 // erfc
+	OpErfcInPlace                                            Op = 1025 // erfc_
+	OpErfinv                                                 Op = 1026 // erfinv
+	OpErfinvInPlace                                          Op = 1027 // erfinv_
+	OpExp                                                    Op = 1028 // exp
+	OpExp2                                                   Op = 1029 // exp2
+	OpExp2InPlace                                            Op = 1030 // exp2_
+	OpExpInPlace                                             Op = 1031 // exp_
+	OpExpand                                                 Op = 1032 // expand
+	OpExpandAs                                               Op = 1033 // expand_as
+	OpExpandCopy                                             Op = 1034 // expand_copy
+	OpExpm1                                                  Op = 1035 // expm1
+	OpExpm1InPlace                                           Op = 1036 // expm1_
+	OpExponentialInPlace                                     Op = 1037 // exponential_
+	OpEye                                                    Op = 1038 // eye
+	OpEyeM                                                   Op = 1039 // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 1040 // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1041 // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1042 // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 1043 // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1044 // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1045 // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1046 // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 1047 // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1048 // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 1049 // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1050 // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 1051 // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 1052 // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 1053 // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 1054 // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 1055 // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 1056 // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 1057 // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 1058 // feature_dropout_
+	OpFFTFFT                                                 Op = 1059 // fft_fft
+	OpFFTFFT2                                                Op = 1060 // fft_fft2
+	OpFFTFFTFreq                                             Op = 1061 // fft_fftfreq
+	OpFFTFFTN                                                Op = 1062 // fft_fftn
+	OpFFTFFTShift                                            Op = 1063 // fft_fftshift
+	OpFFTHFFT                                                Op = 1064 // fft_hfft
+	OpFFTHFFT2                                               Op = 1065 // fft_hfft2
+	OpFFTHFFTN                                               Op = 1066 // fft_hfftn
+	OpFFTIFFT                                                Op = 1067 // fft_ifft
+	OpFFTIFFT2                                               Op = 1068 // fft_ifft2
+	OpFFTIFFTN                                               Op = 1069 // fft_ifftn
+	OpFFTIFFTShift                                           Op = 1070 // fft_ifftshift
+	OpFFTIHFFT                                               Op = 1071 // fft_ihfft
+	OpFFTIHFFT2                                              Op = 1072 // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 1073 // fft_ihfftn
+	OpFFTIRFFT                                               Op = 1074 // fft_irfft
+	OpFFTIRFFT2                                              Op = 1075 // fft_irfft2
+	OpFFTIRFFTN                                              Op = 1076 // fft_irfftn
+	OpFFTRFFT                                                Op = 1077 // fft_rfft
+	OpFFTRFFT2                                               Op = 1078 // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 1079 // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 1080 // fft_rfftn
+	OpFillScalar                                             Op = 1081 // fill.Scalar
+	OpFillTensor                                             Op = 1082 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1083 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1084 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1085 // fill_diagonal_
+	OpFix                                                    Op = 1086 // fix
+	OpFixInPlace                                             Op = 1087 // fix_
+	OpFlattenUsingInts                                       Op = 1088 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1089 // flatten_dense_tensors
+	OpFlip                                                   Op = 1090 // flip
+	OpFlipLR                                                 Op = 1091 // fliplr
+	OpFlipUD                                                 Op = 1092 // flipud
+	OpFloatPowerScalar                                       Op = 1093 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1094 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1095 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1096 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1097 // float_power_.Tensor
+	OpFloor                                                  Op = 1098 // floor
+	OpFloorInPlace                                           Op = 1099 // floor_
+	OpFloorDivide                                            Op = 1100 // floor_divide
+	OpFloorDivideScalar                                      Op = 1101 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1102 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1103 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1104 // fmax
+	OpFMin                                                   Op = 1105 // fmin
+	OpFModScalar                                             Op = 1106 // fmod.Scalar
+	OpFModTensor                                             Op = 1107 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1108 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1109 // fmod_.Tensor
+	OpFrac                                                   Op = 1110 // frac
+	OpFracInPlace                                            Op = 1111 // frac_
+	OpFractionalMaxPool2d                                    Op = 1112 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1113 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1114 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1115 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1116 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1117 // frobenius_norm.dim
+	OpFromFile                                               Op = 1118 // from_file
+	OpFull                                                   Op = 1119 // full
+	OpFullLike                                               Op = 1120 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1121 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1122 // gather
+	OpGatherBackward                                         Op = 1123 // gather_backward
+	OpGCD                                                    Op = 1124 // gcd
+	OpGCDInPlace                                             Op = 1125 // gcd_
+	OpGeScalar                                               Op = 1126 // ge.Scalar
+	OpGeTensor                                               Op = 1127 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1128 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1129 // ge_.Tensor
+	OpGELU                                                   Op = 1130 // gelu
+	OpGELUInPlace                                            Op = 1131 // gelu_
+	OpGELUBackward                                           Op = 1132 // gelu_backward
+	OpGeometricInPlace                                       Op = 1133 // geometric_
+	OpGeqrf                                                  Op = 1134 // geqrf
+	OpGer                                                    Op = 1135 // ger
+	OpGLU                                                    Op = 1136 // glu
+	OpGLUBackward                                            Op = 1137 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1138 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1139 // glu_jvp
+	OpGradientArray                                          Op = 1140 // gradient.array
+	OpGradientScalararray                                    Op = 1141 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1142 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1143 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1144 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1145 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1146 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1147 // greater.Scalar
+	OpGreaterTensor                                          Op = 1148 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1149 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1150 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1151 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1152 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1153 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1154 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1155 // grid_sampler
+	OpGridSampler2d                                          Op = 1156 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1157 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1158 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1159 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1160 // group_norm
+	OpGRUData                                                Op = 1161 // gru.data
+	OpGRUInput                                               Op = 1162 // gru.input
+	OpGRUCell                                                Op = 1163 // gru_cell
+	OpGtScalar                                               Op = 1164 // gt.Scalar
+	OpGtTensor                                               Op = 1165 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1166 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1167 // gt_.Tensor
+	OpHammingWindow                                          Op = 1168 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1169 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1170 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1171 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1172 // hann_window
+	OpHannWindowPeriodic                                     Op = 1173 // hann_window.periodic
+	OpHardshrink                                             Op = 1174 // hardshrink
+	OpHardshrinkBackward                                     Op = 1175 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1176 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1177 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1178 // hardsigmoid_backward
+	OpHardswish                                              Op = 1179 // hardswish
+	OpHardswishInPlace                                       Op = 1180 // hardswish_
+	OpHardswishBackward                                      Op = 1181 // hardswish_backward
+	OpHardtanh                                               Op = 1182 // hardtanh
+	OpHardtanhInPlace                                        Op = 1183 // hardtanh_
+	OpHardtanhBackward                                       Op = 1184 // hardtanh_backward
+	OpHashTensor                                             Op = 1185 // hash_tensor
+	OpHeaviside                                              Op = 1186 // heaviside
+	OpHeavisideInPlace                                       Op = 1187 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1188 // hinge_embedding_loss
+	OpHistc                                                  Op = 1189 // histc
+	OpHistogramBinCt                                         Op = 1190 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1191 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1192 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1193 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1194 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1195 // hsplit.array
+	OpHSplitInt                                              Op = 1196 // hsplit.int
+	OpHSPMM                                                  Op = 1197 // hspmm
+	OpHStack                                                 Op = 1198 // hstack
+	OpHuberLoss                                              Op = 1199 // huber_loss
+	OpHuberLossBackward                                      Op = 1200 // huber_loss_backward
+	OpHypot                                                  Op = 1201 // hypot
+	OpHypotInPlace                                           Op = 1202 // hypot_
+	OpI0                                                     Op = 1203 // i0
+	OpI0InPlace                                              Op = 1204 // i0_
+	OpIGamma                                                 Op = 1205 // igamma
+	OpIGammaInPlace                                          Op = 1206 // igamma_
+	OpIGammaC                                                Op = 1207 // igammac
+	OpIGammaCInPlace                                         Op = 1208 // igammac_
+	OpIm2Col                                                 Op = 1209 // im2col
+	OpImag                                                   Op = 1210 // imag
+	OpIndexTensor                                            Op = 1211 // index.Tensor
+	OpIndexAdd                                               Op = 1212 // index_add
+	OpIndexAddInPlace                                        Op = 1213 // index_add_
+	OpIndexCopy                                              Op = 1214 // index_copy
+	OpIndexCopyInPlace                                       Op = 1215 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1216 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1217 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1218 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1219 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1220 // index_put
+	OpIndexPutInPlace                                        Op = 1221 // index_put_
+	OpIndexReduce                                            Op = 1222 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1223 // index_reduce_
+	OpIndexSelect                                            Op = 1224 // index_select
+	OpIndexSelectBackward                                    Op = 1225 // index_select_backward
+	OpIndices                                                Op = 1226 // indices
+	OpIndicesCopy                                            Op = 1227 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1228 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1229 // inner
+	OpInstanceNorm                                           Op = 1230 // instance_norm
+	OpIntRepr                                                Op = 1231 // int_repr
+	OpInverse                                                Op = 1232 // inverse
+	OpIsCoalesced                                            Op = 1233 // is_coalesced
+	OpIsComplex                                              Op = 1234 // is_complex
+	OpIsConj                                                 Op = 1235 // is_conj
+	OpIsDistributed                                          Op = 1236 // is_distributed
+	OpIsFloatingPoint                                        Op = 1237 // is_floating_point
+	OpAtenIsInference                                        Op = 1238 // is_inference
+	OpIsLeaf                                                 Op = 1239 // is_leaf
+	OpIsNeg                                                  Op = 1240 // is_neg
+	OpIsNonzero                                              Op = 1241 // is_nonzero
+	OpIsPinned                                               Op = 1242 // is_pinned
+	OpIsSameSize                                             Op = 1243 // is_same_size
+	OpIsSetTo                                                Op = 1244 // is_set_to
+	OpIsSigned                                               Op = 1245 // is_signed
+	OpIsVulkanAvailable                                      Op = 1246 // is_vulkan_available
+	OpIsClose                                                Op = 1247 // isclose
+	OpIsFinite                                               Op = 1248 // isfinite
+	OpIsInScalarTensor                                       Op = 1249 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1250 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1251 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1252 // isinf
+	OpIsNaN                                                  Op = 1253 // isnan
+	OpIsNegInf                                               Op = 1254 // isneginf
+	OpIsPosInf                                               Op = 1255 // isposinf
+	OpIsReal                                                 Op = 1256 // isreal
+	OpISTFT                                                  Op = 1257 // istft
+	OpAtenItem                                               Op = 1258 // item
+	OpKaiserWindow                                           Op = 1259 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1260 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1261 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1262 // kl_div
+	OpKron                                                   Op = 1263 // kron
+	OpKthValue                                               Op = 1264 // kthvalue
+	OpL1Loss                                                 Op = 1265 // l1_loss
+	OpLayerNorm                                              Op = 1266 // layer_norm
+	OpLCM                                                    Op = 1267 // lcm
+	OpLCMInPlace                                             Op = 1268 // lcm_
+	OpLdexpTensor                                            Op = 1269 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1270 // ldexp_
+	OpLeScalar                                               Op = 1271 // le.Scalar
+	OpLeTensor                                               Op = 1272 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1273 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1274 // le_.Tensor
+	OpLeakyReLU                                              Op = 1275 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1276 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1277 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1278 // lerp.Scalar
+	OpLerpTensor                                             Op = 1279 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1280 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1281 // lerp_.Tensor
+	OpLessScalar                                             Op = 1282 // less.Scalar
+	OpLessTensor                                             Op = 1283 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1284 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1285 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1286 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1287 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1288 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1289 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1290 // lgamma
+	OpLgammaInPlace                                          Op = 1291 // lgamma_
+	OpLift                                                   Op = 1292 // lift
+	OpLiftFresh                                              Op = 1293 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1294 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1295 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1296 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1297 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1298 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1299 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1300 // linalg_cross
+	OpLinalgDet                                              Op = 1301 // linalg_det
+	OpLinalgDiagonal                                         Op = 1302 // linalg_diagonal
+	OpLinalgEig                                              Op = 1303 // linalg_eig
+	OpLinalgEigh                                             Op = 1304 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1305 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1306 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1307 // linalg_householder_product
+	OpLinalgInv                                              Op = 1308 // linalg_inv
+	OpLinalgInvEx                                            Op = 1309 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1310 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1311 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1312 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1313 // linalg_lstsq
+	OpLinalgLU                                               Op = 1314 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1315 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1316 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1317 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1318 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1319 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1320 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1321 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1322 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1323 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1324 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1325 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1326 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1327 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1328 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1329 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1330 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1331 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1332 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1333 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1334 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1335 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1336 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1337 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1338 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1339 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1340 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1341 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1342 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1343 // linalg_vander
+	OpLinalgVecDot                                           Op = 1344 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1345 // linalg_vector_norm
+	OpLinear                                                 Op = 1346 // linear
+	OpLinearBackward                                         Op = 1347 // linear_backward
+	OpLinspace                                               Op = 1348 // linspace
+	OpLinspaceScalarTensor                                   Op = 1349 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1350 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1351 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1352 // log
+	OpLog10                                                  Op = 1353 // log10
+	OpLog10InPlace                                           Op = 1354 // log10_
+	OpLog1p                                                  Op = 1355 // log1p
+	OpLog1pInPlace                                           Op = 1356 // log1p_
+	OpLog2                                                   Op = 1357 // log2
+	OpLog2InPlace                                            Op = 1358 // log2_
+	OpLogInPlace                                             Op = 1359 // log_
+	OpLogNormalInPlace                                       Op = 1360 // log_normal_
+	OpLogSigmoid                                             Op = 1361 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1362 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1363 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1364 // log_softmax.int
+	OpLogAddExp                                              Op = 1365 // logaddexp
+	OpLogAddExp2                                             Op = 1366 // logaddexp2
+	OpLogCumSumExp                                           Op = 1367 // logcumsumexp
+	OpLogDet                                                 Op = 1368 // logdet
+	OpLogicalAnd                                             Op = 1369 // logical_and
+	OpLogicalAndInPlace                                      Op = 1370 // logical_and_
+	OpLogicalNot                                             Op = 1371 // logical_not
+	OpLogicalNotInPlace                                      Op = 1372 // logical_not_
+	OpLogicalOr                                              Op = 1373 // logical_or
+	OpLogicalOrInPlace                                       Op = 1374 // logical_or_
+	OpLogicalXor                                             Op = 1375 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1376 // logical_xor_
+	OpLogit                                                  Op = 1377 // logit
+	OpLogitInPlace                                           Op = 1378 // logit_
+	OpLogitBackward                                          Op = 1379 // logit_backward
+	OpLogspace                                               Op = 1380 // logspace
+	OpLogspaceScalarTensor                                   Op = 1381 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1382 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1383 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1384 // logsumexp
+	OpLSTMData                                               Op = 1385 // lstm.data
+	OpLSTMInput                                              Op = 1386 // lstm.input
+	OpLSTMCell                                               Op = 1387 // lstm_cell
+	OpLtScalar                                               Op = 1388 // lt.Scalar
+	OpLtTensor                                               Op = 1389 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1390 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1391 // lt_.Tensor
+	OpLUSolve                                                Op = 1392 // lu_solve
+	OpLUUnpack                                               Op = 1393 // lu_unpack
+	OpMH                                                     Op = 1394 // mH
+	OpMT                                                     Op = 1395 // mT
+	OpMarginRankingLoss                                      Op = 1396 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1397 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1398 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1399 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1400 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1401 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1402 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1403 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1404 // masked_select
+	OpMaskedSelectBackward                                   Op = 1405 // masked_select_backward
+	OpMatMul                                                 Op = 1406 // matmul
+	OpMatMulBackward                                         Op = 1407 // matmul_backward
+	OpMatrixH                                                Op = 1408 // matrix_H
+	OpMatrixExp                                              Op = 1409 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1410 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1411 // matrix_power
+	OpMax                                                    Op = 1412 // max
+	OpMaxDim                                                 Op = 1413 // max.dim
+	OpMaxOther                                               Op = 1414 // max.other
+	OpMaxPool1d                                              Op = 1415 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1416 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1417 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1418 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1419 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1420 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1421 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1422 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1423 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1424 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1425 // max_unpool3d
+	OpMaximum                                                Op = 1426 // maximum
+	OpMean                                                   Op = 1427 // mean
+	OpMeanDim                                                Op = 1428 // mean.dim
+	OpMedian                                                 Op = 1429 // median
+	OpMedianDim                                              Op = 1430 // median.dim
+	OpMeshgrid                                               Op = 1431 // meshgrid
+	OpMeshgridIndexing                                       Op = 1432 // meshgrid.indexing
+	OpMin                                                    Op = 1433 // min
+	OpMinDim                                                 Op = 1434 // min.dim
+	OpMinOther                                               Op = 1435 // min.other
+	OpMinimum                                                Op = 1436 // minimum
+	OpMIOpenBatchNorm                                        Op = 1437 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1438 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1439 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1440 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1441 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1442 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1443 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1444 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1445 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1446 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1447 // miopen_rnn_backward
+	OpMish                                                   Op = 1448 // mish
+	OpMishInPlace                                            Op = 1449 // mish_
+	OpMishBackward                                           Op = 1450 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1451 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1452 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1453 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1454 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1455 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1456 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1457 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1458 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1459 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1460 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1461 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1462 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1463 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1464 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1465 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1466 // mm
+	OpMMDType                                                Op = 1467 // mm.dtype
+	OpMode                                                   Op = 1468 // mode
+	OpMoveAxisInt                                            Op = 1469 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1470 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1471 // movedim.int
+	OpMoveDimIntlist                                         Op = 1472 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1473 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1474 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1475 // mse_loss
+	OpMSELossBackward                                        Op = 1476 // mse_loss_backward
+	OpMSort                                                  Op = 1477 // msort
+	OpMulScalar                                              Op = 1478 // mul.Scalar
+	OpMulTensor                                              Op = 1479 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1480 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1481 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1482 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1483 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1484 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1485 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1486 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1487 // multinomial
+	OpMultiplyScalar                                         Op = 1488 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1489 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1490 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1491 // multiply_.Tensor
+	OpMV                                                     Op = 1492 // mv
+	OpMvLgamma                                               Op = 1493 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1494 // mvlgamma_
+	OpNaNToNum                                               Op = 1495 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1496 // nan_to_num_
+	OpNaNMean                                                Op = 1497 // nanmean
+	OpNaNMedian                                              Op = 1498 // nanmedian
+	OpNaNMedianDim                                           Op = 1499 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1500 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1501 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1502 // nansum
+	OpNarrow                                                 Op = 1503 // narrow
+	OpNarrowTensor                                           Op = 1504 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1505 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1506 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1507 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1508 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1509 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1510 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1511 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1512 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1513 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1514 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1515 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1516 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1517 // ne.Scalar
+	OpNeTensor                                               Op = 1518 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1519 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1520 // ne_.Tensor
+	OpNeg                                                    Op = 1521 // neg
+	OpNegInPlace                                             Op = 1522 // neg_
+	OpNegative                                               Op = 1523 // negative
+	OpNegativeInPlace                                        Op = 1524 // negative_
+	OpNestedToPaddedTensor                                   Op = 1525 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1526 // new_empty
+	OpNewEmptyStrided                                        Op = 1527 // new_empty_strided
+	OpNewFull                                                Op = 1528 // new_full
+	OpNewOnes                                                Op = 1529 // new_ones
+	OpNewZeros                                               Op = 1530 // new_zeros
+	OpNextafter                                              Op = 1531 // nextafter
+	OpNextafterInPlace                                       Op = 1532 // nextafter_
+	OpNLLLoss                                                Op = 1533 // nll_loss
+	OpNLLLoss2d                                              Op = 1534 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1535 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1536 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1537 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1538 // nll_loss_forward
+	OpNLLLossND                                              Op = 1539 // nll_loss_nd
+	OpNonzero                                                Op = 1540 // nonzero
+	OpNonzeroNumpy                                           Op = 1541 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1542 // nonzero_static
+	OpNormScalar                                             Op = 1543 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1544 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1545 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1546 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1547 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1548 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1549 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1550 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1551 // normal.float_float
+	OpNormalInPlace                                          Op = 1552 // normal_
+	OpNormalFunctional                                       Op = 1553 // normal_functional
+	OpNotEqualScalar                                         Op = 1554 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1555 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1556 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1557 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1558 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1559 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1560 // numpy_T
+	OpOneHot                                                 Op = 1561 // one_hot
+	OpOnes                                                   Op = 1562 // ones
+	OpOnesLike                                               Op = 1563 // ones_like
+	OpOrgqr                                                  Op = 1564 // orgqr
+	OpOrmqr                                                  Op = 1565 // ormqr
+	OpOuter                                                  Op = 1566 // outer
+	OpOutputNr                                               Op = 1567 // output_nr
+	OpPad                                                    Op = 1568 // pad
+	OpPadSequence                                            Op = 1569 // pad_sequence
+	OpPairwiseDistance                                       Op = 1570 // pairwise_distance
+	OpPDist                                                  Op = 1571 // pdist
+	OpPermute                                                Op = 1572 // permute
+	OpPermuteCopy                                            Op = 1573 // permute_copy
+	OpPinMemory                                              Op = 1574 // pin_memory
+	OpPinverse                                               Op = 1575 // pinverse
+	OpPixelShuffle                                           Op = 1576 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1577 // pixel_unshuffle
+	OpPoisson                                                Op = 1578 // poisson
+	OpPoissonNLLLoss                                         Op = 1579 // poisson_nll_loss
+	OpPolar                                                  Op = 1580 // polar
+	OpPolygamma                                              Op = 1581 // polygamma
+	OpPolygammaInPlace                                       Op = 1582 // polygamma_
+	OpPositive                                               Op = 1583 // positive
+	OpPowScalar                                              Op = 1584 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1585 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1586 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1587 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1588 // pow_.Tensor
+	OpPReLU                                                  Op = 1589 // prelu
+	OpProd                                                   Op = 1590 // prod
+	OpProdDimInt                                             Op = 1591 // prod.dim_int
+	OpPromoteTypes                                           Op = 1592 // promote_types
+	OpPut                                                    Op = 1593 // put
+	OpPutInPlace                                             Op = 1594 // put_
+	OpQPerChannelAxis                                        Op = 1595 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1596 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1597 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1598 // q_scale
+	OpQZeroPoint                                             Op = 1599 // q_zero_point
+	OpQR                                                     Op = 1600 // qr
+	OpQuantile                                               Op = 1601 // quantile
+	OpQuantileScalar                                         Op = 1602 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1603 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1604 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1605 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1606 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1607 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1608 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1609 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1610 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1611 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1612 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1613 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1614 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1615 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1616 // rad2deg
+	OpRad2DegInPlace                                         Op = 1617 // rad2deg_
+	OpRand                                                   Op = 1618 // rand
+	OpRandGenerator                                          Op = 1619 // rand.generator
+	OpRandLike                                               Op = 1620 // rand_like
+	OpRandLikeGenerator                                      Op = 1621 // rand_like.generator
+	OpRandInt                                                Op = 1622 // randint
+	OpRandIntGenerator                                       Op = 1623 // randint.generator
+	OpRandIntLow                                             Op = 1624 // randint.low
+	OpRandIntLowGenerator                                    Op = 1625 // randint.low_generator
+	OpRandIntLike                                            Op = 1626 // randint_like
+	OpRandIntLikeTensor                                      Op = 1627 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1628 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1629 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1630 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1631 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1632 // randn
+	OpRandNGenerator                                         Op = 1633 // randn.generator
+	OpRandNLike                                              Op = 1634 // randn_like
+	OpRandNLikeGenerator                                     Op = 1635 // randn_like.generator
+	OpRandomInPlace                                          Op = 1636 // random_
+	OpRandomInPlaceFrom                                      Op = 1637 // random_.from
+	OpRandomInPlaceTo                                        Op = 1638 // random_.to
+	OpRandPerm                                               Op = 1639 // randperm
+	OpRandPermGenerator                                      Op = 1640 // randperm.generator
+	OpRange                                                  Op = 1641 // range
+	OpRangeStep                                              Op = 1642 // range.step
+	OpRavel                                                  Op = 1643 // ravel
+	OpReal                                                   Op = 1644 // real
+	OpReciprocal                                             Op = 1645 // reciprocal
+	OpReciprocalInPlace                                      Op = 1646 // reciprocal_
+	OpReflectionPad1d                                        Op = 1647 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1648 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1649 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1650 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1651 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1652 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1653 // relu
+	OpReLU6                                                  Op = 1654 // relu6
+	OpReLU6InPlace                                           Op = 1655 // relu6_
+	OpReLUInPlace                                            Op = 1656 // relu_
+	OpRemainderScalar                                        Op = 1657 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1658 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1659 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1660 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1661 // remainder_.Tensor
+	OpRenorm                                                 Op = 1662 // renorm
+	OpRenormInPlace                                          Op = 1663 // renorm_
+	OpRepeat                                                 Op = 1664 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1665 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1666 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1667 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1668 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1669 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1670 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1671 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1672 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1673 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1674 // requires_grad_
+	OpReshape                                                Op = 1675 // reshape
+	OpReshapeAs                                              Op = 1676 // reshape_as
+	OpResizeInPlace                                          Op = 1677 // resize_
+	OpResizeAsInPlace                                        Op = 1678 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1679 // resize_as_sparse_
+	OpResolveConj                                            Op = 1680 // resolve_conj
+	OpResolveNeg                                             Op = 1681 // resolve_neg
+	OpResultTypeScalar                                       Op = 1682 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1683 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1684 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1685 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1686 // retain_grad
+	OpRetainsGrad                                            Op = 1687 // retains_grad
+	OpRMSNorm                                                Op = 1688 // rms_norm
+	OpRNNReLUData                                            Op = 1689 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1690 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1691 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1692 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1693 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1694 // rnn_tanh_cell
+	OpRoll                                                   Op = 1695 // roll
+	OpRot90                                                  Op = 1696 // rot90
+	OpRound                                                  Op = 1697 // round
+	OpRoundDecimals                                          Op = 1698 // round.decimals
+	OpRoundInPlace                                           Op = 1699 // round_
+	OpRoundInPlaceDecimals                                   Op = 1700 // round_.decimals
+	OpRowIndices                                             Op = 1701 // row_indices
+	OpRowIndicesCopy                                         Op = 1702 // row_indices_copy
+	OpRowStack                                               Op = 1703 // row_stack
+	OpRReLU                                                  Op = 1704 // rrelu
+	OpRReLUInPlace                                           Op = 1705 // rrelu_
+	OpRReLUWithNoise                                         Op = 1706 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1707 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1708 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1709 // rsqrt
+	OpRsqrtInPlace                                           Op = 1710 // rsqrt_
+	OpRSubScalar                                             Op = 1711 // rsub.Scalar
+	OpRSubTensor                                             Op = 1712 // rsub.Tensor
+	OpScalarTensor                                           Op = 1713 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1714 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1715 // scatter.reduce
+	OpScatterSrc                                             Op = 1716 // scatter.src
+	OpScatterValue                                           Op = 1717 // scatter.value
+	OpScatterValueReduce                                     Op = 1718 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1719 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1720 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1721 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1722 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1723 // scatter_add
+	OpScatterAddInPlace                                      Op = 1724 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1725 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1726 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1727 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1728 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1729 // segment_reduce
+	OpSelectInt                                              Op = 1730 // select.int
+	OpSelectBackward                                         Op = 1731 // select_backward
+	OpSelectCopyInt                                          Op = 1732 // select_copy.int
+	OpSelectScatter                                          Op = 1733 // select_scatter
+	OpSELU                                                   Op = 1734 // selu
+	OpSELUInPlace                                            Op = 1735 // selu_
+	OpSetInPlace                                             Op = 1736 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1737 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1738 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1739 // set_data
+	OpSgn                                                    Op = 1740 // sgn
+	OpSgnInPlace                                             Op = 1741 // sgn_
+	OpSigmoid                                                Op = 1742 // sigmoid
+	OpSigmoidInPlace                                         Op = 1743 // sigmoid_
+	OpSigmoidBackward                                        Op = 1744 // sigmoid_backward
+	OpSign                                                   Op = 1745 // sign
+	OpSignInPlace                                            Op = 1746 // sign_
+	OpSignbit                                                Op = 1747 // signbit
+	OpSiLU                                                   Op = 1748 // silu
+	OpSiLUInPlace                                            Op = 1749 // silu_
+	OpSiLUBackward                                           Op = 1750 // silu_backward
+	OpSin                                                    Op = 1751 // sin
+	OpSinInPlace                                             Op = 1752 // sin_
+	OpSinc                                                   Op = 1753 // sinc
+	OpSincInPlace                                            Op = 1754 // sinc_
+	OpSinh                                                   Op = 1755 // sinh
+	OpSinhInPlace                                            Op = 1756 // sinh_
+	OpSizeInt                                                Op = 1757 // size.int
+	OpSliceTensor                                            Op = 1758 // slice.Tensor
+	OpSliceBackward                                          Op = 1759 // slice_backward
+	OpSliceCopyTensor                                        Op = 1760 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1761 // slice_inverse
+	OpSliceScatter                                           Op = 1762 // slice_scatter
+	OpSLogDet                                                Op = 1763 // slogdet
+	OpSlowConv3d                                             Op = 1764 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1765 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1766 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1767 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1768 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1769 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1770 // smm
+	OpSmoothL1Loss                                           Op = 1771 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1772 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1773 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1774 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1775 // softmax.int
+	OpSoftplus                                               Op = 1776 // softplus
+	OpSoftplusBackward                                       Op = 1777 // softplus_backward
+	OpSoftshrink                                             Op = 1778 // softshrink
+	OpSoftshrinkBackward                                     Op = 1779 // softshrink_backward
+	OpSort                                                   Op = 1780 // sort
+	OpSortStable                                             Op = 1781 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1782 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1783 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1784 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1785 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1786 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1787 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1788 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1789 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1790 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1791 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1792 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1793 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1794 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1795 // sparse_dim
+	OpSparseMask                                             Op = 1796 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1797 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1798 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1799 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1800 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1801 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1802 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1803 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1804 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1805 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1806 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1807 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1808 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1809 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1810 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1811 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1812 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1813 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1814 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1815 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1816 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1817 // special_digamma
+	OpSpecialEntr                                            Op = 1818 // special_entr
+	OpSpecialErf                                             Op = 1819 // special_erf
+	OpSpecialErfc                                            Op = 1820 // special_erfc
+	OpSpecialErfcx                                           Op = 1821 // special_erfcx
+	OpSpecialErfinv                                          Op = 1822 // special_erfinv
+	OpSpecialExp2                                            Op = 1823 // special_exp2
+	OpSpecialExpit                                           Op = 1824 // special_expit
+	OpSpecialExpm1                                           Op = 1825 // special_expm1
+	OpSpecialGammaInc                                        Op = 1826 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1827 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1828 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1829 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1830 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1831 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1832 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1833 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1834 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1835 // special_i0
+	OpSpecialI0e                                             Op = 1836 // special_i0e
+	OpSpecialI1                                              Op = 1837 // special_i1
+	OpSpecialI1e                                             Op = 1838 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1839 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1840 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1841 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1842 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1843 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1844 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1845 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1846 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1847 // special_log_softmax
+	OpSpecialLogit                                           Op = 1848 // special_logit
+	OpSpecialLogSumExp                                       Op = 1849 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1850 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1851 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1852 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1853 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1854 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1855 // special_ndtr
+	OpSpecialNdtri                                           Op = 1856 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1857 // special_polygamma
+	OpSpecialPsi                                             Op = 1858 // special_psi
+	OpSpecialRound                                           Op = 1859 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1860 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1861 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1862 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1863 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1864 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1865 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1866 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1867 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1868 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1869 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1870 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1871 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1872 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1873 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1874 // special_sinc
+	OpSpecialSoftmax                                         Op = 1875 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1876 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1877 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1878 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1879 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1880 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1881 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1882 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1883 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1884 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1885 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1886 // split.Tensor
+	OpSplitSizes                                             Op = 1887 // split.sizes
+	OpSplitCopyTensor                                        Op = 1888 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1889 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1890 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1891 // sqrt
+	OpSqrtInPlace                                            Op = 1892 // sqrt_
+	OpSquare                                                 Op = 1893 // square
+	OpSquareInPlace                                          Op = 1894 // square_
+	OpSqueeze                                                Op = 1895 // squeeze
+	OpSqueezeDim                                             Op = 1896 // squeeze.dim
+	OpSqueezeDims                                            Op = 1897 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1898 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1899 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1900 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1901 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1902 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1903 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1904 // sspaddmm
+	OpStack                                                  Op = 1905 // stack
+	OpStd                                                    Op = 1906 // std
+	OpStdCorrection                                          Op = 1907 // std.correction
+	OpStdDim                                                 Op = 1908 // std.dim
+	OpStdMean                                                Op = 1909 // std_mean
+	OpStdMeanCorrection                                      Op = 1910 // std_mean.correction
+	OpStdMeanDim                                             Op = 1911 // std_mean.dim
+	OpSTFT                                                   Op = 1912 // stft
+	OpSTFTCenter                                             Op = 1913 // stft.center
+	OpStrideInt                                              Op = 1914 // stride.int
+	OpSubScalar                                              Op = 1915 // sub.Scalar
+	OpSubTensor                                              Op = 1916 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1917 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1918 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1919 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1920 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1921 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1922 // subtract_.Tensor
+	OpSum                                                    Op = 1923 // sum
+	OpSumDimIntList                                          Op = 1924 // sum.dim_IntList
+	OpSumToSize                                              Op = 1925 // sum_to_size
+	OpSVD                                                    Op = 1926 // svd
+	OpSwapAxes                                               Op = 1927 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1928 // swapaxes_
+	OpSwapDims                                               Op = 1929 // swapdims
+	OpSwapDimsInPlace                                        Op = 1930 // swapdims_
+	OpT                                                      Op = 1931 // t
+	OpTInPlace                                               Op = 1932 // t_
+	OpTCopy                                                  Op = 1933 // t_copy
+	OpTake                                                   Op = 1934 // take
+	OpTakeAlongDim                                           Op = 1935 // take_along_dim
+	OpTan                                                    Op = 1936 // tan
+	OpTanInPlace                                             Op = 1937 // tan_
+	OpTanh                                                   Op = 1938 // tanh
+	OpTanhInPlace                                            Op = 1939 // tanh_
+	OpTanhBackward                                           Op = 1940 // tanh_backward
+	OpTensorSplitIndices                                     Op = 1941 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 1942 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 1943 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 1944 // tensordot
+	OpTHNNConv2d                                             Op = 1945 // thnn_conv2d
+	OpThreshold                                              Op = 1946 // threshold
+	OpThresholdInPlace                                       Op = 1947 // threshold_
+	OpThresholdBackward                                      Op = 1948 // threshold_backward
+	OpTile                                                   Op = 1949 // tile
+	OpToDevice                                               Op = 1950 // to.device
+	OpToDType                                                Op = 1951 // to.dtype
+	OpToDTypeLayout                                          Op = 1952 // to.dtype_layout
+	OpToOther                                                Op = 1953 // to.other
+	OpToDense                                                Op = 1954 // to_dense
+	OpToDenseBackward                                        Op = 1955 // to_dense_backward
+	OpToMKLDNN                                               Op = 1956 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 1957 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 1958 // to_padded_tensor
+	OpToSparse                                               Op = 1959 // to_sparse
+	OpToSparseSparseDim                                      Op = 1960 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 1961 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 1962 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 1963 // to_sparse_csc
+	OpToSparseCSR                                            Op = 1964 // to_sparse_csr
+	OpTopK                                                   Op = 1965 // topk
+	OpTrace                                                  Op = 1966 // trace
+	OpTraceBackward                                          Op = 1967 // trace_backward
+	OpTransposeInt                                           Op = 1968 // transpose.int
+	OpTransposeInPlace                                       Op = 1969 // transpose_
+	OpTransposeCopyInt                                       Op = 1970 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 1971 // trapezoid.dx
+	OpTrapezoidX                                             Op = 1972 // trapezoid.x
+	OpTrapzDx                                                Op = 1973 // trapz.dx
+	OpTrapzX                                                 Op = 1974 // trapz.x
+	OpTriangularSolve                                        Op = 1975 // triangular_solve
+	OpTril                                                   Op = 1976 // tril
+	OpTrilInPlace                                            Op = 1977 // tril_
+	OpTrilIndices                                            Op = 1978 // tril_indices
+	OpTripletMarginLoss                                      Op = 1979 // triplet_margin_loss
+	OpTriu                                                   Op = 1980 // triu
+	OpTriuInPlace                                            Op = 1981 // triu_
+	OpTriuIndices                                            Op = 1982 // triu_indices
+	OpTrueDivideScalar                                       Op = 1983 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 1984 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 1985 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 1986 // true_divide_.Tensor
+	OpTrunc                                                  Op = 1987 // trunc
+	OpTruncInPlace                                           Op = 1988 // trunc_
+	OpTypeAs                                                 Op = 1989 // type_as
+	OpUnbindInt                                              Op = 1990 // unbind.int
+	OpUnbindCopyInt                                          Op = 1991 // unbind_copy.int
+	OpUnflattenInt                                           Op = 1992 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 1993 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 1994 // unfold
+	OpUnfoldBackward                                         Op = 1995 // unfold_backward
+	OpUnfoldCopy                                             Op = 1996 // unfold_copy
+	OpUniformInPlace                                         Op = 1997 // uniform_
+	OpUniqueConsecutive                                      Op = 1998 // unique_consecutive
+	OpUniqueDim                                              Op = 1999 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 2000 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 2001 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 2002 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 2003 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 2004 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 2005 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 2006 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 2007 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 2008 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 2009 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 2010 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 2011 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 2012 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 2013 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 2014 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 2015 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 2016 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 2017 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 2018 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 2019 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 2020 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 2021 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 2022 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 2023 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 2024 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 2025 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 2026 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 2027 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 2028 // value_selecting_reduction_backward
+	OpValues                                                 Op = 2029 // values
+	OpValuesCopy                                             Op = 2030 // values_copy
+	OpVander                                                 Op = 2031 // vander
+	OpVar                                                    Op = 2032 // var
+	OpVarCorrection                                          Op = 2033 // var.correction
+	OpVarDim                                                 Op = 2034 // var.dim
+	OpVarMean                                                Op = 2035 // var_mean
+	OpVarMeanCorrection                                      Op = 2036 // var_mean.correction
+	OpVarMeanDim                                             Op = 2037 // var_mean.dim
+	OpVDot                                                   Op = 2038 // vdot
+	OpView                                                   Op = 2039 // view
+	OpViewDType                                              Op = 2040 // view.dtype
+	OpViewAs                                                 Op = 2041 // view_as
+	OpViewAsComplex                                          Op = 2042 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 2043 // view_as_complex_copy
+	OpViewAsReal                                             Op = 2044 // view_as_real
+	OpViewAsRealCopy                                         Op = 2045 // view_as_real_copy
+	OpViewCopy                                               Op = 2046 // view_copy
+	OpViewCopyDType                                          Op = 2047 // view_copy.dtype
+	OpVSplitArray                                            Op = 2048 // vsplit.array
+	OpVSplitInt                                              Op = 2049 // vsplit.int
+	OpVStack                                                 Op = 2050 // vstack
+	OpWhere                                                  Op = 2051 // where
+	OpWhereScalar                                            Op = 2052 // where.Scalar
+	OpWhereScalarOther                                       Op = 2053 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 2054 // where.ScalarSelf
+	OpWhereSelf                                              Op = 2055 // where.self
+	OpXLogYScalarOther                                       Op = 2056 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 2057 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 2058 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 2059 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 2060 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 2061 // zero_
+	OpZeros                                                  Op = 2062 // zeros
+	OpZerosLike                                              Op = 2063 // zeros_like
 )
 
 // Setting numbers a process-wide setting of libtorch's: [OpGetSetting] reads it, [OpSetSetting] changes it.
@@ -2111,486 +2112,486 @@ const opNames = "" +
 	"ory_infoleaveenter_gradenter_unsafeenter_inferenceenter_autocastenter_devicecapture_modesenter_modes" +
 	"free_modesis_grad_enabledis_inferenceautocast_statebackwardgradgradientsclear_gradientsset_gradients" +
 	"et_requires_gradretain_gradgrad_namegrad_fnnode_namenext_nodesbaselikenessreplace_datasizesstridesde" +
-	"scribedimis_contiguousversionstoragememoryfrom_bytesto_bytesoverwriteitemindexset_indextowarningsset" +
-	"_threadsget_threadsset_interop_threadsget_interop_threadsmanual_seednew_generatordefault_generatorse" +
-	"ed_generatorgenerator_seedgenerator_stateset_generator_stategenerator_devicetorch_versionshow_config" +
-	"device_countsynchronizecurrent_devicelist_operatorsget_settingset_settingcuda_versionsboxedadd_hooka" +
-	"dd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_saved_hooksbackward_numberset_anomalyd" +
-	"roppedoperator_schemaopen_libraryclose_librarydefine_operatorimplement_operatorkernel_argumentskerne" +
-	"l_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkernel_loadkernel_unloadkernel_functionk" +
-	"ernel_launchprepare_profilerstart_profilerstop_profilerprofiler_eventssave_profilefree_profileenter_" +
-	"rangethread_numberdefault_streamcurrent_streamnew_streamenter_streamstream_querystream_synchronizest" +
-	"ream_wait_eventstream_wait_streamstream_pointerrecord_streamnew_eventevent_recordevent_queryevent_sy" +
-	"nchronizeevent_elapseddevice_statsreset_accumulated_memorynvtx_marknvtx_pushnvtx_popcuda_statecuda_d" +
-	"river_versiondevice_propertiesdevice_access_peerexternal_streamstream_prioritystream_prioritiesblock" +
-	"ing_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_historynew_pool_idnew_mem_po" +
-	"olmem_pool_identer_mem_poolleave_mem_poolnew_graphgraph_capture_begingraph_capture_endgraph_replaygr" +
-	"aph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing__and__.Scalar__and__.Tensor_" +
-	"_iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.Scalar__ior__.Tensor__irshi" +
-	"ft__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scalar__lshift__.Tensor__or__." +
-	"Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__.Tensor_adaptive_avg_pool2" +
-	"d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_backward_add_batch_dim_add_re" +
-	"lu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activation_aminmax_aminmax.dim_amp" +
-	"_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_assert_async.msg_assert_scalar" +
-	"_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_precision_backward_batch_norm" +
-	"_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm_with_update_cast_Byte_cas" +
-	"t_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdist_backward_cdist_forward_c" +
-	"holesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesced__compute_linear_combinat" +
-	"ion_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo_to_csr_convert_indices_fr" +
-	"om_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cpu_convolution_convolution." +
-	"deprecated_convolution_double_backward_convolution_mode_copy_from_copy_from_and_resize_cslt_compress" +
-	"_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_backward_ctc_loss_backward.T" +
-	"ensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_in" +
-	"it_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cufft_clear_plan_cache_cufft_" +
-	"get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max_size_cummax_helper_cummin" +
-	"_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn_quant_matmul_4bit_dyn_qua" +
-	"nt_pack_4bit_weight_efficient_attention_backward_efficient_attention_forward_efficientzerotensor_emb" +
-	"edding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_bag_forward_only_embedding_" +
-	"bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affine_quantized_empty_per_chann" +
-	"el_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_affine_fake_quantize_learnabl" +
-	"e_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fake_quantize_learnable_per_" +
-	"tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_fft_c2c_fft_c2r_fft_" +
-	"r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_forward_flash_attention_forw" +
-	"ard.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_add.List_foreach_add.Scala" +
-	"r_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_.Scalar_foreach_add_.Scala" +
-	"rList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList_foreach_addcdiv.Tensor_f" +
-	"oreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_foreach_addcmul.Scalar_fo" +
-	"reach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_foreach_addcmul_.ScalarList_" +
-	"foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_atan__foreach_ceil_foreach_c" +
-	"eil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.ScalarList_foreach_clamp_max_" +
-	".List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp_min.List_foreach_clamp_m" +
-	"in.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_clamp_min_.Scalar_foreach_cla" +
-	"mp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__foreach_cosh_foreach_cosh__fo" +
-	"reach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tensor_foreach_div_.List_foreac" +
-	"h_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_foreach_erf__foreach_erfc_fore" +
-	"ach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_floor_foreach_floor__foreach" +
-	"_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.ScalarList_foreach_lerp_.List" +
-	"_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamma__foreach_log_foreach_lo" +
-	"g10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2__foreach_log__foreach_max_" +
-	"foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_foreach_maximum_.List_foreach" +
-	"_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_minimum.Scalar_foreach_min" +
-	"imum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_minimum_.ScalarList_foreach_mu" +
-	"l.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach_mul_.List_foreach_mul_.S" +
-	"calar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg__foreach_norm.Scalar_forea" +
-	"ch_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.ScalarList_foreach_pow_.List_" +
-	"foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_reciprocal_foreach_recipro" +
-	"cal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigmoid_foreach_sigmoid__fore" +
-	"ach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__foreach_sqrt_foreach_sqrt" +
-	"__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.List_foreach_sub_.Scalar_f" +
-	"oreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__foreach_trunc_foreach_tru" +
-	"nc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_functional_sym_constrain_rang" +
-	"e_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.tensor_lr_fused_adam__fused_" +
-	"adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_moving_avg_obs_fq_helper_fus" +
-	"ed_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_.tensor_lr_fw_primal_fw_pr" +
-	"imal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler_2d_cpu_fallback_backward_" +
-	"grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogramdd_bin_edges_histogramdd" +
-	"_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices_copy_int_mm_is_all_true_i" +
-	"s_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_check_errors_linalg_det_li" +
-	"nalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_scalar_dense_log_softmax_lo" +
-	"g_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_make_dual_make_dual_copy_m" +
-	"ake_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_scale_masked_softmax_masked" +
-	"_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldnn_transpose__mps_convolut" +
-	"ion_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_legit.no_stats_native_batch_" +
-	"norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_nested_compute_contiguous_" +
-	"strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_nested_from_padded_tensor_n" +
-	"ested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get_min_seqlen_nested_get_off" +
-	"sets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested_select_backward_nested_su" +
-	"m_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_nested_tensor_from_tensor_li" +
-	"st_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_storage_offsets_nested_tensor_s" +
-	"trides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_from_jagged_nested_view_from" +
-	"_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spatial_convolution_nnz_pack_p" +
-	"added_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_packed_sequence_padded_dense_" +
-	"to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_prelu_kernel_backward_print_p" +
-	"ropagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshape_copy_reshape_from_tensor" +
-	"_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weight_to_fp16_scaled_dot_produ" +
-	"ct_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_product_cudnn_attention_scale" +
-	"d_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attention_scaled_dot_product_eff" +
-	"icient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_product_flash_attention.quan" +
-	"tized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash_attention_for_cpu_scaled_" +
-	"dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_attention_overrideable_scaled_" +
-	"dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled_grouped_mm_v2_scaled_mm_s" +
-	"caled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.output_mask_slow_conv2d_for" +
-	"ward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sobol_engine_scramble__softma" +
-	"x_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_to_copy_sparse_bsc_tensor_" +
-	"unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_compressed_tensor_with_dims_s" +
-	"parse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_dims_and_tensors_sparse_c" +
-	"sc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_csr_tensor_unsafe_sparse_" +
-	"log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse_mask_projection_sparse_mm" +
-	"_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_sparse_semi_structured_addmm_" +
-	"sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_semi_structured_linear_sparse" +
-	"_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_softmax.int_sparse_softmax_bac" +
-	"kward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dtype_sparse_sum.dtype_spar" +
-	"se_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_thnn_differentiable_gru_cel" +
-	"l_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_fused_gru_cell_backward_t" +
-	"hnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_backward_impl_to_copy_to_cpu_" +
-	"to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_sparse_csc_to_sparse_csr_to_s" +
-	"parse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer_fwd_trilinear_triton_mult" +
-	"i_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_unsafe_index.Tensor_unsafe_i" +
-	"ndex_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_view_upsample_bicubic2d_aa_up" +
-	"sample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d_aa_upsample_bilinear2d_aa" +
-	".vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_nearest_exact1d.vec_upsample_" +
-	"nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d.vec_upsample_nearest_exac" +
-	"t2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsample_nearest_exact3d_backward" +
-	"_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_use_miopen_ctc_loss_use_m" +
-	"iopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_bsc_tensor_args_validate_sp" +
-	"arse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sparse_coo_tensor_args_validate" +
-	"_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy_version_weight_int4pack_m" +
-	"m_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weight_int8pack_mm_weight_norm" +
-	"_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_interface_backward_wrapped_li" +
-	"near_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_acosacos_acoshacosh_adaptive_" +
-	"avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive_max_pool2dadaptive_max_p" +
-	"ool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd.Tensoradd_.Scalaradd_.Ten" +
-	"soraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvaddmv_addraddr_adjointaffin" +
-	"e_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign_tensorsallall.dimall.dims" +
-	"allclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsarangearange.startarange.st" +
-	"art_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarctan2arctan2_arctan_arctanha" +
-	"rctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_strided_copyas_strided_scatt" +
-	"erasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.Sequenceatleast_2datleast_" +
-	"2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_backwardavg_pool3davg_pool3d_" +
-	"backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodicbatch_normbatch_norm_back" +
-	"wardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbatch_norm_gather_statsbatch_" +
-	"norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernoullibernoulli.pbernoulli_.T" +
-	"ensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_backwardbinary_cross_entropy_w" +
-	"ith_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwise_and.Tensorbitwise_and_." +
-	"Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shift.Tensorbitwise_left_shift" +
-	".Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbitwise_notbitwise_not_bitw" +
-	"ise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbitwise_or_.Tensorbitwise_ri" +
-	"ght_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tensor_Scalarbitwise_right_shif" +
-	"t_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Scalar_Tensorbitwise_xor.Te" +
-	"nsorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.periodicblock_diagbmmbmm.dt" +
-	"ypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castcartesian_prodcatcauchy_ccol" +
-	"_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_shufflecholeskycholesky_inv" +
-	"ersecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clamp_.Tensorclamp_maxclamp_ma" +
-	"x.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp_min_.Tensorclipclip.Tens" +
-	"orclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_stackcombinationscomplexconc" +
-	"atconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1dconv1d.paddingconv2dconv2" +
-	"d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv_transpose1dconv_transpose" +
-	"2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_backward_overrideableconvol" +
-	"ution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.Tensorcopysign_.Scalarcopys" +
-	"ign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similaritycount_nonzerocount_nonzero." +
-	"dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss.IntListctc_loss.Tensorcud" +
-	"nn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_normcudnn_batch_norm_backwar" +
-	"dcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_convolution_transposecudnn_g" +
-	"rid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_backwardcummincumprodcumpro" +
-	"d_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid.xdatadeg2raddeg2rad_dense" +
-	"_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_embeddiagflatdiagonaldiagon" +
-	"al_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalardiv.Scalar_modediv.Tensordi" +
-	"v.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.Scalardivide.Scalar_modedi" +
-	"vide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tensordivide_.Tensor_modedotdr" +
-	"opoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembeddingembedding_backwardembeddi" +
-	"ng_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_embedding_sparse_backwardemp" +
-	"ty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Scalareq.Tensoreq_.Scalareq_." +
-	"Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpand_copyexpm1expm1_exponen" +
-	"tial_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_affine_cachemaskfake_quantize" +
-	"_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_quantize_per_tensor_affine" +
-	".tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_tensor_affine_cachemask_ba" +
-	"ckwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfbgemm_linear_int8_weightfbg" +
-	"emm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_pack_gemm_matrix_fp16fbgem" +
-	"m_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropoutfeature_alpha_dropout_fea" +
-	"ture_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftfft_hfftfft_hfft2fft_hfftn" +
-	"fft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irfftfft_irfft2fft_irfftnfft" +
-	"_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_.Tensorfill_diagonal_fixfi" +
-	"x_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scalarfloat_power.Tensor_Scalar" +
-	"float_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_floor_dividefloor_divide.S" +
-	"calarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensorfmod_.Scalarfmod_.Tensorf" +
-	"racfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_pool3dfractional_max_pool3" +
-	"d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving_avg_obs_fake_quantgatherg" +
-	"ather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_backwardgeometric_geqrfgerg" +
-	"luglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygradient.scalarintgradient.sc" +
-	"alarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayintgreater.Scalargreater.Te" +
-	"nsorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensorgreater_equal_.Scalargreat" +
-	"er_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sampler_3dgrid_sampler_3d_ba" +
-	"ckwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Tensorhamming_windowhamming" +
-	"_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha_betahann_windowhann_windo" +
-	"w.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_backwardhardswishhardswish" +
-	"_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisideheaviside_hinge_embedding_l" +
-	"osshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.TensorList_binshistogramdd.int_b" +
-	"inshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypot_i0i0_igammaigamma_igamma" +
-	"cigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_index_fill.int_Scalarindex_fi" +
-	"ll.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_put_index_reduceindex_reduce" +
-	"_index_selectindex_select_backwardindicesindices_copyinfinitely_differentiable_gelu_backwardinnerins" +
-	"tance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_floating_pointis_inferenceis_" +
-	"leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_availableiscloseisfiniteisin.Sc" +
-	"alar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfisrealistftitemkaiser_windo" +
-	"wkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_normlcmlcm_ldexp.Tensorldexp" +
-	"_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_backwardlerp.Scalarlerp.Tenso" +
-	"rlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorless_equal.Scalarless_equal.T" +
-	"ensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_fresh_copylinalg__powsumlin" +
-	"alg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslinalg_detlinalg_diagonallinal" +
-	"g_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlinalg_invlinalg_inv_exlinalg" +
-	"_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_lu_factorlinalg_lu_factor" +
-	"_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_matrix_norm.str_ordlinalg_m" +
-	"atrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matrix_rank.atol_rtol_tensorli" +
-	"nalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strlinalg_pinvlinalg_pinv.atol" +
-	"_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlinalg_slogdetlinalg_solveli" +
-	"nalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensorinvlinalg_tensorsolvelinalg" +
-	"_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspace.Scalar_Tensorlinspace.Te" +
-	"nsor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log_normal_log_sigmoidlog_sig" +
-	"moid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsumexplogdetlogical_andlogic" +
-	"al_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_logitlogit_logit_backwardl" +
-	"ogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlogsumexplstm.datalstm.inpu" +
-	"tlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin_ranking_lossmasked_fill." +
-	"Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scattermasked_scatter_masked_sc" +
-	"atter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatrix_Hmatrix_expmatrix_exp_b" +
-	"ackwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_pool2dmax_pool2d_backward" +
-	"max_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3d_with_indicesmax_pool3d_w" +
-	"ith_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian.dimmeshgridmeshgrid.inde" +
-	"xingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardmiopen_convolutionmiopen_co" +
-	"nvolution_add_relumiopen_convolution_relumiopen_convolution_transposemiopen_ctc_lossmiopen_ctc_loss." +
-	"Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mish_backwardmkldnn_adaptive" +
-	"_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_linearmkldnn_linear_backwardm" +
-	"kldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2dmkldnn_max_pool2d_backward" +
-	"mkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkldnn_reorder_conv3d_weightm" +
-	"kldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis.intlistmovedim.intmovedim" +
-	".intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lossmse_loss_backwardmsortmul." +
-	"Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_backwardmultilabel_margin_l" +
-	"ossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomialmultiply.Scalarmultiply.T" +
-	"ensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_num_nanmeannanmediannanmedi" +
-	"an.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynative_batch_normnative_batch" +
-	"_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardnative_group_normnative_gro" +
-	"up_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnative_norm.ScalarOpt_dim_dtyp" +
-	"ene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_padded_tensornew_emptynew_e" +
-	"mpty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2dnll_loss2d_backwardnll_los" +
-	"s2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_numpynonzero_staticnorm.Scalar" +
-	"norm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_dimnormal.Tensor_Tensornor" +
-	"mal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_functionalnot_equal.Scalarnot_equ" +
-	"al.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnumpy_Tone_hotonesones_likeor" +
-	"gqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_copypin_memorypinversepixe" +
-	"l_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_positivepow.Scalarpow.Tensor_" +
-	"Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_typesputput_q_per_channel_" +
-	"axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquantilequantile.scalarquantiz" +
-	"e_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize_per_tensor.tensorsquantiz" +
-	"e_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_cellquantized_max_pool1dqua" +
-	"ntized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_tanh_cellrad2degrad2deg_ra" +
-	"ndrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandint.lowrandint.low_generator" +
-	"randint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.generatorrandint_like.low_d" +
-	"typerandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_like.generatorrandom_random_" +
-	".fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciprocalreciprocal_reflection_pad" +
-	"1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflection_pad3dreflection_pad3d" +
-	"_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremainder.Tensorremainder_.Scala" +
-	"rremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interleave.self_Tensorrepeat_int" +
-	"erleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad2dreplication_pad2d_backwa" +
-	"rdreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_asresize_resize_as_resize_" +
-	"as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scalarresult_type.Scalar_Tenso" +
-	"rresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.inputrnn_relu_cellrnn_tanh.d" +
-	"atarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.decimalsrow_indicesrow_indice" +
-	"s_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise_backwardrsqrtrsqrt_rsub." +
-	"Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducescatter.srcscatter.valuescat" +
-	"ter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_reducescatter_addscatter_add" +
-	"_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tensorsegment_reduceselect.int" +
-	"select_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tensorset_.source_Tensor_storag" +
-	"e_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilusilu_silu_backwardsinsin_s" +
-	"incsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_inverseslice_scatterslogde" +
-	"tslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_conv_transpose2dslow_conv_" +
-	"transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_margin_loss_backwardsoftmax." +
-	"intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablesparse_bsc_tensor.ccol_row_v" +
-	"aluesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valuesparse_bsr_tensor.crow_col_" +
-	"value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tensor.comp_plain_value_sizespa" +
-	"rse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.sizesparse_csc_tensor.ccol_row" +
-	"_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_valuesparse_csr_tensor.crow_co" +
-	"l_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_sparse_sampled_addmmspecial_a" +
-	"iry_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1special_chebyshev_polynomi" +
-	"al_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t.x_scalarspecial_chebyshev_" +
-	"polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polynomial_u.x_scalarspecial_ch" +
-	"ebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebyshev_polynomial_v.x_scalarsp" +
-	"ecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial_chebyshev_polynomial_w.x_" +
-	"scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspecial_erfinvspecial_exp2speci" +
-	"al_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspecial_hermite_polynomial_hspe" +
-	"cial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspecial_hermite_polynomial_he" +
-	"special_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scalarspecial_i0special_i0espe" +
-	"cial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial_l.n_scalarspecial_laguerr" +
-	"e_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polynomial_p.n_scalarspecial_le" +
-	"gendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softmaxspecial_logitspecial_log" +
-	"sumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified_bessel_k0special_modified" +
-	"_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammaspecial_psispecial_roundspec" +
-	"ial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shifted_chebyshev_polynomial_t" +
-	"special_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_polynomial_t.x_scalarspecia" +
-	"l_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_scalarspecial_shifted_cheby" +
-	"shev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_shifted_chebyshev_polynomial" +
-	"_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_chebyshev_polynomial_wspec" +
-	"ial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polynomial_w.x_scalarspecial_si" +
-	"ncspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py.other_scalarspecial_xlog1" +
-	"py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_scalarspecial_zetaspecial_ze" +
-	"ta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Tensorsplit_with_sizessplit" +
-	"_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze_squeeze_.dimsqueeze_.dim" +
-	"ssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correctionstd.dimstd_meanstd_mean." +
-	"correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Scalarsub_.Tensorsubtract.Sc" +
-	"alarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to_sizesvdswapaxesswapaxes_" +
-	"swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardtensor_split.indicestensor_" +
-	"split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dthresholdthreshold_threshol" +
-	"d_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_backwardto_mkldnnto_mkldnn_ba" +
-	"ckwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_bsrto_sparse_cscto_sparse_" +
-	"csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezoid.dxtrapezoid.xtrapz.dxtr" +
-	"apz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu_indicestrue_divide.Scalar" +
-	"true_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_asunbind.intunbind_copy.intu" +
-	"nflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform_unique_consecutiveunique_" +
-	"dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_sizesunsqueezeunsqueeze_un" +
-	"squeeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_backwardupsample_bilinear2dup" +
-	"sample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample_linear1d.vecupsample_line" +
-	"ar1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_backwardupsample_nearest2dup" +
-	"sample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_nearest3d.vecupsample_near" +
-	"est3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trilinear3d_backwardvalue_selecti" +
-	"ng_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_meanvar_mean.correctionvar_m" +
-	"ean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as_realview_as_real_copyview" +
-	"_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.ScalarOtherwhere.ScalarSelfwh" +
-	"ere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherxlogy_.Tensorzero_zeroszer" +
-	"os_like"
+	"scribedimis_contiguousversionstoragememoryfrom_bytesto_bytesoverwriteread_fileitemindexset_indextowa" +
+	"rningsset_threadsget_threadsset_interop_threadsget_interop_threadsmanual_seednew_generatordefault_ge" +
+	"neratorseed_generatorgenerator_seedgenerator_stateset_generator_stategenerator_devicetorch_versionsh" +
+	"ow_configdevice_countsynchronizecurrent_devicelist_operatorsget_settingset_settingcuda_versionsboxed" +
+	"add_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_saved_hooksbackward_numberset" +
+	"_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_operatorimplement_operatorkernel_argum" +
+	"entskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkernel_loadkernel_unloadkernel_" +
+	"functionkernel_launchprepare_profilerstart_profilerstop_profilerprofiler_eventssave_profilefree_prof" +
+	"ileenter_rangethread_numberdefault_streamcurrent_streamnew_streamenter_streamstream_querystream_sync" +
+	"hronizestream_wait_eventstream_wait_streamstream_pointerrecord_streamnew_eventevent_recordevent_quer" +
+	"yevent_synchronizeevent_elapseddevice_statsreset_accumulated_memorynvtx_marknvtx_pushnvtx_popcuda_st" +
+	"atecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstream_prioritystream_priori" +
+	"tiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_historynew_pool_idn" +
+	"ew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_graphgraph_capture_begingraph_capture_endgraph" +
+	"_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing__and__.Scalar__and_" +
+	"_.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.Scalar__ior__.Tens" +
+	"or__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scalar__lshift__.Tens" +
+	"or__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__.Tensor_adaptive_" +
+	"avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_backward_add_batch_d" +
+	"im_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activation_aminmax_aminma" +
+	"x.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_assert_async.msg_asse" +
+	"rt_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_precision_backward_b" +
+	"atch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm_with_update_cast" +
+	"_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdist_backward_cdist_" +
+	"forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesced__compute_linear" +
+	"_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo_to_csr_convert_i" +
+	"ndices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cpu_convolution_con" +
+	"volution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_from_and_resize_cslt" +
+	"_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_backward_ctc_loss_b" +
+	"ackward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudnn_ctc_loss.Tensor" +
+	"_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cufft_clear_plan_cac" +
+	"he_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max_size_cummax_help" +
+	"er_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn_quant_matmul_4bi" +
+	"t_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_forward_efficientzerot" +
+	"ensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_bag_forward_only_e" +
+	"mbedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affine_quantized_empty_" +
+	"per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_affine_fake_quantize" +
+	"_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fake_quantize_learn" +
+	"able_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_fft_c2c_fft" +
+	"_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_forward_flash_atten" +
+	"tion_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_add.List_foreach_" +
+	"add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_.Scalar_foreach_a" +
+	"dd_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList_foreach_addcdiv" +
+	".Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_foreach_addcmul." +
+	"Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_foreach_addcmul_.Sc" +
+	"alarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_atan__foreach_ceil_" +
+	"foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.ScalarList_foreach_c" +
+	"lamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp_min.List_foreac" +
+	"h_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_clamp_min_.Scalar_fo" +
+	"reach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__foreach_cosh_foreach" +
+	"_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tensor_foreach_div_.Li" +
+	"st_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_foreach_erf__foreach_" +
+	"erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_floor_foreach_floor" +
+	"__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.ScalarList_foreach_l" +
+	"erp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamma__foreach_log_f" +
+	"oreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2__foreach_log__for" +
+	"each_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_foreach_maximum_.Lis" +
+	"t_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_minimum.Scalar_fo" +
+	"reach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_minimum_.ScalarList_f" +
+	"oreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach_mul_.List_forea" +
+	"ch_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg__foreach_norm.Sca" +
+	"lar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.ScalarList_foreach_p" +
+	"ow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_reciprocal_foreac" +
+	"h_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigmoid_foreach_sigm" +
+	"oid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__foreach_sqrt_for" +
+	"each_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.List_foreach_sub_" +
+	".Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__foreach_trunc_fo" +
+	"reach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_functional_sym_const" +
+	"rain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.tensor_lr_fused_ada" +
+	"m__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_moving_avg_obs_fq_h" +
+	"elper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_.tensor_lr_fw_pri" +
+	"mal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler_2d_cpu_fallback_" +
+	"backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogramdd_bin_edges_hi" +
+	"stogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices_copy_int_mm_is_a" +
+	"ll_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_check_errors_lina" +
+	"lg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_scalar_dense_log_s" +
+	"oftmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_make_dual_make_du" +
+	"al_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_scale_masked_softm" +
+	"ax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldnn_transpose__mps" +
+	"_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_legit.no_stats_nati" +
+	"ve_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_nested_compute_co" +
+	"ntiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_nested_from_padded" +
+	"_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get_min_seqlen_neste" +
+	"d_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested_select_backward_" +
+	"nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_nested_tensor_from_" +
+	"tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_storage_offsets_nested" +
+	"_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_from_jagged_nested_" +
+	"view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spatial_convolution_n" +
+	"nz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_packed_sequence_padd" +
+	"ed_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_prelu_kernel_backwar" +
+	"d_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshape_copy_reshape_fr" +
+	"om_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weight_to_fp16_scaled_" +
+	"dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_product_cudnn_attent" +
+	"ion_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attention_scaled_dot_pr" +
+	"oduct_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_product_flash_atten" +
+	"tion.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash_attention_for_cp" +
+	"u_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_attention_overrideabl" +
+	"e_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled_grouped_mm_v2_sc" +
+	"aled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.output_mask_slow_c" +
+	"onv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sobol_engine_scrambl" +
+	"e__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_to_copy_sparse_bs" +
+	"c_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_compressed_tensor_wi" +
+	"th_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_dims_and_tensors" +
+	"_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_csr_tensor_unsaf" +
+	"e_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse_mask_projection_" +
+	"sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_sparse_semi_structur" +
+	"ed_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_semi_structured_line" +
+	"ar_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_softmax.int_sparse_so" +
+	"ftmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dtype_sparse_sum.d" +
+	"type_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_thnn_differentiabl" +
+	"e_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_fused_gru_cell_b" +
+	"ackward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_backward_impl_to_cop" +
+	"y_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_sparse_csc_to_sparse" +
+	"_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer_fwd_trilinear_tr" +
+	"iton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_unsafe_index.Tensor" +
+	"_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_view_upsample_bicubi" +
+	"c2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d_aa_upsample_bili" +
+	"near2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_nearest_exact1d.vec_" +
+	"upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d.vec_upsample_nea" +
+	"rest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsample_nearest_exact3d" +
+	"_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_use_miopen_ctc_l" +
+	"oss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_bsc_tensor_args_va" +
+	"lidate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sparse_coo_tensor_args" +
+	"_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy_version_weight_i" +
+	"nt4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weight_int8pack_mm_we" +
+	"ight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_interface_backward_w" +
+	"rapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_acosacos_acoshacosh_" +
+	"adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive_max_pool2dadapt" +
+	"ive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd.Tensoradd_.Scala" +
+	"radd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvaddmv_addraddr_adj" +
+	"ointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign_tensorsallall.di" +
+	"mall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsarangearange.start" +
+	"arange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarctan2arctan2_arctan" +
+	"_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_strided_copyas_stri" +
+	"ded_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.Sequenceatleast_2" +
+	"datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_backwardavg_pool3dav" +
+	"g_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodicbatch_normbatch_" +
+	"norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbatch_norm_gather_st" +
+	"atsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernoullibernoulli.pber" +
+	"noulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_backwardbinary_cross_" +
+	"entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwise_and.Tensorbitw" +
+	"ise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shift.Tensorbitwise_l" +
+	"eft_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbitwise_notbitwise" +
+	"_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbitwise_or_.Tensorb" +
+	"itwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tensor_Scalarbitwise_r" +
+	"ight_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Scalar_Tensorbitwi" +
+	"se_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.periodicblock_diag" +
+	"bmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castcartesian_prodcatca" +
+	"uchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_shufflecholeskycho" +
+	"lesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clamp_.Tensorclamp_ma" +
+	"xclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp_min_.Tensorclip" +
+	"clip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_stackcombinationsco" +
+	"mplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1dconv1d.paddingco" +
+	"nv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv_transpose1dconv_" +
+	"transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_backward_overridea" +
+	"bleconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.Tensorcopysign_.Sc" +
+	"alarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similaritycount_nonzerocount" +
+	"_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss.IntListctc_loss." +
+	"Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_normcudnn_batch_nor" +
+	"m_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_convolution_transpo" +
+	"secudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_backwardcummincump" +
+	"rodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid.xdatadeg2raddeg2" +
+	"rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_embeddiagflatdiago" +
+	"naldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalardiv.Scalar_modediv" +
+	".Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.Scalardivide.Scal" +
+	"ar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tensordivide_.Tensor_" +
+	"modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembeddingembedding_backwa" +
+	"rdembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_embedding_sparse_ba" +
+	"ckwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Scalareq.Tensoreq_.S" +
+	"calareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpand_copyexpm1expm" +
+	"1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_affine_cachemaskfake" +
+	"_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_quantize_per_tens" +
+	"or_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_tensor_affine_cac" +
+	"hemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfbgemm_linear_int8_" +
+	"weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_pack_gemm_matrix_" +
+	"fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropoutfeature_alpha_dr" +
+	"opout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftfft_hfftfft_hfft2" +
+	"fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irfftfft_irfft2fft_" +
+	"irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_.Tensorfill_diago" +
+	"nal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scalarfloat_power.Tens" +
+	"or_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_floor_dividefloor" +
+	"_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensorfmod_.Scalarfmod" +
+	"_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_pool3dfractional_" +
+	"max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving_avg_obs_fake_qua" +
+	"ntgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_backwardgeometric_" +
+	"geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygradient.scalarintgr" +
+	"adient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayintgreater.Scalarg" +
+	"reater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensorgreater_equal_.Sc" +
+	"alargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sampler_3dgrid_samp" +
+	"ler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Tensorhamming_wind" +
+	"owhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha_betahann_windowh" +
+	"ann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_backwardhardswish" +
+	"hardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisideheaviside_hinge_em" +
+	"bedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.TensorList_binshistogra" +
+	"mdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypot_i0i0_igammaigam" +
+	"ma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_index_fill.int_Scala" +
+	"rindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_put_index_reduceind" +
+	"ex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differentiable_gelu_backwar" +
+	"dinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_floating_pointis_inf" +
+	"erenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_availableiscloseisfini" +
+	"teisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfisrealistftitemkai" +
+	"ser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_normlcmlcm_ldexp.Te" +
+	"nsorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_backwardlerp.Scalarl" +
+	"erp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorless_equal.Scalarles" +
+	"s_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_fresh_copylinalg__" +
+	"powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslinalg_detlinalg_diag" +
+	"onallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlinalg_invlinalg_inv" +
+	"_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_lu_factorlinalg_" +
+	"lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_matrix_norm.str_or" +
+	"dlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matrix_rank.atol_rtol" +
+	"_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strlinalg_pinvlinalg_" +
+	"pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlinalg_slogdetlinal" +
+	"g_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensorinvlinalg_tensorso" +
+	"lvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspace.Scalar_Tensorli" +
+	"nspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log_normal_log_sigmo" +
+	"idlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsumexplogdetlogical" +
+	"_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_logitlogit_logit_" +
+	"backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlogsumexplstm.data" +
+	"lstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin_ranking_lossmas" +
+	"ked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scattermasked_scatter_" +
+	"masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatrix_Hmatrix_expmat" +
+	"rix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_pool2dmax_pool2d" +
+	"_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3d_with_indicesmax" +
+	"_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian.dimmeshgridmesh" +
+	"grid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardmiopen_convolution" +
+	"miopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemiopen_ctc_lossmiopen_" +
+	"ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mish_backwardmkldnn" +
+	"_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_linearmkldnn_linear_" +
+	"backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2dmkldnn_max_pool2d" +
+	"_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkldnn_reorder_conv3" +
+	"d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis.intlistmovedim.i" +
+	"ntmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lossmse_loss_backward" +
+	"msortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_backwardmultilabel" +
+	"_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomialmultiply.Scalarm" +
+	"ultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_num_nanmeannanmedi" +
+	"annanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynative_batch_normnat" +
+	"ive_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardnative_group_normn" +
+	"ative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnative_norm.ScalarOpt" +
+	"_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_padded_tensornew_e" +
+	"mptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2dnll_loss2d_backwa" +
+	"rdnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_numpynonzero_staticno" +
+	"rm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_dimnormal.Tensor_" +
+	"Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_functionalnot_equal.Scal" +
+	"arnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnumpy_Tone_hotoneson" +
+	"es_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_copypin_memorypin" +
+	"versepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_positivepow.Scalarpo" +
+	"w.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_typesputput_q_per" +
+	"_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquantilequantile.scal" +
+	"arquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize_per_tensor.tenso" +
+	"rsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_cellquantized_max_" +
+	"pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_tanh_cellrad2degr" +
+	"ad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandint.lowrandint.low_" +
+	"generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.generatorrandint_l" +
+	"ike.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_like.generatorrando" +
+	"m_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciprocalreciprocal_refle" +
+	"ction_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflection_pad3dreflect" +
+	"ion_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremainder.Tensorremaind" +
+	"er_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interleave.self_Tensorr" +
+	"epeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad2dreplication_pad" +
+	"2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_asresize_resize_a" +
+	"s_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scalarresult_type.Sca" +
+	"lar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.inputrnn_relu_cellr" +
+	"nn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.decimalsrow_indicesr" +
+	"ow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise_backwardrsqrtrs" +
+	"qrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducescatter.srcscatter." +
+	"valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_reducescatter_addsc" +
+	"atter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tensorsegment_reduces" +
+	"elect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tensorset_.source_Tens" +
+	"or_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilusilu_silu_backwar" +
+	"dsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_inverseslice_scat" +
+	"terslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_conv_transpose2ds" +
+	"low_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_margin_loss_backwar" +
+	"dsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablesparse_bsc_tensor.c" +
+	"col_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valuesparse_bsr_tensor." +
+	"crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tensor.comp_plain_valu" +
+	"e_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.sizesparse_csc_tensor" +
+	".ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_valuesparse_csr_tenso" +
+	"r.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_sparse_sampled_addmm" +
+	"special_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1special_chebyshev" +
+	"_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t.x_scalarspecial_c" +
+	"hebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polynomial_u.x_scalars" +
+	"pecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebyshev_polynomial_v.x" +
+	"_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial_chebyshev_polyno" +
+	"mial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspecial_erfinvspecial_" +
+	"exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspecial_hermite_polyno" +
+	"mial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspecial_hermite_poly" +
+	"nomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scalarspecial_i0speci" +
+	"al_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial_l.n_scalarspecia" +
+	"l_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polynomial_p.n_scalars" +
+	"pecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softmaxspecial_logitsp" +
+	"ecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified_bessel_k0special" +
+	"_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammaspecial_psispecial_" +
+	"roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shifted_chebyshev_pol" +
+	"ynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_polynomial_t.x_sca" +
+	"larspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_scalarspecial_shif" +
+	"ted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_shifted_chebyshev_p" +
+	"olynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_chebyshev_polynom" +
+	"ial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polynomial_w.x_scalars" +
+	"pecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py.other_scalarspec" +
+	"ial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_scalarspecial_zetas" +
+	"pecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Tensorsplit_with_s" +
+	"izessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze_squeeze_.dimsqu" +
+	"eeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correctionstd.dimstd_mean" +
+	"std_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Scalarsub_.Tensorsu" +
+	"btract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to_sizesvdswapaxes" +
+	"swapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardtensor_split.indic" +
+	"estensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dthresholdthreshold" +
+	"_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_backwardto_mkldnnto_" +
+	"mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_bsrto_sparse_csct" +
+	"o_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezoid.dxtrapezoid.xt" +
+	"rapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu_indicestrue_divi" +
+	"de.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_asunbind.intunbind_" +
+	"copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform_unique_consecuti" +
+	"veunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_sizesunsqueezeuns" +
+	"queeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_backwardupsample_bil" +
+	"inear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample_linear1d.vecupsa" +
+	"mple_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_backwardupsample_ne" +
+	"arest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_nearest3d.vecupsa" +
+	"mple_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trilinear3d_backwardvalu" +
+	"e_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_meanvar_mean.correc" +
+	"tionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as_realview_as_real" +
+	"_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.ScalarOtherwhere.Sca" +
+	"larSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherxlogy_.Tensorzero" +
+	"_zeroszeros_like"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 34, 39, 44, 56, 69, 86, 97, 108, 113, 123, 135, 150,
 	164, 176, 189, 200, 210, 225, 237, 251, 259, 263, 272, 287, 299, 316, 327, 336,
 	343, 352, 362, 366, 374, 386, 391, 398, 406, 409, 422, 429, 436, 442, 452, 460,
-	469, 473, 478, 487, 489, 497, 508, 519, 538, 557, 568, 581, 598, 612, 626, 641,
-	660, 676, 689, 700, 712, 723, 737, 751, 762, 773, 786, 791, 799, 818, 829, 843,
-	856, 873, 888, 899, 906, 921, 933, 946, 961, 979, 995, 1012, 1026, 1036, 1049, 1060,
-	1071, 1084, 1099, 1112, 1128, 1142, 1155, 1170, 1182, 1194, 1205, 1218, 1232, 1246, 1256, 1268,
-	1280, 1298, 1315, 1333, 1347, 1360, 1369, 1381, 1392, 1409, 1422, 1434, 1458, 1467, 1476, 1484,
-	1494, 1513, 1530, 1548, 1563, 1578, 1595, 1609, 1624, 1643, 1658, 1679, 1690, 1702, 1713, 1727,
-	1741, 1750, 1769, 1786, 1798, 1809, 1819, 1843, 1859, 1871, 1885, 1899, 1914, 1929, 1947, 1965,
-	1979, 1993, 2011, 2029, 2044, 2059, 2076, 2093, 2106, 2119, 2136, 2153, 2167, 2181, 2201, 2230,
-	2250, 2279, 2293, 2309, 2325, 2342, 2359, 2376, 2384, 2396, 2438, 2456, 2469, 2486, 2500, 2523,
-	2550, 2580, 2589, 2611, 2642, 2663, 2686, 2696, 2706, 2718, 2729, 2739, 2748, 2758, 2769, 2784,
-	2798, 2820, 2846, 2856, 2865, 2876, 2903, 2908, 2918, 2932, 2949, 2981, 3013, 3040, 3075, 3087,
-	3110, 3138, 3155, 3165, 3186, 3200, 3215, 3237, 3246, 3262, 3280, 3305, 3330, 3354, 3369, 3391,
-	3416, 3426, 3445, 3470, 3493, 3523, 3549, 3579, 3593, 3607, 3634, 3639, 3644, 3655, 3670, 3692,
-	3719, 3748, 3776, 3796, 3810, 3833, 3862, 3889, 3931, 3961, 3984, 4019, 4034, 4077, 4129, 4171,
-	4222, 4279, 4287, 4295, 4303, 4330, 4355, 4379, 4413, 4425, 4438, 4451, 4465, 4482, 4501, 4524,
-	4543, 4561, 4581, 4605, 4625, 4648, 4675, 4698, 4722, 4750, 4774, 4797, 4824, 4847, 4871, 4899,
-	4923, 4936, 4950, 4963, 4977, 4990, 5004, 5027, 5052, 5081, 5105, 5131, 5161, 5184, 5209, 5238,
-	5262, 5288, 5318, 5331, 5345, 5357, 5370, 5383, 5397, 5414, 5433, 5456, 5475, 5493, 5513, 5537,
-	5557, 5569, 5582, 5595, 5609, 5621, 5634, 5648, 5663, 5677, 5692, 5705, 5719, 5737, 5757, 5781,
-	5800, 5821, 5846, 5861, 5877, 5889, 5903, 5918, 5932, 5947, 5960, 5974, 5987, 5999, 6020, 6043,
-	6070, 6092, 6116, 6144, 6165, 6188, 6215, 6237, 6261, 6289, 6306, 6325, 6348, 6367, 6385, 6405,
-	6429, 6449, 6461, 6474, 6494, 6511, 6530, 6558, 6581, 6599, 6619, 6643, 6665, 6684, 6704, 6718,
-	6733, 6747, 6762, 6778, 6795, 6808, 6822, 6834, 6847, 6860, 6874, 6887, 6901, 6918, 6937, 6960,
-	6978, 6998, 7022, 7034, 7047, 7060, 7074, 7088, 7103, 7117, 7145, 7170, 7201, 7241, 7256, 7281,
-	7293, 7315, 7328, 7351, 7365, 7396, 7411, 7435, 7452, 7463, 7484, 7494, 7509, 7532, 7561, 7599,
-	7610, 7643, 7666, 7688, 7713, 7742, 7758, 7766, 7779, 7786, 7798, 7810, 7824, 7855, 7866, 7886,
-	7897, 7909, 7924, 7939, 7955, 7966, 7985, 7997, 8023, 8036, 8045, 8058, 8073, 8083, 8098, 8132,
-	8165, 8178, 8193, 8217, 8237, 8252, 8269, 8287, 8303, 8329, 8353, 8386, 8422, 8450, 8459, 8473,
-	8515, 8534, 8572, 8598, 8622, 8641, 8663, 8685, 8704, 8726, 8744, 8767, 8790, 8810, 8834, 8871,
-	8902, 8921, 8954, 8984, 9006, 9030, 9059, 9083, 9112, 9145, 9162, 9189, 9193, 9214, 9244, 9257,
-	9266, 9286, 9317, 9332, 9346, 9357, 9370, 9392, 9398, 9417, 9434, 9448, 9467, 9480, 9500, 9515,
-	9529, 9542, 9559, 9583, 9617, 9659, 9694, 9738, 9777, 9825, 9860, 9905, 9949, 9992, 10044, 10092,
-	10149, 10167, 10188, 10198, 10211, 10235, 10251, 10284, 10304, 10322, 10339, 10370, 10393, 10401, 10423, 10436,
-	10456, 10481, 10506, 10531, 10563, 10598, 10623, 10651, 10691, 10716, 10742, 10767, 10792, 10811, 10834, 10867,
-	10890, 10900, 10917, 10939, 10970, 10999, 11028, 11063, 11093, 11119, 11147, 11162, 11181, 11210, 11231, 11242,
-	11257, 11278, 11295, 11315, 11323, 11331, 11337, 11352, 11372, 11410, 11449, 11469, 11498, 11519, 11549, 11584,
-	11592, 11599, 11608, 11618, 11639, 11653, 11667, 11681, 11695, 11721, 11748, 11778, 11788, 11816, 11844, 11851,
-	11859, 11871, 11891, 11908, 11928, 11963, 11975, 11997, 12023, 12054, 12077, 12104, 12136, 12161, 12190, 12224,
-	12249, 12278, 12312, 12337, 12366, 12400, 12419, 12445, 12474, 12494, 12521, 12556, 12588, 12620, 12659, 12691,
-	12723, 12755, 12762, 12774, 12782, 12801, 12828, 12869, 12888, 12900, 12936, 12958, 12989, 13012, 13047, 13050,
-	13054, 13062, 13071, 13075, 13080, 13085, 13091, 13110, 13129, 13148, 13167, 13186, 13214, 13233, 13261, 13271,
-	13281, 13292, 13303, 13309, 13316, 13323, 13331, 13338, 13346, 13351, 13362, 13368, 13373, 13379, 13383, 13388,
-	13395, 13416, 13446, 13451, 13461, 13469, 13482, 13485, 13492, 13500, 13508, 13521, 13535, 13539, 13543, 13550,
-	13555, 13558, 13565, 13573, 13579, 13591, 13608, 13614, 13621, 13628, 13636, 13642, 13649, 13656, 13664, 13670,
-	13677, 13685, 13692, 13699, 13707, 13713, 13719, 13726, 13740, 13748, 13758, 13769, 13784, 13802, 13806, 13811,
-	13816, 13822, 13826, 13831, 13837, 13842, 13847, 13853, 13863, 13882, 13892, 13911, 13921, 13940, 13950, 13960,
-	13979, 13989, 14008, 14015, 14028, 14036, 14051, 14075, 14085, 14104, 14129, 14155, 14171, 14194, 14229, 14245,
-	14268, 14277, 14288, 14305, 14321, 14329, 14349, 14378, 14410, 14418, 14426, 14444, 14469, 14487, 14506, 14525,
-	14557, 14582, 14614, 14640, 14673, 14684, 14696, 14713, 14737, 14754, 14772, 14790, 14823, 14849, 14882, 14909,
-	14943, 14961, 14986, 15004, 15023, 15042, 15057, 15081, 15091, 15094, 15103, 15120, 15132, 15148, 15164, 15172,
-	15186, 15189, 15196, 15208, 15225, 15230, 15234, 15239, 15243, 15248, 15260, 15265, 15280, 15288, 15304, 15318,
-	15342, 15347, 15352, 15364, 15370, 15383, 15392, 15408, 15418, 15435, 15444, 15460, 15470, 15487, 15491, 15502,
-	15507, 15519, 15524, 15532, 15538, 15549, 15565, 15577, 15589, 15596, 15602, 15613, 15617, 15630, 15644, 15659,
-	15669, 15675, 15689, 15695, 15709, 15715, 15729, 15745, 15753, 15770, 15786, 15808, 15830, 15841, 15861, 15894,
-	15918, 15922, 15927, 15949, 15964, 15979, 15995, 16011, 16019, 16022, 16026, 16030, 16035, 16056, 16073, 16086,
-	16111, 16114, 16119, 16137, 16149, 16166, 16182, 16197, 16224, 16260, 16276, 16301, 16318, 16344, 16366, 16393,
-	16411, 16438, 16457, 16463, 16481, 16487, 16494, 16502, 16518, 16524, 16531, 16554, 16576, 16580, 16587, 16595,
-	16604, 16619, 16637, 16640, 16646, 16653, 16664, 16668, 16678, 16686, 16694, 16711, 16724, 16740, 16744, 16751,
-	16759, 16763, 16773, 16788, 16798, 16813, 16824, 16840, 16851, 16867, 16880, 16898, 16911, 16929, 16943, 16962,
-	16976, 16995, 16998, 17005, 17013, 17025, 17035, 17041, 17047, 17050, 17054, 17066, 17075, 17093, 17106, 17131,
-	17155, 17172, 17197, 17216, 17226, 17240, 17255, 17268, 17277, 17286, 17296, 17306, 17311, 17314, 17318, 17322,
-	17327, 17333, 17340, 17343, 17347, 17352, 17356, 17362, 17371, 17382, 17387, 17393, 17405, 17408, 17413, 17445,
-	17487, 17538, 17569, 17615, 17656, 17706, 17731, 17772, 17797, 17838, 17867, 17895, 17923, 17954, 17975, 17997,
-	18012, 18028, 18035, 18043, 18054, 18062, 18074, 18082, 18091, 18100, 18108, 18117, 18126, 18139, 18148, 18158,
-	18168, 18177, 18187, 18197, 18205, 18214, 18226, 18235, 18246, 18257, 18269, 18281, 18295, 18298, 18302, 18320,
-	18341, 18345, 18351, 18357, 18375, 18400, 18425, 18444, 18463, 18468, 18474, 18486, 18505, 18525, 18545, 18549,
-	18553, 18564, 18575, 18587, 18599, 18603, 18608, 18629, 18659, 18680, 18710, 18722, 18740, 18749, 18753, 18762,
-	18793, 18799, 18814, 18817, 18821, 18830, 18839, 18849, 18859, 18863, 18868, 18881, 18891, 18896, 18899, 18902,
-	18914, 18930, 18937, 18951, 18971, 18989, 19012, 19033, 19053, 19076, 19090, 19104, 19119, 19134, 19154, 19174,
-	19195, 19216, 19228, 19243, 19267, 19282, 19306, 19316, 19324, 19333, 19341, 19350, 19359, 19369, 19379, 19393,
-	19416, 19445, 19479, 19490, 19510, 19520, 19539, 19550, 19562, 19582, 19591, 19601, 19619, 19627, 19636, 19653,
-	19664, 19673, 19683, 19703, 19708, 19724, 19745, 19756, 19783, 19803, 19815, 19825, 19830, 19836, 19846, 19865,
-	19870, 19876, 19878, 19881, 19887, 19894, 19901, 19909, 19915, 19919, 19931, 19940, 19950, 19960, 19971, 19992,
-	20013, 20035, 20057, 20066, 20076, 20088, 20101, 20113, 20134, 20141, 20153, 20192, 20197, 20210, 20218, 20225,
-	20237, 20247, 20254, 20268, 20285, 20297, 20304, 20310, 20320, 20329, 20341, 20350, 20359, 20378, 20385, 20393,
-	20411, 20429, 20447, 20452, 20457, 20465, 20473, 20479, 20484, 20488, 20501, 20519, 20541, 20547, 20551, 20559,
-	20566, 20576, 20579, 20583, 20595, 20601, 20610, 20619, 20629, 20639, 20649, 20660, 20679, 20690, 20701, 20713,
-	20725, 20736, 20747, 20759, 20771, 20788, 20805, 20823, 20841, 20847, 20854, 20858, 20868, 20883, 20897, 20912,
-	20930, 20941, 20958, 20970, 20980, 20995, 21005, 21016, 21030, 21045, 21071, 21081, 21094, 21111, 21131, 21147,
-	21159, 21168, 21184, 21203, 21218, 21231, 21248, 21266, 21292, 21311, 21329, 21363, 21398, 21427, 21443, 21454,
-	21473, 21484, 21511, 21539, 21563, 21572, 21586, 21598, 21613, 21636, 21646, 21660, 21676, 21694, 21707, 21720,
-	21738, 21744, 21759, 21767, 21789, 21811, 21833, 21836, 21841, 21847, 21852, 21858, 21862, 21867, 21871, 21882,
-	21893, 21913, 21932, 21947, 21956, 21966, 21978, 21984, 21995, 22007, 22018, 22030, 22040, 22051, 22062, 22074,
-	22079, 22085, 22099, 22107, 22129, 22151, 22173, 22182, 22191, 22201, 22210, 22219, 22228, 22238, 22248, 22256,
-	22265, 22267, 22269, 22288, 22306, 22324, 22343, 22362, 22376, 22391, 22414, 22427, 22449, 22455, 22470, 22478,
-	22488, 22507, 22519, 22522, 22529, 22538, 22548, 22571, 22581, 22600, 22623, 22655, 22665, 22688, 22720, 22732,
-	22744, 22751, 22755, 22763, 22769, 22779, 22787, 22804, 22807, 22814, 22823, 22830, 22847, 22873, 22891, 22918,
-	22941, 22969, 22984, 23006, 23034, 23044, 23063, 23067, 23072, 23085, 23111, 23146, 23164, 23177, 23199, 23227,
-	23257, 23274, 23300, 23317, 23343, 23371, 23399, 23415, 23440, 23442, 23450, 23454, 23466, 23482, 23493, 23508,
-	23532, 23566, 23574, 23591, 23596, 23606, 23616, 23627, 23638, 23655, 23681, 23703, 23734, 23764, 23775, 23790,
-	23805, 23821, 23837, 23839, 23847, 23856, 23866, 23877, 23884, 23893, 23906, 23917, 23935, 23941, 23947, 23960,
-	23971, 23988, 24014, 24036, 24050, 24073, 24090, 24116, 24133, 24159, 24170, 24201, 24210, 24219, 24229, 24239,
-	24242, 24246, 24254, 24263, 24286, 24295, 24312, 24320, 24328, 24337, 24346, 24356, 24364, 24374, 24393, 24411,
-	24428, 24444, 24455, 24462, 24475, 24489, 24500, 24518, 24542, 24562, 24577, 24597, 24616, 24635, 24653, 24660,
-	24677, 24693, 24709, 24726, 24743, 24755, 24771, 24778, 24785, 24789, 24798, 24803, 24808, 24813, 24822, 24825,
-	24837, 24854, 24859, 24866, 24878, 24888, 24896, 24909, 24924, 24931, 24947, 24952, 24961, 24971, 24979, 24989,
-	25006, 25023, 25034, 25045, 25050, 25054, 25066, 25079, 25082, 25086, 25104, 25124, 25149, 25156, 25168, 25170,
-	25178, 25193, 25213, 25232, 25266, 25293, 25320, 25340, 25358, 25377, 25397, 25417, 25437, 25460, 25483, 25490,
-	25498, 25502, 25516, 25525, 25544, 25551, 25568, 25579, 25600, 25612, 25631, 25660, 25682, 25704, 25736, 25741,
-	25756, 25766, 25786, 25793, 25805, 25815, 25823, 25841, 25846, 25856, 25861, 25865, 25875, 25886, 25902, 25927,
-	25943, 25968, 25984, 26009, 26013, 26018, 26024, 26029, 26045, 26068, 26084, 26101, 26118, 26124, 26131, 26137,
-	26161, 26190, 26216, 26233, 26259, 26276, 26302, 26319, 26345, 26359, 26366, 26376, 26383, 26393, 26410, 26422,
-	26433, 26451, 26476, 26501, 26519, 26530, 26542, 26550, 26563, 26577, 26590, 26603, 26617, 26630, 26634, 26639,
-	26644, 26658, 26664, 26679, 26690, 26706, 26715, 26720, 26726, 26742, 26759, 26784, 26789, 26795, 26806, 26817,
-	26830, 26858, 26872, 26883, 26896, 26916, 26931, 26943, 26957, 26978, 26989, 27001, 27019, 27038, 27057, 27076,
-	27090, 27100, 27115, 27130, 27144, 27148, 27153, 27157, 27175, 27208, 27216, 27219, 27223, 27230, 27238, 27254,
-	27258, 27263, 27270, 27274, 27279, 27292, 27295, 27299, 27303, 27308, 27312, 27317, 27325, 27337, 27351, 27368,
-	27381, 27394, 27401, 27412, 27431, 27450, 27469, 27490, 27511, 27514, 27528, 27551, 27567, 27592, 27603, 27611,
-	27628, 27638, 27657, 27661, 27672, 27704, 27741, 27773, 27810, 27851, 27897, 27922, 27952, 27974, 28006, 28043,
-	28075, 28112, 28122, 28133, 28147, 28171, 28191, 28206, 28223, 28240, 28257, 28274, 28304, 28343, 28382, 28412,
-	28451, 28490, 28520, 28559, 28598, 28628, 28667, 28706, 28721, 28733, 28744, 28756, 28769, 28783, 28795, 28808,
-	28821, 28837, 28854, 28869, 28897, 28934, 28971, 29000, 29038, 29076, 29086, 29097, 29107, 29118, 29147, 29185,
-	29223, 29252, 29290, 29328, 29341, 29357, 29376, 29389, 29406, 29432, 29458, 29484, 29510, 29530, 29542, 29555,
-	29572, 29583, 29596, 29629, 29662, 29700, 29747, 29794, 29832, 29879, 29926, 29964, 30011, 30058, 30096, 30143,
-	30190, 30202, 30217, 30244, 30259, 30287, 30314, 30327, 30353, 30378, 30390, 30415, 30439, 30451, 30462, 30479,
-	30495, 30516, 30520, 30525, 30531, 30538, 30545, 30556, 30568, 30576, 30588, 30601, 30613, 30629, 30646, 30654,
-	30659, 30662, 30676, 30683, 30691, 30710, 30722, 30726, 30737, 30747, 30757, 30767, 30778, 30789, 30804, 30819,
-	30835, 30851, 30854, 30869, 30880, 30883, 30891, 30900, 30908, 30917, 30918, 30920, 30926, 30930, 30944, 30947,
-	30951, 30955, 30960, 30973, 30993, 31014, 31053, 31062, 31073, 31082, 31092, 31110, 31114, 31123, 31131, 31146,
-	31154, 31162, 31179, 31188, 31206, 31222, 31231, 31251, 31264, 31277, 31290, 31303, 31307, 31312, 31326, 31339,
-	31349, 31367, 31379, 31390, 31398, 31405, 31421, 31425, 31430, 31442, 31461, 31465, 31470, 31482, 31500, 31518,
-	31537, 31556, 31561, 31567, 31574, 31584, 31599, 31612, 31635, 31641, 31656, 31667, 31675, 31693, 31703, 31725,
-	31737, 31756, 31779, 31788, 31798, 31812, 31830, 31852, 31879, 31898, 31921, 31949, 31966, 31987, 32013, 32031,
-	32053, 32080, 32098, 32120, 32147, 32165, 32187, 32214, 32234, 32258, 32287, 32321, 32327, 32338, 32344, 32347,
-	32361, 32368, 32376, 32395, 32407, 32411, 32415, 32425, 32432, 32447, 32467, 32479, 32496, 32505, 32520, 32532,
-	32542, 32548, 32553, 32565, 32582, 32598, 32608, 32626, 32643, 32655, 32674, 32687, 32692, 32697, 32707,
+	469, 478, 482, 487, 496, 498, 506, 517, 528, 547, 566, 577, 590, 607, 621, 635,
+	650, 669, 685, 698, 709, 721, 732, 746, 760, 771, 782, 795, 800, 808, 827, 838,
+	852, 865, 882, 897, 908, 915, 930, 942, 955, 970, 988, 1004, 1021, 1035, 1045, 1058,
+	1069, 1080, 1093, 1108, 1121, 1137, 1151, 1164, 1179, 1191, 1203, 1214, 1227, 1241, 1255, 1265,
+	1277, 1289, 1307, 1324, 1342, 1356, 1369, 1378, 1390, 1401, 1418, 1431, 1443, 1467, 1476, 1485,
+	1493, 1503, 1522, 1539, 1557, 1572, 1587, 1604, 1618, 1633, 1652, 1667, 1688, 1699, 1711, 1722,
+	1736, 1750, 1759, 1778, 1795, 1807, 1818, 1828, 1852, 1868, 1880, 1894, 1908, 1923, 1938, 1956,
+	1974, 1988, 2002, 2020, 2038, 2053, 2068, 2085, 2102, 2115, 2128, 2145, 2162, 2176, 2190, 2210,
+	2239, 2259, 2288, 2302, 2318, 2334, 2351, 2368, 2385, 2393, 2405, 2447, 2465, 2478, 2495, 2509,
+	2532, 2559, 2589, 2598, 2620, 2651, 2672, 2695, 2705, 2715, 2727, 2738, 2748, 2757, 2767, 2778,
+	2793, 2807, 2829, 2855, 2865, 2874, 2885, 2912, 2917, 2927, 2941, 2958, 2990, 3022, 3049, 3084,
+	3096, 3119, 3147, 3164, 3174, 3195, 3209, 3224, 3246, 3255, 3271, 3289, 3314, 3339, 3363, 3378,
+	3400, 3425, 3435, 3454, 3479, 3502, 3532, 3558, 3588, 3602, 3616, 3643, 3648, 3653, 3664, 3679,
+	3701, 3728, 3757, 3785, 3805, 3819, 3842, 3871, 3898, 3940, 3970, 3993, 4028, 4043, 4086, 4138,
+	4180, 4231, 4288, 4296, 4304, 4312, 4339, 4364, 4388, 4422, 4434, 4447, 4460, 4474, 4491, 4510,
+	4533, 4552, 4570, 4590, 4614, 4634, 4657, 4684, 4707, 4731, 4759, 4783, 4806, 4833, 4856, 4880,
+	4908, 4932, 4945, 4959, 4972, 4986, 4999, 5013, 5036, 5061, 5090, 5114, 5140, 5170, 5193, 5218,
+	5247, 5271, 5297, 5327, 5340, 5354, 5366, 5379, 5392, 5406, 5423, 5442, 5465, 5484, 5502, 5522,
+	5546, 5566, 5578, 5591, 5604, 5618, 5630, 5643, 5657, 5672, 5686, 5701, 5714, 5728, 5746, 5766,
+	5790, 5809, 5830, 5855, 5870, 5886, 5898, 5912, 5927, 5941, 5956, 5969, 5983, 5996, 6008, 6029,
+	6052, 6079, 6101, 6125, 6153, 6174, 6197, 6224, 6246, 6270, 6298, 6315, 6334, 6357, 6376, 6394,
+	6414, 6438, 6458, 6470, 6483, 6503, 6520, 6539, 6567, 6590, 6608, 6628, 6652, 6674, 6693, 6713,
+	6727, 6742, 6756, 6771, 6787, 6804, 6817, 6831, 6843, 6856, 6869, 6883, 6896, 6910, 6927, 6946,
+	6969, 6987, 7007, 7031, 7043, 7056, 7069, 7083, 7097, 7112, 7126, 7154, 7179, 7210, 7250, 7265,
+	7290, 7302, 7324, 7337, 7360, 7374, 7405, 7420, 7444, 7461, 7472, 7493, 7503, 7518, 7541, 7570,
+	7608, 7619, 7652, 7675, 7697, 7722, 7751, 7767, 7775, 7788, 7795, 7807, 7819, 7833, 7864, 7875,
+	7895, 7906, 7918, 7933, 7948, 7964, 7975, 7994, 8006, 8032, 8045, 8054, 8067, 8082, 8092, 8107,
+	8141, 8174, 8187, 8202, 8226, 8246, 8261, 8278, 8296, 8312, 8338, 8362, 8395, 8431, 8459, 8468,
+	8482, 8524, 8543, 8581, 8607, 8631, 8650, 8672, 8694, 8713, 8735, 8753, 8776, 8799, 8819, 8843,
+	8880, 8911, 8930, 8963, 8993, 9015, 9039, 9068, 9092, 9121, 9154, 9171, 9198, 9202, 9223, 9253,
+	9266, 9275, 9295, 9326, 9341, 9355, 9366, 9379, 9401, 9407, 9426, 9443, 9457, 9476, 9489, 9509,
+	9524, 9538, 9551, 9568, 9592, 9626, 9668, 9703, 9747, 9786, 9834, 9869, 9914, 9958, 10001, 10053,
+	10101, 10158, 10176, 10197, 10207, 10220, 10244, 10260, 10293, 10313, 10331, 10348, 10379, 10402, 10410, 10432,
+	10445, 10465, 10490, 10515, 10540, 10572, 10607, 10632, 10660, 10700, 10725, 10751, 10776, 10801, 10820, 10843,
+	10876, 10899, 10909, 10926, 10948, 10979, 11008, 11037, 11072, 11102, 11128, 11156, 11171, 11190, 11219, 11240,
+	11251, 11266, 11287, 11304, 11324, 11332, 11340, 11346, 11361, 11381, 11419, 11458, 11478, 11507, 11528, 11558,
+	11593, 11601, 11608, 11617, 11627, 11648, 11662, 11676, 11690, 11704, 11730, 11757, 11787, 11797, 11825, 11853,
+	11860, 11868, 11880, 11900, 11917, 11937, 11972, 11984, 12006, 12032, 12063, 12086, 12113, 12145, 12170, 12199,
+	12233, 12258, 12287, 12321, 12346, 12375, 12409, 12428, 12454, 12483, 12503, 12530, 12565, 12597, 12629, 12668,
+	12700, 12732, 12764, 12771, 12783, 12791, 12810, 12837, 12878, 12897, 12909, 12945, 12967, 12998, 13021, 13056,
+	13059, 13063, 13071, 13080, 13084, 13089, 13094, 13100, 13119, 13138, 13157, 13176, 13195, 13223, 13242, 13270,
+	13280, 13290, 13301, 13312, 13318, 13325, 13332, 13340, 13347, 13355, 13360, 13371, 13377, 13382, 13388, 13392,
+	13397, 13404, 13425, 13455, 13460, 13470, 13478, 13491, 13494, 13501, 13509, 13517, 13530, 13544, 13548, 13552,
+	13559, 13564, 13567, 13574, 13582, 13588, 13600, 13617, 13623, 13630, 13637, 13645, 13651, 13658, 13665, 13673,
+	13679, 13686, 13694, 13701, 13708, 13716, 13722, 13728, 13735, 13749, 13757, 13767, 13778, 13793, 13811, 13815,
+	13820, 13825, 13831, 13835, 13840, 13846, 13851, 13856, 13862, 13872, 13891, 13901, 13920, 13930, 13949, 13959,
+	13969, 13988, 13998, 14017, 14024, 14037, 14045, 14060, 14084, 14094, 14113, 14138, 14164, 14180, 14203, 14238,
+	14254, 14277, 14286, 14297, 14314, 14330, 14338, 14358, 14387, 14419, 14427, 14435, 14453, 14478, 14496, 14515,
+	14534, 14566, 14591, 14623, 14649, 14682, 14693, 14705, 14722, 14746, 14763, 14781, 14799, 14832, 14858, 14891,
+	14918, 14952, 14970, 14995, 15013, 15032, 15051, 15066, 15090, 15100, 15103, 15112, 15129, 15141, 15157, 15173,
+	15181, 15195, 15198, 15205, 15217, 15234, 15239, 15243, 15248, 15252, 15257, 15269, 15274, 15289, 15297, 15313,
+	15327, 15351, 15356, 15361, 15373, 15379, 15392, 15401, 15417, 15427, 15444, 15453, 15469, 15479, 15496, 15500,
+	15511, 15516, 15528, 15533, 15541, 15547, 15558, 15574, 15586, 15598, 15605, 15611, 15622, 15626, 15639, 15653,
+	15668, 15678, 15684, 15698, 15704, 15718, 15724, 15738, 15754, 15762, 15779, 15795, 15817, 15839, 15850, 15870,
+	15903, 15927, 15931, 15936, 15958, 15973, 15988, 16004, 16020, 16028, 16031, 16035, 16039, 16044, 16065, 16082,
+	16095, 16120, 16123, 16128, 16146, 16158, 16175, 16191, 16206, 16233, 16269, 16285, 16310, 16327, 16353, 16375,
+	16402, 16420, 16447, 16466, 16472, 16490, 16496, 16503, 16511, 16527, 16533, 16540, 16563, 16585, 16589, 16596,
+	16604, 16613, 16628, 16646, 16649, 16655, 16662, 16673, 16677, 16687, 16695, 16703, 16720, 16733, 16749, 16753,
+	16760, 16768, 16772, 16782, 16797, 16807, 16822, 16833, 16849, 16860, 16876, 16889, 16907, 16920, 16938, 16952,
+	16971, 16985, 17004, 17007, 17014, 17022, 17034, 17044, 17050, 17056, 17059, 17063, 17075, 17084, 17102, 17115,
+	17140, 17164, 17181, 17206, 17225, 17235, 17249, 17264, 17277, 17286, 17295, 17305, 17315, 17320, 17323, 17327,
+	17331, 17336, 17342, 17349, 17352, 17356, 17361, 17365, 17371, 17380, 17391, 17396, 17402, 17414, 17417, 17422,
+	17454, 17496, 17547, 17578, 17624, 17665, 17715, 17740, 17781, 17806, 17847, 17876, 17904, 17932, 17963, 17984,
+	18006, 18021, 18037, 18044, 18052, 18063, 18071, 18083, 18091, 18100, 18109, 18117, 18126, 18135, 18148, 18157,
+	18167, 18177, 18186, 18196, 18206, 18214, 18223, 18235, 18244, 18255, 18266, 18278, 18290, 18304, 18307, 18311,
+	18329, 18350, 18354, 18360, 18366, 18384, 18409, 18434, 18453, 18472, 18477, 18483, 18495, 18514, 18534, 18554,
+	18558, 18562, 18573, 18584, 18596, 18608, 18612, 18617, 18638, 18668, 18689, 18719, 18731, 18749, 18758, 18762,
+	18771, 18802, 18808, 18823, 18826, 18830, 18839, 18848, 18858, 18868, 18872, 18877, 18890, 18900, 18905, 18908,
+	18911, 18923, 18939, 18946, 18960, 18980, 18998, 19021, 19042, 19062, 19085, 19099, 19113, 19128, 19143, 19163,
+	19183, 19204, 19225, 19237, 19252, 19276, 19291, 19315, 19325, 19333, 19342, 19350, 19359, 19368, 19378, 19388,
+	19402, 19425, 19454, 19488, 19499, 19519, 19529, 19548, 19559, 19571, 19591, 19600, 19610, 19628, 19636, 19645,
+	19662, 19673, 19682, 19692, 19712, 19717, 19733, 19754, 19765, 19792, 19812, 19824, 19834, 19839, 19845, 19855,
+	19874, 19879, 19885, 19887, 19890, 19896, 19903, 19910, 19918, 19924, 19928, 19940, 19949, 19959, 19969, 19980,
+	20001, 20022, 20044, 20066, 20075, 20085, 20097, 20110, 20122, 20143, 20150, 20162, 20201, 20206, 20219, 20227,
+	20234, 20246, 20256, 20263, 20277, 20294, 20306, 20313, 20319, 20329, 20338, 20350, 20359, 20368, 20387, 20394,
+	20402, 20420, 20438, 20456, 20461, 20466, 20474, 20482, 20488, 20493, 20497, 20510, 20528, 20550, 20556, 20560,
+	20568, 20575, 20585, 20588, 20592, 20604, 20610, 20619, 20628, 20638, 20648, 20658, 20669, 20688, 20699, 20710,
+	20722, 20734, 20745, 20756, 20768, 20780, 20797, 20814, 20832, 20850, 20856, 20863, 20867, 20877, 20892, 20906,
+	20921, 20939, 20950, 20967, 20979, 20989, 21004, 21014, 21025, 21039, 21054, 21080, 21090, 21103, 21120, 21140,
+	21156, 21168, 21177, 21193, 21212, 21227, 21240, 21257, 21275, 21301, 21320, 21338, 21372, 21407, 21436, 21452,
+	21463, 21482, 21493, 21520, 21548, 21572, 21581, 21595, 21607, 21622, 21645, 21655, 21669, 21685, 21703, 21716,
+	21729, 21747, 21753, 21768, 21776, 21798, 21820, 21842, 21845, 21850, 21856, 21861, 21867, 21871, 21876, 21880,
+	21891, 21902, 21922, 21941, 21956, 21965, 21975, 21987, 21993, 22004, 22016, 22027, 22039, 22049, 22060, 22071,
+	22083, 22088, 22094, 22108, 22116, 22138, 22160, 22182, 22191, 22200, 22210, 22219, 22228, 22237, 22247, 22257,
+	22265, 22274, 22276, 22278, 22297, 22315, 22333, 22352, 22371, 22385, 22400, 22423, 22436, 22458, 22464, 22479,
+	22487, 22497, 22516, 22528, 22531, 22538, 22547, 22557, 22580, 22590, 22609, 22632, 22664, 22674, 22697, 22729,
+	22741, 22753, 22760, 22764, 22772, 22778, 22788, 22796, 22813, 22816, 22823, 22832, 22839, 22856, 22882, 22900,
+	22927, 22950, 22978, 22993, 23015, 23043, 23053, 23072, 23076, 23081, 23094, 23120, 23155, 23173, 23186, 23208,
+	23236, 23266, 23283, 23309, 23326, 23352, 23380, 23408, 23424, 23449, 23451, 23459, 23463, 23475, 23491, 23502,
+	23517, 23541, 23575, 23583, 23600, 23605, 23615, 23625, 23636, 23647, 23664, 23690, 23712, 23743, 23773, 23784,
+	23799, 23814, 23830, 23846, 23848, 23856, 23865, 23875, 23886, 23893, 23902, 23915, 23926, 23944, 23950, 23956,
+	23969, 23980, 23997, 24023, 24045, 24059, 24082, 24099, 24125, 24142, 24168, 24179, 24210, 24219, 24228, 24238,
+	24248, 24251, 24255, 24263, 24272, 24295, 24304, 24321, 24329, 24337, 24346, 24355, 24365, 24373, 24383, 24402,
+	24420, 24437, 24453, 24464, 24471, 24484, 24498, 24509, 24527, 24551, 24571, 24586, 24606, 24625, 24644, 24662,
+	24669, 24686, 24702, 24718, 24735, 24752, 24764, 24780, 24787, 24794, 24798, 24807, 24812, 24817, 24822, 24831,
+	24834, 24846, 24863, 24868, 24875, 24887, 24897, 24905, 24918, 24933, 24940, 24956, 24961, 24970, 24980, 24988,
+	24998, 25015, 25032, 25043, 25054, 25059, 25063, 25075, 25088, 25091, 25095, 25113, 25133, 25158, 25165, 25177,
+	25179, 25187, 25202, 25222, 25241, 25275, 25302, 25329, 25349, 25367, 25386, 25406, 25426, 25446, 25469, 25492,
+	25499, 25507, 25511, 25525, 25534, 25553, 25560, 25577, 25588, 25609, 25621, 25640, 25669, 25691, 25713, 25745,
+	25750, 25765, 25775, 25795, 25802, 25814, 25824, 25832, 25850, 25855, 25865, 25870, 25874, 25884, 25895, 25911,
+	25936, 25952, 25977, 25993, 26018, 26022, 26027, 26033, 26038, 26054, 26077, 26093, 26110, 26127, 26133, 26140,
+	26146, 26170, 26199, 26225, 26242, 26268, 26285, 26311, 26328, 26354, 26368, 26375, 26385, 26392, 26402, 26419,
+	26431, 26442, 26460, 26485, 26510, 26528, 26539, 26551, 26559, 26572, 26586, 26599, 26612, 26626, 26639, 26643,
+	26648, 26653, 26667, 26673, 26688, 26699, 26715, 26724, 26729, 26735, 26751, 26768, 26793, 26798, 26804, 26815,
+	26826, 26839, 26867, 26881, 26892, 26905, 26925, 26940, 26952, 26966, 26987, 26998, 27010, 27028, 27047, 27066,
+	27085, 27099, 27109, 27124, 27139, 27153, 27157, 27162, 27166, 27184, 27217, 27225, 27228, 27232, 27239, 27247,
+	27263, 27267, 27272, 27279, 27283, 27288, 27301, 27304, 27308, 27312, 27317, 27321, 27326, 27334, 27346, 27360,
+	27377, 27390, 27403, 27410, 27421, 27440, 27459, 27478, 27499, 27520, 27523, 27537, 27560, 27576, 27601, 27612,
+	27620, 27637, 27647, 27666, 27670, 27681, 27713, 27750, 27782, 27819, 27860, 27906, 27931, 27961, 27983, 28015,
+	28052, 28084, 28121, 28131, 28142, 28156, 28180, 28200, 28215, 28232, 28249, 28266, 28283, 28313, 28352, 28391,
+	28421, 28460, 28499, 28529, 28568, 28607, 28637, 28676, 28715, 28730, 28742, 28753, 28765, 28778, 28792, 28804,
+	28817, 28830, 28846, 28863, 28878, 28906, 28943, 28980, 29009, 29047, 29085, 29095, 29106, 29116, 29127, 29156,
+	29194, 29232, 29261, 29299, 29337, 29350, 29366, 29385, 29398, 29415, 29441, 29467, 29493, 29519, 29539, 29551,
+	29564, 29581, 29592, 29605, 29638, 29671, 29709, 29756, 29803, 29841, 29888, 29935, 29973, 30020, 30067, 30105,
+	30152, 30199, 30211, 30226, 30253, 30268, 30296, 30323, 30336, 30362, 30387, 30399, 30424, 30448, 30460, 30471,
+	30488, 30504, 30525, 30529, 30534, 30540, 30547, 30554, 30565, 30577, 30585, 30597, 30610, 30622, 30638, 30655,
+	30663, 30668, 30671, 30685, 30692, 30700, 30719, 30731, 30735, 30746, 30756, 30766, 30776, 30787, 30798, 30813,
+	30828, 30844, 30860, 30863, 30878, 30889, 30892, 30900, 30909, 30917, 30926, 30927, 30929, 30935, 30939, 30953,
+	30956, 30960, 30964, 30969, 30982, 31002, 31023, 31062, 31071, 31082, 31091, 31101, 31119, 31123, 31132, 31140,
+	31155, 31163, 31171, 31188, 31197, 31215, 31231, 31240, 31260, 31273, 31286, 31299, 31312, 31316, 31321, 31335,
+	31348, 31358, 31376, 31388, 31399, 31407, 31414, 31430, 31434, 31439, 31451, 31470, 31474, 31479, 31491, 31509,
+	31527, 31546, 31565, 31570, 31576, 31583, 31593, 31608, 31621, 31644, 31650, 31665, 31676, 31684, 31702, 31712,
+	31734, 31746, 31765, 31788, 31797, 31807, 31821, 31839, 31861, 31888, 31907, 31930, 31958, 31975, 31996, 32022,
+	32040, 32062, 32089, 32107, 32129, 32156, 32174, 32196, 32223, 32243, 32267, 32296, 32330, 32336, 32347, 32353,
+	32356, 32370, 32377, 32385, 32404, 32416, 32420, 32424, 32434, 32441, 32456, 32476, 32488, 32505, 32514, 32529,
+	32541, 32551, 32557, 32562, 32574, 32591, 32607, 32617, 32635, 32652, 32664, 32683, 32696, 32701, 32706, 32716,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
-	"0000000000000000000000000000000000000000000000000000001100000000001111111111111110011100111155111101" +
-	"1111111111111015111111111111111111111111111111110011111111111111111111111111101111010111100001110001" +
-	"1100010101011100011100010101011110000101010101010111000101101010011110001110001111000010111110001101" +
-	"0101010101010111000101010011110000001011100511111111110511111111111111111111151111111110110111511111" +
-	"1111115111111111151511111111111111111115111011111111111111111111111111000111511111111111111111111111" +
-	"1111111111111111111111111111111111111111151111111111111111111111111111111151111111111111010101011111" +
-	"1111100321010312321051151111111101111111111101010101100101111150111010110010111111111113121111111111" +
-	"1110031111111100111001011100111001110011131151111105131010311111151100110011001100151511111151015333" +
-	"3331313333111100110011010111111151111111111111111110110111101111501111511111011111000011110000110551" +
-	"3101113310115111110011010101100551100111111111111111111010331311113331111333331311000105111111100101" +
-	"1001111001011111111501110110010101111111111111110011001111113311100111111111011011011101111111551111" +
-	"1010101015110101100101011511111111111111111111111111111131111111111010110010111001100110010151131111" +
-	"1533331311113311133111111131133333131133111113111111101010001111111110101010101111113311100115511100" +
-	"1011131511111111111111111111111111111111111111110111111111111111131155551111111001111111100310101111" +
-	"1155111111111111110010101555551011111111111111111110111001151151111111151511111110511100111110111111" +
-	"1111111111111111011551111555555115500011115510111111110011100101111111111055000551111011331331111100" +
-	"5111000110111311110000101011151111000001010110110110101015115111111111111111111331111111111111110011" +
-	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111111551511010555000" +
-	"1111111111133111001100111150505011110101555311011555511111111111111501111111011101110010151515110111" +
-	"111501111111111111111111111151111111115555151115511111111100015"
+	"0000000000000000000000000000000000000000000000000000000110000000000111111111111111001110011115511110" +
+	"1111111111111101511111111111111111111111111111111001111111111111111111111111110111101011110000111000" +
+	"1110001010101110001110001010101111000010101010101011100010110101001111000111000111100001011111000110" +
+	"1010101010101011100010101001111000000101110051111111111051111111111111111111115111111111011011151111" +
+	"1111111511111111115151111111111111111111511101111111111111111111111111100011151111111111111111111111" +
+	"1111111111111111111111111111111111111111115111111111111111111111111111111115111111111111101010101111" +
+	"1111110032101031232105115111111110111111111110101010110010111115011101011001011111111111312111111111" +
+	"1111003111111110011100101110011100111001113115111110513101031111115110011001100110015151111115101533" +
+	"3333131333311110011001101011111115111111111111111111011011110111150111151111101111100001111000011055" +
+	"1310111331011511111001101010110055110011111111111111111101033131111333111133333131100010511111110010" +
+	"1100111100101111111150111011001010111111111111111001100111111331110011111111101101101110111111155111" +
+	"1101010101511010110010101151111111111111111111111111111113111111111101011001011100110011001015113111" +
+	"1153333131111331113311111113113333313113311111311111110101000111111111010101010111111331110011551110" +
+	"0101113151111111111111111111111111111111111111111011111111111111113115555111111100111111110031010111" +
+	"1115511111111111111001010155555101111111111111111111011100115115111111115151111111051110011111011111" +
+	"1111111111111111101155111155555511550001111551011111111001110010111111111105500055111101133133111110" +
+	"0511100011011131111000010101115111100000101011011011010101511511111111111111111133111111111111111001" +
+	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111111155151101055500" +
+	"0111111111113311100110011115050501111010155531101155551111111111111150111111101110111001015151511011" +
+	"1111501111111111111111111111151111111115555151115511111111100015"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

@@ -58,7 +58,7 @@ var shadows struct {
 // elements reports a call that looks at the elements of its arguments.
 func (op Op) elements() bool {
 	if op < opsByHand {
-		return op == OpToBytes || op == OpItem || op == OpOverwrite
+		return op == OpToBytes || op == OpItem || op == OpOverwrite || op == OpReadFile
 	}
 	return !op.view()
 }

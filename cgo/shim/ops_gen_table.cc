@@ -1969,6 +1969,7 @@ const Entry ops_table[] = {
 	entry::from_bytes,
 	entry::to_bytes,
 	entry::overwrite,
+	entry::read_file,
 	entry::item,
 	entry::index,
 	entry::set_index,
@@ -3984,7 +3985,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2063;
-const uint64_t ops_hash = 0xc93fb1a26dfa6e40u;
+const uint32_t ops_count = 2064;
+const uint64_t ops_hash = 0xa60fa39199f9edcu;
 
 }  // namespace tg

@@ -6,6 +6,10 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "entries.h"
 
 namespace tg::entry {
@@ -42,6 +46,16 @@ at::Tensor in_memory(const at::Tensor& t) {
 	dense = dense.to(at::kCPU).contiguous();
 	check_memory(dense);
 	return dense;
+}
+
+// written is where the bytes of t lie, a contiguous CPU tensor of so many that is about to be filled.
+void* written(const at::Tensor& t, uint64_t bytes) {
+	check_layout(t);
+	TORCH_CHECK_VALUE(t.device().is_cpu() && t.is_contiguous(), "only a contiguous CPU tensor can be filled from bytes");
+	check_memory(t);
+	TORCH_CHECK_VALUE(t.nbytes() == bytes, "the tensor has ", t.nbytes(), " bytes, got ", bytes);
+	t.unsafeGetTensorImpl()->bump_version();  // what autograd saved of t is gone
+	return bytes == 0 ? nullptr : t.mutable_data_ptr();
 }
 
 }  // namespace
@@ -151,11 +165,7 @@ void to_bytes(Args& a, Results&) {
 void overwrite(Args& a, Results&) {
 	const auto& t = defined(a);
 	auto bytes = a.next();
-	check_layout(t);
-	TORCH_CHECK_VALUE(t.device().is_cpu() && t.is_contiguous(), "only a contiguous CPU tensor can be filled from bytes");
-	check_memory(t);
-	TORCH_CHECK_VALUE(t.nbytes() == bytes, "the tensor has ", t.nbytes(), " bytes, got ", bytes);
-	t.unsafeGetTensorImpl()->bump_version();  // what autograd saved of t is gone
+	auto* to = written(t, bytes);
 	if (bytes == 0) {
 		return;
 	}
@@ -164,7 +174,33 @@ void overwrite(Args& a, Results&) {
 		t.copy_(at::from_blob(a.data, t.sizes(), at::TensorOptions().dtype(t.scalar_type())));
 		return;
 	}
-	std::memcpy(t.mutable_data_ptr(), a.data, bytes);
+	std::memcpy(to, a.data, bytes);
+}
+
+// read_file(t, descriptor, offset) -> errno, whether all bytes came: fills t, a contiguous CPU tensor, with the bytes of a file
+// from the offset on. The kernel writes them into the tensor's memory; there is no copy in between.
+void read_file(Args& a, Results& r) {
+	const auto& t = defined(a);
+	auto file = static_cast<int>(a.integer());
+	auto offset = a.integer();
+	TORCH_CHECK_VALUE(!t.is_conj() && !t.is_neg(), "only a tensor that is its memory can be filled from a file");
+	auto bytes = t.nbytes();
+	auto* to = static_cast<char*>(written(t, bytes));
+	size_t done = 0;
+	int failure = 0;
+	while (done < bytes) {
+		auto n = pread(file, to + done, bytes - done, offset + static_cast<off_t>(done));
+		if (n < 0 && errno == EINTR) {
+			continue;
+		}
+		if (n <= 0) {
+			failure = n < 0 ? errno : 0;
+			break;
+		}
+		done += static_cast<size_t>(n);
+	}
+	r.integer(failure);
+	r.boolean(done == bytes);
 }
 
 void item(Args& a, Results& r) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/libtorch-go/libtorch/internal/cli"
+	"github.com/libtorch-go/libtorch/internal/flock"
 	"github.com/libtorch-go/libtorch/internal/home"
 )
 
@@ -54,6 +55,15 @@ func install(ctx context.Context, args []string, out io.Writer) error {
 	return r.run(ctx, out, source)
 }
 
+// lock waits until no other installation of the same is under way; none begins before the file is closed.
+func lock(ctx context.Context, path string, out io.Writer) (*os.File, error) {
+	f, err := flock.Open(ctx, path, func() { fmt.Fprintln(out, "another installation is under way: waiting for it") })
+	if err != nil && ctx.Err() != nil {
+		return nil, cli.Interruptedf("interrupted while another installation was under way")
+	}
+	return f, err
+}
+
 // run installs what these sources of this module make.
 func (r request) run(ctx context.Context, out io.Writer, source string) error {
 	dir, shared, err := r.places(source)
@@ -69,11 +79,11 @@ func (r request) run(ctx context.Context, out io.Writer, source string) error {
 			return err
 		}
 	}
-	unlock, err := lock(ctx, filepath.Join(cache, "install.lock"), out)
+	locked, err := lock(ctx, filepath.Join(cache, "install.lock"), out)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer locked.Close()
 	if r.installed(dir) {
 		fmt.Fprintf(out, "%s has it already: libtorch %s for %s %s\n", dir, builtFor(dir), home.Module, home.Version())
 		return nil

@@ -197,16 +197,16 @@ func TestInstallIsInterrupted(t *testing.T) {
 
 func TestInstallationsWaitForEachOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := lock(t.Context(), path, new(bytes.Buffer))
+	locked, err := lock(t.Context(), path, new(bytes.Buffer))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &clitest.Trigger{Text: "another installation is under way", Fire: cancel}
 	_, err = lock(ctx, path, out)
 	require.Equal(t, 130, cli.ExitCode(err))
-	unlock()
+	require.NoError(t, locked.Close())
 	again, err := lock(t.Context(), path, new(bytes.Buffer))
 	require.NoError(t, err)
-	again()
+	require.NoError(t, again.Close())
 }
 
 func TestBundle(t *testing.T) {

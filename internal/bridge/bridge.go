@@ -2,6 +2,10 @@ package bridge
 
 import (
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
 	"unsafe"
 
 	"github.com/libtorch-go/libtorch/cgo"
@@ -56,6 +60,36 @@ func Bytes[Tensor any](t Tensor, into []byte) {
 	if err := c.RunData(unsafe.Pointer(unsafe.SliceData(into))); err != nil {
 		core.Fail(err)
 	}
+}
+
+// ReadFile fills a tensor, contiguous and on the CPU, with the bytes of a file from an offset on: the kernel writes them
+// into the tensor's memory. A file that ends before is an io.ErrUnexpectedEOF. It panics with *torch.Error as every
+// operator does.
+func ReadFile[Tensor any](t Tensor, f *os.File, at int64) error {
+	file, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpReadFile)
+	c.Changed(Handle(t))
+	var failed *cgo.Error
+	err = file.Control(func(descriptor uintptr) { // which stays open meanwhile
+		c.Int(int(descriptor))
+		c.Int(int(at))
+		failed = c.Run()
+	})
+	switch {
+	case err != nil:
+		return err
+	case failed != nil:
+		core.Fail(failed)
+	case c.IntResult(0) != 0:
+		return &fs.PathError{Op: "read", Path: f.Name(), Err: syscall.Errno(c.IntResult(0))}
+	case !c.BoolResult(1):
+		return io.ErrUnexpectedEOF
+	}
+	return nil
 }
 
 // Box adds a value to a call as torch.Call does.

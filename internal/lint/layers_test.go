@@ -11,15 +11,15 @@ import (
 // layers lists the packages from the lowest layer to the highest. A package may import
 // packages in rows above its own; a name ending in / stands for all packages below it.
 var layers = [][]string{
-	{"internal/frames", "internal/home", "internal/proc"},
-	{"cgo", "cgo/gen", "cgo/libm", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/lint", "internal/pace",
+	{"internal/flock", "internal/frames", "internal/home", "internal/proc"},
+	{"cgo", "cgo/gen", "cgo/libm", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/fetch", "internal/lint", "internal/pace",
 		"internal/pickle",
 		"internal/pytext", "internal/reliability", "internal/replay", "internal/road", "internal/talk"},
 	{"internal/bridge"},
 	{"torch"},
 	{"internal/form"},
 	{"torch/aten", "torch/linalg", "torch/fft", "torch/special", "internal/switches", "internal/option", "internal/versions"},
-	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable"},
+	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable", "internal/tensorfile"},
 	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data", "torch/meter",
 		"torch/profiler", "torch/safetensors", "torch/pt", "torch/cpp", "torch/tensorboard"},
 	{"torch/nn", "torch/optim/lr", "torch/hub", "internal/peer"},

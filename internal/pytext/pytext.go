@@ -40,6 +40,9 @@ func Float(v float64) string {
 	return text
 }
 
+// Quoted are names in quotes, as in PyTorch's list of keys: "weight", "bias".
+func Quoted(names []string) string { return join(names, strconv.Quote) }
+
 func join[T any](values []T, text func(T) string) string {
 	list := make([]string, len(values))
 	for i, v := range values {

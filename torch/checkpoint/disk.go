@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/libtorch-go/libtorch/internal/atomicfile"
 )
 
 // disk is what a checkpoint is written with. Tests let each of its calls fail.
@@ -29,15 +31,7 @@ func (system) MkdirTemp(dir, pattern string) (string, error) { return os.MkdirTe
 func (system) Create(path string) (file, error)              { return os.Create(path) }
 func (system) Rename(from, to string) error                  { return os.Rename(from, to) }
 func (system) RemoveAll(path string) error                   { return os.RemoveAll(path) }
-
-func (system) Sync(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}
+func (system) Sync(dir string) error                         { return atomicfile.SyncDir(dir) }
 
 // hidden is how the names of folders begin that are no checkpoints: those that are being written, and those
 // that are being removed.

@@ -26,7 +26,7 @@ type Options struct {
 	SHA256   string                  // how the file's sum begins, in hexadecimal; default: what its name says
 	Offline  bool                    // use what is there, and never the network
 	Progress func(done, total int64) // is told how many bytes there are; total is -1 where the server does not say
-	Retries  int                     // how often a transfer that broke off is continued; default 3
+	Retries  int                     // how often in a row a try may bring nothing before it is given up; default 3
 	Stall    time.Duration           // how long a server may send nothing; default 30 s
 	Load     pt.LoadOptions          // how LoadStateDict reads a .pt or .pth
 }
@@ -89,8 +89,7 @@ func Download(ctx context.Context, address string, opts ...Options) (string, err
 	if err := os.MkdirAll(o.Dir, folder); err != nil {
 		return "", fmt.Errorf("hub: %w", err)
 	}
-	t := &transfer{address: address, target: target, o: o}
-	if err := t.run(ctx); err != nil {
+	if err := transfer(ctx, address, target, o); err != nil {
 		return "", fmt.Errorf("hub: %s: %w", address, err)
 	}
 	return target, nil

@@ -3,9 +3,9 @@ package nn
 import (
 	"fmt"
 	"iter"
-	"strconv"
 	"strings"
 
+	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -54,10 +54,10 @@ type Refusal struct {
 func (e *StateDictError) Error() string {
 	var parts []string
 	if len(e.Missing) > 0 {
-		parts = append(parts, "Missing key(s) in state_dict: "+quoted(e.Missing))
+		parts = append(parts, "Missing key(s) in state_dict: "+pytext.Quoted(e.Missing))
 	}
 	if len(e.Unexpected) > 0 {
-		parts = append(parts, "Unexpected key(s) in state_dict: "+quoted(e.Unexpected))
+		parts = append(parts, "Unexpected key(s) in state_dict: "+pytext.Quoted(e.Unexpected))
 	}
 	for _, m := range e.Mismatched {
 		parts = append(parts, fmt.Sprintf("size mismatch for %s: copying a param with shape %v from checkpoint, the shape in current model is %v",
@@ -67,14 +67,6 @@ func (e *StateDictError) Error() string {
 		parts = append(parts, fmt.Sprintf("%s cannot be loaded: %v", r.Name, r.Err))
 	}
 	return "nn: the state dict does not fit the module: " + strings.Join(parts, "; ")
-}
-
-func quoted(names []string) string {
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = strconv.Quote(name)
-	}
-	return strings.Join(list, ", ")
 }
 
 // StripPrefix returns the tensors whose names begin with a prefix under names without it, and the others as they

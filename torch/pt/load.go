@@ -8,6 +8,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pickle"
+	"github.com/libtorch-go/libtorch/internal/tensorfile"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -114,7 +115,7 @@ func load(r io.ReaderAt, size int64, o LoadOptions, path string) (v any, err err
 		torch.NoGrad(func() {
 			torch.Scope(func() {
 				if o.MMap {
-					d.loader.mapped, err = mapFile(path, size)
+					d.loader.mapped, err = tensorfile.Map(path, size)
 				}
 				if err == nil {
 					v, err = d.build(src.value)

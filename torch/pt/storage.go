@@ -5,11 +5,12 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/libtorch-go/libtorch/internal/bridge"
+	"github.com/libtorch-go/libtorch/internal/tensorfile"
 	"github.com/libtorch-go/libtorch/torch"
-	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // storageTypes are the classes of storages and the dtypes of their elements.
@@ -53,6 +54,21 @@ func (l *loader) load(s *storage) error {
 		return nil
 	}
 	s.base = torch.TensorOptions{DType: torch.Uint8}.Empty(int(s.size))
+	if err := l.fill(s); err != nil {
+		return err
+	}
+	if !l.device.IsZero() && !l.device.IsCPU() {
+		s.base = s.base.To(l.device)
+	}
+	return nil
+}
+
+// fill reads the bytes of a storage into its memory: directly where nobody needs to look at them.
+func (l *loader) fill(s *storage) error {
+	if f, ok := l.r.(*os.File); ok && !l.verify && !l.swap {
+		_, err := tensorfile.Read([]tensorfile.Part{{File: f, At: s.at, Into: s.base}})
+		return cutOff(err)
+	}
 	if l.buffer == nil {
 		l.buffer = make([]byte, piece)
 	}
@@ -73,9 +89,6 @@ func (l *loader) load(s *storage) error {
 	if l.verify && s.crc != nil && sum != *s.crc {
 		return malformed("the sum of storage %q is %08x, expected %08x", s.key, sum, *s.crc)
 	}
-	if !l.device.IsZero() && !l.device.IsCPU() {
-		s.base = s.base.To(l.device)
-	}
 	return nil
 }
 
@@ -93,7 +106,7 @@ func verified(r io.ReaderAt, rec record) error {
 
 // cutOff is the error of a read: the file became shorter while it was read, or the reader's own.
 func cutOff(err error) error {
-	if err == io.EOF {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return malformed("the file ends too soon: %w", io.ErrUnexpectedEOF)
 	}
 	return err
@@ -120,16 +133,6 @@ func swap(b []byte, dtype torch.DType) {
 			slices.Reverse(b[:width])
 		}
 	}
-}
-
-// mapFile maps a file into memory as one tensor of its bytes. Changes of the tensor do not reach
-// the file.
-func mapFile(path string, size int64) (t torch.Tensor, err error) {
-	n := int(size)
-	err = torch.Try(func() {
-		torch.Unsafe(func() { t = aten.FromFile(path, false, &n, torch.TensorOptions{DType: torch.Uint8}) })
-	})
-	return t, err
 }
 
 // write writes a part of a storage that tensors lie in. any is one of them.

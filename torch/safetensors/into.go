@@ -3,21 +3,20 @@ package safetensors
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/libtorch-go/libtorch/internal/option"
+	"github.com/libtorch-go/libtorch/internal/pytext"
+	"github.com/libtorch-go/libtorch/internal/tensorfile"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
 // IntoOptions are the optional arguments of [LoadInto].
 type IntoOptions struct {
 	NonStrict bool // pass over tensors that are missing, and over those that nobody asked for
-	MMap      bool // map the files into memory, which is faster; nobody may shorten them meanwhile
 }
 
 // MisfitError says why a file does not fit the tensors that it was to be loaded into.
@@ -32,26 +31,18 @@ type MisfitError struct {
 func (e *MisfitError) Error() string {
 	var parts []string
 	if len(e.Unexpected) > 0 {
-		parts = append(parts, "Unexpected key(s) in state_dict: "+quoted(e.Unexpected))
+		parts = append(parts, "Unexpected key(s) in state_dict: "+pytext.Quoted(e.Unexpected))
 	}
 	if len(e.Missing) > 0 {
-		parts = append(parts, "Missing key(s) in state_dict: "+quoted(e.Missing))
+		parts = append(parts, "Missing key(s) in state_dict: "+pytext.Quoted(e.Missing))
 	}
 	parts = append(parts, e.Mismatched...)
 	return fmt.Sprintf("safetensors: %s does not fit: %s", e.Path, strings.Join(parts, "; "))
 }
 
-func quoted(names []string) string {
-	list := make([]string, len(names))
-	for i, n := range names {
-		list[i] = fmt.Sprintf("%q", n)
-	}
-	return strings.Join(list, ", ")
-}
-
 // LoadInto reads a file, or those of an index, straight into tensors that there are already: those of a model, whose
-// dtypes and devices stay. The memory that it takes besides is a buffer's, and that of one tensor where dtype or
-// device differ.
+// dtypes and devices stay. Several goroutines have the kernel write into the tensors' memory. Besides that it takes the
+// memory of one tensor, where dtype, device or layout differ.
 //
 //	err := safetensors.LoadInto("model.safetensors", nn.StateDict(model))
 //
@@ -60,7 +51,7 @@ func quoted(names []string) string {
 // others not, and the error says so.
 func LoadInto(path string, tensors iter.Seq2[string, torch.Tensor], opts ...IntoOptions) error {
 	o := option.One(opts)
-	r, err := Open(path, OpenOptions{MMap: o.MMap})
+	r, err := Open(path)
 	if err != nil {
 		return err
 	}
@@ -78,7 +69,7 @@ func LoadInto(path string, tensors iter.Seq2[string, torch.Tensor], opts ...Into
 	if len(wrong.Missing)+len(wrong.Unexpected)+len(wrong.Mismatched) > 0 {
 		return wrong
 	}
-	return readAll(jobs)
+	return run(jobs)
 }
 
 // job is a tensor of a file and the one that it is read into.
@@ -123,69 +114,55 @@ func memory(t torch.Tensor) torch.StorageInfo {
 	return s
 }
 
-// readAll reads with two goroutines: one waits for the disk or copies from its cache while the other does.
-func readAll(jobs []job) error {
-	const readers = 2
+// run reads what lies in memory as in the file, and then the rest, a tensor at a time.
+func run(jobs []job) error {
 	var (
-		next   = make(chan job)
-		errs   = make(chan error, readers)
-		failed = make(chan struct{})
-		once   sync.Once
-		all    sync.WaitGroup
+		parts  []tensorfile.Part
+		places []place
+		others []job
+		err    error
 	)
-	for range readers {
-		all.Go(func() {
-			buffer := make([]byte, piece)
-			for j := range next {
-				if err := j.read(buffer); err != nil {
-					errs <- err
-					once.Do(func() { close(failed) })
-					return
-				}
+	broken := torch.Try(func() {
+		for _, j := range jobs {
+			if j.direct() {
+				parts, places = append(parts, j.into(j.to)), append(places, j.place)
+			} else {
+				others = append(others, j)
 			}
-		})
-	}
-feed:
-	for _, j := range jobs {
-		select {
-		case next <- j:
-		case <-failed:
-			break feed
+		}
+	})
+	if err = cmp.Or(broken, readAll(parts, places)); err == nil {
+		for _, j := range others {
+			if err = j.convert(); err != nil {
+				break
+			}
 		}
 	}
-	close(next)
-	all.Wait()
-	select {
-	case err := <-errs:
+	if err != nil {
 		return fmt.Errorf("safetensors: %w (the tensors are loaded in part)", err)
-	default:
-		return nil
 	}
+	return nil
 }
 
-// read reads a tensor into its target.
-func (j job) read(buffer []byte) (err error) {
+// direct says whether the bytes of the target are those of the file.
+func (j job) direct() bool {
+	return j.to.DType() == j.dtype && j.to.Device().IsCPU() && j.to.IsContiguous() && !j.to.IsConj() && !j.to.IsNeg()
+}
+
+// convert reads a tensor whose target has another dtype, device or layout.
+func (j job) convert() (err error) {
 	broken := torch.Try(func() {
 		torch.NoGrad(func() {
 			torch.Scope(func() {
-				to := j.to.Detach()
-				if view, ok := j.view(); ok {
-					to.CopyInPlace(view)
-					return
-				}
-				if to.DType() == j.dtype && to.Device().IsCPU() && to.IsContiguous() && !to.IsConj() && !to.IsNeg() {
-					err = j.fill(to, buffer)
-					return
-				}
 				own := torch.TensorOptions{DType: j.dtype}.Empty(j.shape...)
-				if err = j.fill(own, buffer); err == nil {
-					j.to.CopyInPlace(own)
+				if err = readAll([]tensorfile.Part{j.into(own)}, []place{j.place}); err == nil {
+					j.to.Detach().CopyInPlace(own)
 				}
 			})
 		})
 	})
-	if err = cmp.Or(err, broken); err != nil {
-		return &fs.PathError{Op: "tensor " + j.name, Path: j.path, Err: err}
+	if broken != nil {
+		return j.failed(broken)
 	}
-	return nil
+	return err
 }

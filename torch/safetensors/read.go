@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"maps"
+	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/tensorfile"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -52,23 +54,33 @@ func (f *File) Close() {
 	}
 }
 
-// Load reads a file.
+// Load reads a file. Several goroutines have the kernel write into the tensors' memory.
 func Load(path string) (*File, error) {
-	f, err := os.Open(path)
+	r, err := Open(path)
 	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	file := &File{Tensors: make(map[string]torch.Tensor, len(r.at)), Metadata: r.Metadata}
+	broken := torch.Try(func() {
+		torch.Scope(func() {
+			var parts []tensorfile.Part
+			var places []place
+			places = slices.SortedFunc(maps.Values(r.at), func(a, b place) int { return cmp.Compare(a.begin, b.begin) })
+			for _, p := range places {
+				t := torch.TensorOptions{DType: p.dtype}.Empty(p.shape...)
+				file.Tensors[p.name] = t
+				parts = append(parts, p.into(t))
+			}
+			if err = readAll(parts, places); err == nil {
+				for name, t := range file.Tensors {
+					file.Tensors[name] = t.Keep()
+				}
+			}
+		})
+	})
+	if err = cmp.Or(err, broken); err != nil {
 		return nil, fmt.Errorf("safetensors: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("safetensors: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("safetensors: %s: expected a file, found %v", path, info.Mode().Type())
-	}
-	file, err := Read(f, info.Size())
-	if err != nil {
-		return nil, fmt.Errorf("safetensors: %s: %w", path, err)
 	}
 	return file, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/libtorch-go/libtorch/internal/option"
+	"github.com/libtorch-go/libtorch/internal/tensorfile"
 	"github.com/libtorch-go/libtorch/torch"
-	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // OpenOptions are the optional arguments of [Open].
@@ -96,7 +97,7 @@ func (r *Reader) open(path string, o OpenOptions, wanted map[string]bool) (map[s
 		return nil, err
 	}
 	if o.MMap && info.Size() > 0 {
-		if s.mapped, err = mapFile(path, int(info.Size())); err != nil {
+		if s.mapped, err = tensorfile.Map(path, info.Size()); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -106,15 +107,6 @@ func (r *Reader) open(path string, o OpenOptions, wanted map[string]bool) (map[s
 		}
 	}
 	return metadata, nil
-}
-
-// mapFile maps a file into memory as one tensor of its bytes. What is written to the tensor does not
-// reach the file.
-func mapFile(path string, n int) (t torch.Tensor, err error) {
-	err = torch.Try(func() {
-		torch.Unsafe(func() { t = aten.FromFile(path, false, &n, torch.TensorOptions{DType: torch.Uint8}) })
-	})
-	return t, err
 }
 
 // openIndex adds the files of an index, which lie beside it.
@@ -183,14 +175,14 @@ func (r *Reader) Tensor(name string) (t torch.Tensor, err error) {
 					return
 				}
 				own := torch.TensorOptions{DType: p.dtype}.Empty(p.shape...)
-				if err = p.fill(own, make([]byte, min(piece, p.end-p.begin))); err == nil {
+				if err = readAll([]tensorfile.Part{p.into(own)}, []place{p}); err == nil {
 					t = own.Keep()
 				}
 			})
 		})
 	})
 	if err = cmp.Or(err, broken); err != nil {
-		return torch.Tensor{}, fmt.Errorf("safetensors: %s: tensor %q: %w", p.path, name, err)
+		return torch.Tensor{}, fmt.Errorf("safetensors: %w", err)
 	}
 	return t, nil
 }
@@ -214,22 +206,23 @@ func rowMajor(shape []int) []int {
 	return strides
 }
 
-// fill reads the bytes of a tensor into one that is contiguous, on the CPU and of the same dtype and
-// size.
-func (p place) fill(t torch.Tensor, buffer []byte) (err error) {
-	n := p.end - p.begin
-	if n == 0 {
-		return nil
-	}
-	bytes := t.View(-1).ViewDType(torch.Uint8)
-	for at := int64(0); at < n; at += int64(len(buffer)) {
-		b := buffer[:min(int64(len(buffer)), n-at)]
-		if got, err := p.f.ReadAt(b, p.data+p.begin+at); got < len(b) {
-			return cutOff(ErrIncomplete, cmp.Or(err, io.ErrUnexpectedEOF))
-		}
-		torch.Scope(func() { torch.Fill(bytes.Narrow(0, int(at), len(b)), b) })
+// into is the part of the file that goes into a tensor which is contiguous, on the CPU and of the same dtype and size.
+func (p place) into(t torch.Tensor) tensorfile.Part {
+	return tensorfile.Part{File: p.f, At: p.data + p.begin, Into: t}
+}
+
+// readAll reads parts that lie at these places.
+func readAll(parts []tensorfile.Part, at []place) error {
+	i, err := tensorfile.Read(parts)
+	if err != nil {
+		return at[i].failed(cutOff(ErrIncomplete, err))
 	}
 	return nil
+}
+
+// failed is an error with the place that it is about.
+func (p place) failed(err error) error {
+	return &fs.PathError{Op: "tensor " + p.name, Path: p.path, Err: err}
 }
 
 // Close closes the files. Tensors that were read stay; a mapped file stays mapped as long as one of its tensors

@@ -163,9 +163,6 @@ func TestLoadInto(t *testing.T) {
 		require.NoError(t, safetensors.Save(path, nn.StateDict(model.A)))
 		require.NoError(t, safetensors.LoadInto(path, nn.StateDict(half)))
 		torchtest.Equal(t, half.Weight, model.A.Weight.To(torch.BFloat16))
-		torch.NoGrad(func() { half.Weight.FillInPlace(0) })
-		require.NoError(t, safetensors.LoadInto(path, nn.StateDict(half), safetensors.IntoOptions{MMap: true}))
-		torchtest.Equal(t, half.Weight, model.A.Weight.To(torch.BFloat16))
 
 		err = safetensors.LoadInto(path, nn.StateDict(nn.NewLinear(2, 2)))
 		require.ErrorContains(t, err,

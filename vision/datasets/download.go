@@ -1,18 +1,17 @@
 package datasets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
-	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"time"
+
+	"github.com/libtorch-go/libtorch/internal/fetch"
 )
 
 // An archive is a source: a .tar.gz on a web server.
@@ -80,141 +79,26 @@ func (a remote) use(ctx context.Context, r *release, root string, logf logFunc, 
 	}
 }
 
-// download writes the whole file into part, beginning where an earlier call stopped.
-// A connection that breaks is opened again as long as each one brings something, ten
-// times at most.
+// download writes the whole file into part, beginning where an earlier call stopped. A connection that breaks is
+// opened again as long as each one brings something.
 func (a remote) download(ctx context.Context, part string, most int64, logf logFunc) error {
-	var have int64
-	if info, err := os.Stat(part); err == nil {
-		have = info.Size()
-	}
-	for attempt := 1; ; attempt++ {
-		now, err := a.resume(ctx, part, have, most, logf)
-		if err == nil || ctx.Err() != nil || now <= have || attempt == 10 {
-			return err
-		}
-		logf("%s: broken off (%v), going on", path.Base(a.url), err)
-		have = now
-	}
-}
-
-// resume requests the bytes from have on, appends them to part and returns the size of
-// part. A server that has more than most bytes has something else.
-func (a remote) resume(ctx context.Context, part string, have, most int64, logf logFunc) (int64, error) {
-	patience := a.patience
-	if patience == 0 {
-		patience = 20 * time.Second
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watch := time.AfterFunc(patience, func() {
-		cancel(fmt.Errorf("the server sent nothing for %v", patience))
-	})
-	defer watch.Stop()
-
-	body, total, have, err := a.open(ctx, have)
-	if err != nil || body == nil {
-		return have, err
-	}
-	defer body.Close()
-	tooMuch := fmt.Errorf("the server sends more than the %d bytes that can be", most)
-	if total > most {
-		return have, tooMuch
-	}
-	f, err := openAt(part, have)
+	f, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
-		return have, err
+		return err
 	}
 	defer f.Close()
-	report := newProgress(path.Base(a.url), have, total, logf)
-	buf := make([]byte, 256<<10)
-	for {
-		n, err := body.Read(buf)
-		watch.Reset(patience)
-		if have+int64(n) > most {
-			return 0, errors.Join(tooMuch, os.Remove(part))
-		}
-		if _, err := f.Write(buf[:n]); err != nil {
-			return have, err
-		}
-		have += int64(n)
-		report.at(have)
-		switch {
-		case err == io.EOF:
-			return have, nil
-		case ctx.Err() != nil:
-			return have, context.Cause(ctx)
-		case err != nil:
-			return have, err
-		}
+	name := path.Base(a.url)
+	var report *progress
+	err = fetch.Transfer{
+		URL: a.url, Most: most, Stall: cmp.Or(a.patience, 20*time.Second),
+		Begin:    func(have, total int64) { report = newProgress(name, have, total, logf) },
+		Progress: func(have, _ int64) { report.at(have) },
+		Broken:   func(err error) { logf("%s: broken off (%v), going on", name, err) },
+	}.Run(ctx, f)
+	if info, failed := f.Stat(); failed == nil && info.Size() == 0 {
+		return errors.Join(err, os.Remove(part)) // nothing that a later run could go on with
 	}
-}
-
-// openAt opens a file to write from offset on, of which it keeps what is before.
-func openAt(path string, offset int64) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	_, seekErr := f.Seek(offset, io.SeekStart)
-	if err := errors.Join(f.Truncate(offset), seekErr); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// open requests the file from offset have on. It returns the total size (-1
-// if unknown) and where the body really begins: a server that knows no ranges
-// starts again at 0. A nil body means that nothing is missing.
-func (a remote) open(ctx context.Context, have int64) (body io.ReadCloser, total, start int64, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url, nil)
-	if err != nil {
-		return nil, 0, have, err
-	}
-	if have > 0 {
-		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
-	}
-	response, err := httpClient().Do(request)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err // without the address, which the caller names
-		}
-		return nil, 0, have, err
-	}
-	total = response.ContentLength
-	switch response.StatusCode {
-	case http.StatusOK:
-		return response.Body, total, 0, nil
-	case http.StatusPartialContent:
-		var from int64
-		if _, err := fmt.Sscanf(response.Header.Get("Content-Range"), "bytes %d-", &from); err != nil || from != have {
-			response.Body.Close()
-			return nil, 0, have, fmt.Errorf("the server sends the range %q where bytes from %d on are expected",
-				response.Header.Get("Content-Range"), have)
-		}
-		if total >= 0 {
-			total += have
-		}
-		return response.Body, total, have, nil
-	case http.StatusRequestedRangeNotSatisfiable:
-		return nil, have, have, response.Body.Close() // what is in it decides whether it is right
-	}
-	response.Body.Close()
-	return nil, 0, have, fmt.Errorf("the server answers %s", response.Status)
-}
-
-// httpClient gives up early on a machine without a network instead of hanging.
-func httpClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   5 * time.Second,
-		ResponseHeaderTimeout: 15 * time.Second,
-		DisableKeepAlives:     true,
-	}}
+	return err
 }
 
 // progress tells a logFunc, every tenth of the way, how far a download is.

@@ -12,6 +12,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/libtorch-go/libtorch/internal/flock"
 )
 
 // A source is a place that has the files of a release, as a mirror names it.
@@ -38,11 +40,14 @@ func (r *release) obtain(ctx context.Context, dir string, mirrors []string, from
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return err
 	}
-	unlock, err := lockFolder(ctx, root)
+	lock, err := os.Open(root) // the lock is on the folder itself
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Close()
+	if err := flock.Lock(ctx, lock, nil); err != nil {
+		return err
+	}
 	if _, err := os.Stat(dir); err == nil {
 		return nil // another process was faster
 	}
