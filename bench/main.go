@@ -58,7 +58,7 @@ func parse() (o options, err error) {
 	rounds := flag.Int("rounds", 30, "rounds of every case; training steps make a third")
 	quick := flag.Bool("quick", false, "a few rounds, to see that it works")
 	onCard := flag.Bool("cuda", false, "measure the cases on the first CUDA card, instead of those on the CPU")
-	threads := flag.String("threads", "1,2", "numbers of threads for the training steps")
+	threads := flag.String("threads", "1,2", "numbers of threads for training steps and files")
 	results := flag.String("results", "", "folder for the results as JSON; a full run writes to bench/results")
 	flag.Parse()
 	o = options{rounds: *rounds, quick: *quick, results: *results, card: *onCard}
@@ -157,8 +157,11 @@ func (c *crew) times(r *report, o options) error {
 	}
 	for _, g := range groups {
 		threads, rounds := []int{1}, o.rounds
-		if g == trainingGroup {
+		switch g {
+		case trainingGroup:
 			threads, rounds = o.threads, max(2, o.rounds/3)
+		case fileGroup:
+			threads = o.threads
 		}
 		var tasks []*task
 		for _, b := range catalogue {

@@ -13,8 +13,8 @@ import (
 	"os"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/checkpoint"
 	"github.com/libtorch-go/libtorch/torch/cuda"
-	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/meter"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
@@ -32,6 +32,7 @@ var (
 	workers = flag.Int("j", 1, "workers that prepare batches; 0 is none")
 	every   = flag.Int("p", 100, "print every `N`-th batch")
 	device  = flag.String("device", "", "cpu, cuda or cuda:`N` (default cuda where there is a card)")
+	folder  = flag.String("checkpoint", "", "`folder` in which the training is kept, and from which it goes on")
 	graph   = flag.Bool("graph", false, "record the training step as a CUDA graph and replay it")
 )
 
@@ -74,12 +75,23 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}, cuda.GraphedOptions{Disabled: !*graph})
 	defer step.Close()
 
-	for epoch := range *epochs {
+	term, stop := checkpoint.OnTerm(ctx)
+	defer stop()
+	recipe := checkpoint.Options{Every: 500, Recipe: []any{*limit, *size, *rate, *seed}}
+	kept, err := checkpoint.Open(*folder, checkpoint.Parts{"model": model, "optimizer": opt}, recipe)
+	if err != nil {
+		return err
+	}
+	at, err := kept.Resume(nil)
+	if err != nil {
+		return err
+	}
+	for ; at.Epoch < *epochs; at.Epoch, at.Batch = at.Epoch+1, 0 {
 		nn.Train(model)
 		loss := &meter.Average{Name: "Loss"}
-		progress := meter.NewProgress(out, fmt.Sprintf("Epoch: [%d]", epoch), training.Len(), loss)
+		progress := meter.NewProgress(out, fmt.Sprintf("Epoch: [%d]", at.Epoch), training.Len(), loss)
 		progress.Every = *every
-		for batch, err := range training.Epoch(ctx, epoch) {
+		for batch, err := range training.EpochFrom(ctx, at.Epoch, at.Batch) {
 			if err != nil {
 				return err
 			}
@@ -89,6 +101,10 @@ func run(ctx context.Context, out io.Writer) (err error) {
 			}
 			loss.Add(results[0], batch.Len())
 			progress.Step(batch.Len())
+			at.Batch, at.Step = at.Batch+1, at.Step+1
+			if stop, err := kept.Step(term, at); stop || err != nil {
+				return err
+			}
 		}
 		progress.Close()
 
@@ -98,21 +114,5 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		}
 		fmt.Fprintf(out, " * Acc@1 %.3f\n", 100*right)
 	}
-	return nil
-}
-
-// accuracy is the part of the test images that the model reads right.
-func accuracy(ctx context.Context, model nn.Layer, test *data.Loader[data.Batch], dev torch.Device) (_ float64, err error) {
-	nn.Eval(model)
-	var right meter.Average
-	torch.Inference(func() {
-		for batch, failed := range test.Epoch(ctx, 0) {
-			if err = failed; err != nil {
-				return
-			}
-			hits := model.Forward(normalise(batch.Input, dev)).ArgMaxDim(1).Eq(batch.Target.To(dev))
-			right.Add(hits.To(torch.Float32).Mean(), batch.Len())
-		}
-	})
-	return right.Avg(), err
+	return kept.Save(at)
 }

@@ -4,13 +4,19 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/clitest"
 	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/checkpoint"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -47,6 +53,28 @@ func TestEqualsPython(t *testing.T) {
 	}
 	require.Equal(t, lines, out.String())
 	require.Greater(t, rows[1][2], 0.6)
+}
+
+// A training that is asked to end keeps what it has, and goes on to the same accuracy.
+func TestResumes(t *testing.T) {
+	torchtest.NoLeaks(t)
+	set(t, map[string]string{"device": "cpu", "drawn": "true", "limit": "400", "b": "20", "lr": "0.003", "epochs": "2", "p": "1"})
+	var whole, rest bytes.Buffer
+	first := &clitest.Trigger{Text: "[10/20]", Fire: func() {
+		require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
+		time.Sleep(100 * time.Millisecond) // it comes
+	}}
+	require.NoError(t, run(t.Context(), &whole))
+	set(t, map[string]string{"checkpoint": t.TempDir()})
+	require.NoError(t, run(t.Context(), first))
+	require.NotContains(t, first.Seen.String(), "Acc@1")
+	require.NoError(t, run(t.Context(), &rest))
+	accuracies := regexp.MustCompile(`Acc@1 .*`)
+	require.Equal(t, accuracies.FindAllString(whole.String(), -1), accuracies.FindAllString(rest.String(), -1))
+
+	set(t, map[string]string{"lr": "0.1"})
+	var other *checkpoint.RecipeError
+	require.ErrorAs(t, run(t.Context(), &rest), &other)
 }
 
 // A graph trains as well as the plain step does.

@@ -94,7 +94,7 @@ func TestCheckpointFilesThatCannotBeRead(t *testing.T) {
 		file("empty", nil):                "not a sound file of torch.save",
 		file("cut", whole[:len(whole)-1]): "not a sound file of torch.save",
 		file("text", bytes.Repeat([]byte("some text "), 100)): "not a sound file of torch.save",
-		foreign: "was not written by this program",
+		foreign: "another program wrote it",
 	} {
 		requireFails(t, 1, want, tiny("-limit", "8", "-epochs", "1", "-resume", path)...)
 	}
@@ -125,11 +125,11 @@ func TestCheckpointsThatDoNotFit(t *testing.T) {
 		want   string
 		flags  []string
 	}{
-		{want: "it was written by a run with -epochs 1 -b 8", flags: []string{"-epochs", "2"}},
-		{want: "it was written by a run with -epochs 1 -b 8", flags: []string{"-b", "4"}},
-		{want: "it was written by a run on 8 images, but this run has 9", flags: []string{"-limit", "9"}},
-		{want: "the user's value does not fit", change: func(d *pt.Dict) { d.Set("user", "{") }},
-		{want: "epoch 7", change: func(d *pt.Dict) { d.Dict("progress").Set("epoch", 7) }},
+		{want: "of another run: epochs is 1 there and 2 here", flags: []string{"-epochs", "2"}},
+		{want: "of another run: b is 8 there and 4 here", flags: []string{"-b", "4"}},
+		{want: "of another run: images is 8 there and 9 here", flags: []string{"-limit", "9"}},
+		{want: "the recipe of ", change: func(d *pt.Dict) { d.Set("recipe", "{") }},
+		{want: "expected no negative number", change: func(d *pt.Dict) { d.Dict("progress").Set("epoch", -7) }},
 		{want: "last_epoch", change: func(d *pt.Dict) { d.Dict("schedule").Set("last_epoch", -1) }},
 		{want: "fc.weight", change: func(d *pt.Dict) { d.Dict("model").Set("fc.weight", torch.Zeros(100, 512)) }},
 		{want: "layer9.weight", change: func(d *pt.Dict) { d.Dict("model").Set("layer9.weight", torch.Zeros(1)) }},

@@ -41,6 +41,7 @@ type recipe struct {
 	WeightDecay float64 `json:"wd"`
 	Seed        uint64  `json:"seed"`
 	Graph       bool    `json:"graph"`
+	Images      int     `json:"images"` // to train on
 }
 
 // defaults are values for which a run on that kind of device takes a reasonable time.

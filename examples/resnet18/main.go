@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/checkpoint"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 )
 
@@ -42,7 +43,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err := setUp(c); err != nil {
 		return err
 	}
-	if err := errors.Join(checkResume(c.resume), checkSave(c.save)); err != nil {
+	if err := checkpoint.Preflight(c.resume, c.save); err != nil {
 		return err
 	}
 	sets, err := openImages(ctx, c, out)

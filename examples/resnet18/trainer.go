@@ -39,6 +39,7 @@ type trainer struct {
 // newTrainer builds everything new, or as the checkpoint to resume says.
 func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 	t := &trainer{config: c, out: out, sets: sets, start: time.Now()}
+	t.Images = sets.train.len()
 	var err error
 	if t.train, t.val, err = newLoaders(c, sets); err != nil {
 		return nil, err

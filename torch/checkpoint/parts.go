@@ -38,12 +38,13 @@ const (
 	progressKey   = "progress"
 	userKey       = "user"
 	generatorsKey = "generators"
+	recipeKey     = "recipe"
 )
 
 func (p Parts) check() error {
 	for name := range p {
 		switch name {
-		case "", progressKey, userKey, generatorsKey:
+		case "", progressKey, userKey, generatorsKey, recipeKey:
 			return fmt.Errorf("checkpoint: a part must not have the name %q", name)
 		}
 	}
@@ -62,7 +63,7 @@ func defaults() map[string]*torch.Generator {
 
 // collect is the value that is written. Its tensors are the parts' own, but for the generators' states, which
 // belong to the scope around.
-func (p Parts) collect(at Point) (*pt.Dict, error) {
+func (p Parts) collect(at Point, recipe string) (*pt.Dict, error) {
 	user, err := json.Marshal(at.User)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: the user's value has no JSON: %w", err)
@@ -86,6 +87,9 @@ func (p Parts) collect(at Point) (*pt.Dict, error) {
 	}
 	dict.Set(generatorsKey, states)
 	dict.Set(progressKey, (&pt.Dict{}).Set("epoch", at.Epoch).Set("batch", at.Batch).Set("step", at.Step).Set("metric", at.Metric))
+	if recipe != "" {
+		dict.Set(recipeKey, recipe)
+	}
 	return dict.Set(userKey, string(user)), nil
 }
 
@@ -194,6 +198,9 @@ func point(dict *pt.Dict, user any) (at Point, err error) {
 		from = dict
 	}
 	at = Point{Epoch: from.Int("epoch"), Batch: from.Int("batch"), Step: from.Int("step"), Metric: from.Float("metric")}
+	if at.Epoch < 0 || at.Batch < 0 || at.Step < 0 {
+		return at, fmt.Errorf("it is at epoch %d, batch %d, step %d, expected no negative number", at.Epoch, at.Batch, at.Step)
+	}
 	text, ok := dict.Get(userKey).(string)
 	if user != nil && ok {
 		if err := json.Unmarshal([]byte(text), user); err != nil {

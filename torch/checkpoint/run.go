@@ -26,6 +26,8 @@ type Options struct {
 	Best  int  // how many of those with the best metric are kept besides; default: none
 	Lower bool // a lower metric is better, as of a loss
 	Async bool // Save returns once all tensors are copied, and a goroutine writes them
+
+	Recipe any // what a run has to have in common with the one that goes on from it, as a struct of its flags; default: nothing
 }
 
 // Run saves and resumes one training. Its methods are called by one goroutine.
@@ -36,13 +38,19 @@ type Run struct {
 	disk    disk
 	pending chan error // of the checkpoint that is being written; nil if there is none
 	saved   int        // the step of the last one
+	recipe  string     // as JSON; empty if there is none
 }
 
 // Open makes a run that keeps its checkpoints in a folder, which it makes if there is none. What a run that was
-// killed left of one is removed: only one run at a time may use a folder.
+// killed left of one is removed: only one run at a time may use a folder. A run without a folder, dir "", saves and resumes
+// nothing, for programs in which a flag decides.
 func Open(dir string, parts Parts, opts ...Options) (*Run, error) {
 	r := &Run{dir: dir, parts: parts, opts: option.One(opts), disk: system{}, saved: -1}
 	if err := parts.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.recipe, err = encodeRecipe(r.opts.Recipe); err != nil {
 		return nil, err
 	}
 	if r.opts.Keep < 0 || r.opts.Best < 0 || r.opts.Every < 0 {
@@ -50,6 +58,9 @@ func Open(dir string, parts Parts, opts ...Options) (*Run, error) {
 	}
 	if r.opts.Keep == 0 {
 		r.opts.Keep = 2
+	}
+	if dir == "" {
+		return r, nil
 	}
 	const folder = 0o755
 	if err := os.MkdirAll(dir, folder); err != nil {
@@ -84,7 +95,7 @@ func (r *Run) Step(ctx context.Context, at Point) (stop bool, err error) {
 // Save writes a checkpoint, whole or not at all. When it returns nil the checkpoint is on the disk; with Options.Async
 // it returns once all tensors are copied, and the next Save, [Run.Wait] or [Run.Close] return what became of it.
 func (r *Run) Save(at Point) error {
-	if err := r.Wait(); err != nil {
+	if err := r.Wait(); err != nil || r.dir == "" {
 		return err
 	}
 	user, err := json.Marshal(at.User)
@@ -107,7 +118,7 @@ func (r *Run) Save(at Point) error {
 
 // start writes the checkpoint, or copies its tensors and leaves the rest to a goroutine.
 func (r *Run) start(at Point, m *manifest) error {
-	dict, err := r.parts.collect(at)
+	dict, err := r.parts.collect(at, r.recipe)
 	if err != nil {
 		return err
 	}
@@ -214,9 +225,12 @@ func (r *Run) place(step int) (string, error) {
 }
 
 // Resume brings the run to where its latest sound checkpoint was, and returns the point; its Path is empty if there is
-// none. Damaged ones are passed over: [Latest] says which. The user's JSON goes into what user points to, unless it is
+// none. Damaged ones are passed over: [Latest] says which. One of a run with another recipe is a *[RecipeError]. The user's JSON goes into what user points to, unless it is
 // nil.
 func (r *Run) Resume(user any) (Point, error) {
+	if r.dir == "" {
+		return Point{}, nil
+	}
 	path, _, err := Latest(r.dir)
 	if err != nil || path == "" {
 		return Point{}, err
@@ -228,16 +242,7 @@ func (r *Run) Resume(user any) (Point, error) {
 	return at, err
 }
 
-// Load brings the run to where a file was: checkpoint.pt of a checkpoint, or a file of Python's torch.save with parts
-// of the same names. Each part is checked before it changes, but parts before a wrong one have changed.
-func (r *Run) Load(path string, user any) (at Point, err error) {
-	f, err := ReadFile(path)
-	if err != nil {
-		return at, err
-	}
-	defer f.Close()
-	if at, err = f.Point(user); err != nil {
-		return Point{}, err
-	}
-	return at, f.Restore(r.parts)
+// Load brings the run to where a file was, as [LoadFile] does.
+func (r *Run) Load(path string, user any) (Point, error) {
+	return LoadFile(path, r.parts, FileOptions{Recipe: r.opts.Recipe, User: user})
 }
