@@ -129,11 +129,12 @@ var dtypeNames = [...]string{
 	"complex32", "complex64", "complex128", "bool", "qint8", "quint8", "qint32", "bfloat16",
 	"quint4x2", "quint2x4", "bits1x8", "bits2x4", "bits4x2", "bits8", "bits16",
 	"float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "uint16", "uint32", "uint64",
+	44: "float8_e8m0fnu", 45: "float4_e2m1fn_x2", // between them are integers of fewer bits, of which there are no tensors
 }
 
 // DTypeName is PyTorch's name of the c10::ScalarType with that number.
 func DTypeName(code int) string {
-	if code >= 0 && code < len(dtypeNames) {
+	if code >= 0 && code < len(dtypeNames) && dtypeNames[code] != "" {
 		return dtypeNames[code]
 	}
 	return fmt.Sprintf("dtype(%d)", code)

@@ -42,6 +42,8 @@ var (
 	Uint16         = DType{28}
 	Uint32         = DType{29}
 	Uint64         = DType{30}
+	Float8E8M0FNU  = DType{45} // powers of two: the scales of blocks
+	Float4E2M1FNX2 = DType{46} // two numbers in each element, which is a byte
 )
 
 func (d DType) code() int64 { return int64(d.n) - 1 }
@@ -68,7 +70,7 @@ func ParseDType(name string) (DType, error) {
 	if d, ok := dtypeAliases[name]; ok {
 		return d, nil
 	}
-	for n := Uint8.n; n <= Uint64.n; n++ {
+	for n := Uint8.n; n <= Float4E2M1FNX2.n; n++ {
 		if d := (DType{n}); d.String() == name {
 			return d, nil
 		}
@@ -85,7 +87,7 @@ var dtypeAliases = map[string]DType{
 // IsFloatingPoint tells whether d is a real floating-point type.
 func (d DType) IsFloatingPoint() bool {
 	switch d {
-	case Float16, Float32, Float64, BFloat16, Float8E5M2, Float8E4M3FN, Float8E5M2FNUZ, Float8E4M3FNUZ:
+	case Float16, Float32, Float64, BFloat16, Float8E5M2, Float8E4M3FN, Float8E5M2FNUZ, Float8E4M3FNUZ, Float8E8M0FNU, Float4E2M1FNX2:
 		return true
 	}
 	return false

@@ -229,7 +229,7 @@ func names(g pickle.Global) (any, bool) {
 	switch g.Name {
 	case "per_tensor_affine", "per_tensor_symmetric", "per_channel_affine", "per_channel_symmetric", "per_channel_affine_float_qparams":
 		return QScheme(g.Name), true
-	case "float8_e8m0fnu", "float4_e2m1fn_x2", "int1", "int2", "int3", "int4", "int5", "int6", "int7",
+	case "int1", "int2", "int3", "int4", "int5", "int6", "int7",
 		"uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7":
 		return unknownDType(g.Name), true
 	}

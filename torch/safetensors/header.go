@@ -218,6 +218,12 @@ func (p parser) entry(name string) (e entry, err error) {
 	if e.shape == nil || len(offsets) != 2 {
 		return e, malformed(ErrTensorInfo, "%s has shape %v and data_offsets %v, expected a list and two numbers", what, e.shape, offsets)
 	}
+	if last := len(e.shape) - 1; packed(e.dtype) {
+		if last < 0 || e.shape[last]%2 != 0 {
+			return e, malformed(ErrTensorInfo, "%s of shape %v and dtype %s ends within a byte", what, e.shape, dtype)
+		}
+		e.shape[last] /= 2
+	}
 	size, ok := bytesOf(e.dtype, e.shape)
 	if !ok {
 		return e, malformed(ErrOverflow, "%s has the impossible shape %v", what, e.shape)

@@ -107,6 +107,8 @@ func TestKindsOfErrors(t *testing.T) {
 		"info":   {file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, 4), safetensors.ErrTensorInfo},
 		"dtype":  {file(`{"a":{"dtype":"F31","shape":[2],"data_offsets":[0,4]}}`, 4), safetensors.ErrDType},
 		"more":   {file(one, 5), safetensors.ErrIncomplete},
+		"pairs":  {file(`{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,1]}}`, 1), safetensors.ErrTensorInfo},
+		"pair":   {file(`{"a":{"dtype":"F4","shape":[],"data_offsets":[0,1]}}`, 1), safetensors.ErrTensorInfo},
 		"sizes":  {file(`{"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,4]}}`, 4), safetensors.ErrOverflow},
 	} {
 		path := filepath.Join(t.TempDir(), "x")
@@ -116,9 +118,9 @@ func TestKindsOfErrors(t *testing.T) {
 		require.ErrorIs(t, err, safetensors.ErrFormat, name)
 	}
 	path := filepath.Join(t.TempDir(), "x")
-	require.NoError(t, os.WriteFile(path, file(`{"a":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}`, 1), 0o600))
+	require.NoError(t, os.WriteFile(path, file(`{"a":{"dtype":"F6_E2M3","shape":[4],"data_offsets":[0,3]}}`, 3), 0o600))
 	_, err := safetensors.Open(path)
-	require.ErrorContains(t, err, "F4, which this libtorch binding has no tensors of")
+	require.ErrorContains(t, err, "F6_E2M3, which this libtorch binding has no tensors of")
 }
 
 type tied struct {
@@ -179,6 +181,8 @@ func TestPythonDTypes(t *testing.T) {
 			torch.Uint32, torch.Uint64, torch.Complex64, torch.BFloat16, torch.Bool} {
 			in[d.String()] = torch.RandN(3, 4).Abs().To(d)
 		}
+		packed := torch.FromSlice([]uint8{0x12, 0x34, 0x56, 0x78}, 2, 2)
+		in["scales"], in["packed"] = packed.ViewDType(torch.Float8E8M0FNU), packed.ViewDType(torch.Float4E2M1FNX2)
 		from, to := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
 		require.NoError(t, safetensors.Save(from, maps.All(in), safetensors.SaveOptions{Metadata: map[string]string{"a": "b"}}))
 		text, err := peer.Command(t, "-c", "import sys; from safetensors import safe_open; from safetensors.torch import *\n"+

@@ -24,10 +24,14 @@ var dtypes = map[string]torch.DType{
 	"F16": torch.Float16, "BF16": torch.BFloat16, "F32": torch.Float32, "F64": torch.Float64,
 	"F8_E5M2": torch.Float8E5M2, "F8_E4M3": torch.Float8E4M3FN,
 	"F8_E5M2FNUZ": torch.Float8E5M2FNUZ, "F8_E4M3FNUZ": torch.Float8E4M3FNUZ, "C64": torch.Complex64,
+	"F8_E8M0": torch.Float8E8M0FNU, "F4": torch.Float4E2M1FNX2,
 }
 
+// packed says whether an element of libtorch's holds two of the format's, along the last dimension.
+func packed(d torch.DType) bool { return d == torch.Float4E2M1FNX2 }
+
 // foreign are dtypes of the format that there are no tensors of.
-var foreign = []string{"F4", "F6_E2M3", "F6_E3M2", "F8_E8M0"}
+var foreign = []string{"F6_E2M3", "F6_E3M2"}
 
 func nameOf(d torch.DType) (string, bool) {
 	for name, dtype := range dtypes {
@@ -141,6 +145,13 @@ func (t named) describe(at int) (h header, err error) {
 			err = fmt.Errorf("shape %v is too large for a file", h.Shape)
 		}
 		h.Offsets = [2]int{at, at + size}
+		if packed(t.DType()) {
+			if len(h.Shape) == 0 {
+				err = fmt.Errorf("a tensor of %v without dimensions is no whole number of pairs along one", t.DType())
+				return
+			}
+			h.Shape[len(h.Shape)-1] *= 2
+		}
 	})
 	return h, cmp.Or(err, broken)
 }

@@ -207,6 +207,13 @@ var fileCases = cases{
 		must(read.Point(nil))
 		check(read.Restore(checkpoint.Parts{"model": model}))
 		read.Close()
+		check(checkpoint.Preflight(file, file))
+		must(checkpoint.LoadFile(file, checkpoint.Parts{"model": model}))
+		_, err := checkpoint.LoadFile(file, checkpoint.Parts{"model": model}, checkpoint.FileOptions{Recipe: 1})
+		var other *checkpoint.RecipeError
+		if !errors.As(err, &other) || other.Error() == "" {
+			panic("no recipe")
+		}
 		check(os.Truncate(filepath.Join(at.Path, "manifest.json"), 3))
 		_, skipped, err := checkpoint.Latest(dir)
 		check(err)

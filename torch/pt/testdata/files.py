@@ -9,7 +9,8 @@ import torch
 
 O = collections.OrderedDict
 DTYPES = [getattr(torch, n) for n in """float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128
- complex32 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz uint16 uint32 uint64 bits8 bits16""".split()]
+ complex32 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz uint16 uint32 uint64 bits8 bits16
+ float8_e8m0fnu float4_e2m1fn_x2""".split()]
 
 
 def raw(dtype, *shape):
@@ -19,7 +20,7 @@ def raw(dtype, *shape):
         n *= s
     if dtype == torch.bool:
         return torch.rand(*shape) < 0.5
-    if dtype.is_floating_point or dtype.is_complex:
+    if (dtype.is_floating_point or dtype.is_complex) and dtype not in DTYPES[-2:]:
         return torch.randn(*shape, dtype=torch.complex64 if dtype.is_complex else torch.float32).to(dtype)
     item = torch.empty(0, dtype=dtype).element_size()
     return torch.randint(0, 256, (n * item,), dtype=torch.uint8).view(dtype).reshape(shape)
