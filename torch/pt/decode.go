@@ -248,7 +248,7 @@ func (d *decoder) name(g pickle.Global) (any, error) {
 	if v, ok := names(g); ok {
 		switch v := v.(type) {
 		case unknownDType:
-			return nil, fmt.Errorf("pt: the file holds torch.%s, a dtype that is not supported here", string(v))
+			return nil, fmt.Errorf("the file holds torch.%s, a dtype that is not supported here", string(v))
 		case torch.DType:
 			if _, storage := storageTypes[g.Name]; storage {
 				return nil, malformed("the class %v stands by itself", g)

@@ -141,7 +141,7 @@ var hostile = map[string]hostileFile{
 	"too many dimensions": {archived(tensor(ref("0", 4), 0, "("+strings.Repeat("K\x01", 65)+"t",
 		"("+strings.Repeat("K\x01", 65)+"t")), "a tensor of size"},
 	"too few arguments":     {archived(rebuild + ")R"), "0 arguments, expected 6 to 7"},
-	"a dtype that Go lacks": {archived("ctorch\nint4\n"), "torch.float4_e2m1fn_x2"},
+	"a dtype that Go lacks": {archived("ctorch\nint4\n"), "torch.int4"},
 	"meta of a wild size": {archived("ctorch._utils\n_rebuild_meta_tensor_no_storage\n(ctorch\nfloat32\n" + num(far) +
 		"\x85K\x01\x85\x89tR"), "impossible size"},
 	"no value":                    {archived(""), "finds no value"},
