@@ -11,9 +11,18 @@ import (
 	"github.com/libtorch-go/libtorch/vision/datasets"
 )
 
-// open is a loader of the training or the test images, into pinned memory where they go to a
+// open makes the loaders of the images to train on and to test with.
+func open(ctx context.Context, out io.Writer, dev torch.Device) (training, test *data.Loader[data.Batch], err error) {
+	if training, err = loader(ctx, out, dev, true); err != nil {
+		return nil, nil, err
+	}
+	test, err = loader(ctx, out, dev, false)
+	return training, test, err
+}
+
+// loader is that of the training or the test images, into pinned memory where they go to a
 // card. Images are uint8 [N, 1, 28, 28]; those to train on are shuffled.
-func open(ctx context.Context, out io.Writer, dev torch.Device, training bool) (*data.Loader[data.Batch], error) {
+func loader(ctx context.Context, out io.Writer, dev torch.Device, training bool) (*data.Loader[data.Batch], error) {
 	n := *limit
 	if !training {
 		n = (n + 4) / 5

@@ -50,21 +50,11 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	training, err := open(ctx, out, dev, true)
+	training, test, err := open(ctx, out, dev)
 	if err != nil {
 		return err
 	}
-	test, err := open(ctx, out, dev, false)
-	if err != nil {
-		return err
-	}
-
-	padded := nn.ConvOptions{Padding: 1}
-	model := nn.To(nn.Sequential{
-		nn.NewConv2d(1, 32, 3, padded), nn.ReLU{}, nn.NewMaxPool2d(2),
-		nn.NewConv2d(32, 64, 3, padded), nn.ReLU{}, nn.NewMaxPool2d(2),
-		nn.Flatten{}, nn.NewLinear(64*7*7, 128), nn.ReLU{}, nn.NewDropout(0.5), nn.NewLinear(128, 10),
-	}, dev)
+	model := nn.To(newModel(), dev)
 	opt := optim.NewAdam(nn.Parameters(model), *rate)
 	step := cuda.Graphed(func(in []torch.Tensor) []torch.Tensor {
 		loss := F.CrossEntropy(model.Forward(normalise(in[0], dev)), in[1].To(dev, torch.NonBlocking))
@@ -77,12 +67,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 
 	term, stop := checkpoint.OnTerm(ctx)
 	defer stop()
-	recipe := checkpoint.Options{Every: 500, Recipe: []any{*limit, *size, *rate, *seed}}
-	kept, err := checkpoint.Open(*folder, checkpoint.Parts{"model": model, "optimizer": opt}, recipe)
-	if err != nil {
-		return err
-	}
-	at, err := kept.Resume(nil)
+	kept, at, err := resume(checkpoint.Parts{"model": model, "optimizer": opt})
 	if err != nil {
 		return err
 	}
@@ -115,4 +100,14 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		fmt.Fprintf(out, " * Acc@1 %.3f\n", 100*right)
 	}
 	return kept.Save(at)
+}
+
+// resume opens the folder in which the training is kept, and goes on from what is there.
+func resume(parts checkpoint.Parts) (*checkpoint.Run, checkpoint.Point, error) {
+	kept, err := checkpoint.Open(*folder, parts, checkpoint.Options{Every: 500, Recipe: []any{*limit, *size, *rate, *seed}})
+	if err != nil {
+		return nil, checkpoint.Point{}, err
+	}
+	at, err := kept.Resume(nil)
+	return kept, at, err
 }

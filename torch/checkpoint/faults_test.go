@@ -1,5 +1,3 @@
-//go:build linux && amd64
-
 package checkpoint
 
 import (
@@ -25,8 +23,6 @@ import (
 
 // faultsVariable has the form that the test, run by itself, saves again and again, and the folder.
 const faultsVariable = "CHECKPOINT_FAULTS"
-
-func init() { children[faultsVariable] = savesUnderFaults }
 
 // kept is a weight that is saved: all of its elements are the step.
 type kept struct{ Small, Large torch.Tensor }
@@ -189,7 +185,7 @@ func TestEverySystemCallFails(t *testing.T) {
 				var out strings.Builder
 				cmd.Stdout, cmd.Stderr = &out, &out
 				rounds, err := faults.Run(cmd, dir, kind.fault)
-				if errors.Is(err, syscall.EPERM) {
+				if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) {
 					t.Skip("this machine lets nobody trace a process: ", err)
 				}
 				require.NoError(t, err, out.String())

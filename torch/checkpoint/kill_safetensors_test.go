@@ -22,8 +22,6 @@ import (
 // this package.
 const safetensorsVariable = "CHECKPOINT_SAFETENSORS_CHILD"
 
-func init() { children[safetensorsVariable] = safetensorsChild }
-
 func inSafetensors(dir string) string { return filepath.Join(dir, "run.safetensors") }
 
 // safetensorsChild trains until it is killed, or done, as child does.

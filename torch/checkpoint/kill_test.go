@@ -30,7 +30,9 @@ const (
 const killedSteps = 200
 
 // children are what the test does when it runs itself, by the variables that say so.
-var children = map[string]func(value string) error{childVariable: child}
+var children = map[string]func(value string) error{
+	childVariable: child, safetensorsVariable: safetensorsChild, faultsVariable: savesUnderFaults,
+}
 
 func TestMain(m *testing.M) {
 	for variable, run := range children {

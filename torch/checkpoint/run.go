@@ -225,8 +225,8 @@ func (r *Run) place(step int) (string, error) {
 }
 
 // Resume brings the run to where its latest sound checkpoint was, and returns the point; its Path is empty if there is
-// none. Damaged ones are passed over: [Latest] says which. One of a run with another recipe is a *[RecipeError]. The user's JSON goes into what user points to, unless it is
-// nil.
+// none. Damaged ones are passed over: [Latest] says which. One of a run with another recipe is a *[RecipeError]. The
+// user's JSON goes into what user points to, unless it is nil.
 func (r *Run) Resume(user any) (Point, error) {
 	if r.dir == "" {
 		return Point{}, nil
