@@ -13,7 +13,8 @@ import (
 var layers = [][]string{
 	{"internal/flock", "internal/frames", "internal/home", "internal/proc"},
 	{"cgo", "cgo/gen", "cgo/libm", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/faults", "internal/fetch",
-		"internal/lint", "internal/pace", "internal/pickle", "internal/pytext", "internal/reliability", "internal/replay", "internal/road", "internal/talk"},
+		"internal/lint", "internal/pace", "internal/pickle", "internal/pytext", "internal/reliability", "internal/replay",
+		"internal/road", "internal/talk"},
 	{"internal/bridge"},
 	{"torch"},
 	{"internal/form"},
