@@ -2049,6 +2049,13 @@ const Entry ops_table[] = {
 	entry::nvtx_mark,
 	entry::nvtx_push,
 	entry::nvtx_pop,
+	entry::open_jpeg,
+	entry::jpeg_size,
+	entry::decode_jpeg,
+	entry::encode_jpeg,
+	entry::crop_jpeg,
+	entry::crop_image,
+	entry::crop_flip,
 	entry::cuda_state,
 	entry::cuda_driver_version,
 	entry::device_properties,
@@ -3985,7 +3992,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2064;
-const uint64_t ops_hash = 0xa60fa39199f9edcu;
+const uint32_t ops_count = 2071;
+const uint64_t ops_hash = 0x755f21fab4dc93efu;
 
 }  // namespace tg

@@ -124,6 +124,6 @@ func newLoaders(c *config, sets *imageSets) (train, val *data.Loader[data.Batch]
 // augment cuts each image out of a frame of 4 black pixels at a random place, and mirrors
 // half of them.
 func augment(b data.Batch, r *rand.Rand) data.Batch {
-	b.Input = transforms.RandomHorizontalFlip(transforms.RandomCrop(b.Input, side, 4, r), r)
+	b.Input = transforms.EachRandomHorizontalFlip(transforms.EachRandomCrop(b.Input, side, 4, r), r)
 	return b
 }

@@ -101,5 +101,5 @@ func (t *trainer) format() torch.MemoryFormat {
 // prepare brings a batch to the device, in the form that the network wants.
 func (t *trainer) prepare(input, target torch.Tensor) (images, labels torch.Tensor) {
 	images = input.To(t.device, torch.NonBlocking).To(torch.Float32, t.format())
-	return transforms.Normalize(images, t.mean, t.std), target.To(t.device, torch.NonBlocking)
+	return transforms.EachNormalize(images, t.mean, t.std), target.To(t.device, torch.NonBlocking)
 }

@@ -17,7 +17,7 @@ var layers = [][]string{
 		"internal/road", "internal/talk"},
 	{"internal/bridge"},
 	{"torch"},
-	{"internal/form"},
+	{"internal/form", "internal/jpeg"},
 	{"torch/aten", "torch/linalg", "torch/fft", "torch/special", "internal/switches", "internal/option", "internal/versions"},
 	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable", "internal/tensorfile"},
 	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data", "torch/meter",
@@ -26,7 +26,8 @@ var layers = [][]string{
 	{"torch/nn/utils"},
 	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint"},
 	{"amp", "vision/models", "internal/modparity", "internal/parity"},
-	{"vision/transforms", "vision/imageio", "vision/datasets/internal/sheet"},
+	{"vision/imageio"},
+	{"vision/transforms", "vision/datasets/internal/sheet"},
 	{"vision/datasets"},
 	{"vision/datasets/cifarslice"},
 	{"internal/cli", "internal/clitest"},
@@ -38,7 +39,7 @@ var layers = [][]string{
 // doorKeepers may import cgo; everyone else goes through package torch.
 var doorKeepers = []string{"internal/bridge", "torch", "internal/form", "internal/fuzz", "internal/switches", "torch/aten", "torch/linalg",
 	"torch/fft", "torch/special", "torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/optim", "torch/data",
-	"torch/profiler"}
+	"torch/profiler", "internal/jpeg"}
 
 // speakers are the packages with C in them.
 var speakers = []string{"cgo", "cgo/libm"}

@@ -1,11 +1,15 @@
-// Package imageio brings images from files and requests into tensors, and tensors into files:
-// the small part of torchvision.io and torchvision.utils that programs begin with.
+// Package imageio brings images from files and requests into tensors, and tensors into files: torchvision.io.
 //
 //	img, err := imageio.Decode(http.MaxBytesReader(w, r.Body, 8<<20)) // uint8 [3, H, W]
 //	…
 //	err = imageio.Save("digits.png", imageio.Grid(samples))           // samples [N, C, H, W] from 0 to 1
 //
-// JPEG, PNG and GIF are read by Go's own decoders, so a file from a stranger gives an error at
-// worst. Their JPEG decoder may differ from libjpeg's, which Python uses, by a few units in a
-// pixel.
+// JPEG is decoded and encoded by libjpeg-turbo, which torchvision and Pillow use too, so the bytes are theirs. The
+// library is opened at run time: beside the shim, from the system (libjpeg.so.8, libjpeg.so.62), or the file that $LIBTORCH_GO_JPEG
+// names. Where there is none, or the variable is "off", Go's decoder takes its place, which is a quarter as fast and differs from
+// libjpeg by a few units in some pixels; [JPEGLibrary] tells which it is. PNG, GIF (its first frame) and WebP are read by decoders in
+// Go.
+//
+// A file from a stranger gives an image or an error that is [ErrFormat]. Before memory is taken, an image is held against
+// MaxPixels and against what a file of its length can hold at most.
 package imageio

@@ -21,7 +21,7 @@ func ExampleDecode() {
 	fmt.Println(err)
 	// Output:
 	// uint8 [3 480 640] <nil>
-	// imageio: not an image that can be read: expected a JPEG, PNG or GIF image: image: unknown format
+	// imageio: not an image that can be read: expected a JPEG, PNG, GIF or WebP image: image: unknown format
 }
 
 func ExampleGrid() {

@@ -1,17 +1,12 @@
 package imageio
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"image"
-	"image/draw"
-	_ "image/gif" // Decode reads them
-	_ "image/jpeg"
-	"image/png"
 	"io"
+	"os"
 
-	"github.com/libtorch-go/libtorch/internal/atomicfile"
+	"github.com/libtorch-go/libtorch/internal/jpeg"
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -21,116 +16,153 @@ var ErrFormat = errors.New("not an image that can be read")
 
 // DecodeOptions are the rarer arguments of [Decode].
 type DecodeOptions struct {
-	MaxPixels int // an image of more is an error before it is decoded; default 64 million
+	// Mode is what the channels are: "RGB" (the default), "GRAY", "GRAY_ALPHA", "RGB_ALPHA", or "UNCHANGED": those of the file, and
+	// uint16 where it has 16 bits. Colours made grey are weighted as Pillow does. What is transparent keeps its colour.
+	Mode string
+	// ApplyEXIFOrientation turns an image whose file says how the camera was held; torchvision does not by default.
+	ApplyEXIFOrientation bool
+	MaxPixels            int // an image of more is an error before it is decoded; default 64 million
 }
 
-// Decode reads a JPEG, PNG or GIF image: uint8 [3, H, W], red, green and blue, on the CPU. What is
-// transparent lies on black. It returns [ErrFormat] for anything else, and for an image that is
-// damaged or too large; an error of r is in it, too.
+func (o DecodeOptions) check() (DecodeOptions, error) {
+	if o.Mode == "" {
+		o.Mode = "RGB"
+	}
+	if o.MaxPixels == 0 {
+		o.MaxPixels = 64_000_000
+	}
+	if _, ok := channels[o.Mode]; !ok {
+		return o, fmt.Errorf("imageio: Mode is %q, expected RGB, GRAY, GRAY_ALPHA, RGB_ALPHA or UNCHANGED", o.Mode)
+	}
+	return o, nil
+}
+
+// channels is how many each mode has; 0 is as many as the file.
+var channels = map[string]int{"UNCHANGED": 0, "GRAY": 1, "GRAY_ALPHA": 2, "RGB": 3, "RGB_ALPHA": 4}
+
+// mostFile is how many bytes of a file are read.
+const mostFile = 512 << 20
+
+// Decode reads a JPEG, PNG, GIF or WebP image: uint8 [3, H, W], red, green and blue, on the CPU, whose channels lie
+// together in memory. It returns [ErrFormat] for anything else, and for an image that is damaged or too large; an error
+// of r is in it, too.
 func Decode(r io.Reader, opts ...DecodeOptions) (torch.Tensor, error) {
-	most := option.One(opts).MaxPixels
-	if most == 0 {
-		most = 64_000_000
+	if _, err := option.One(opts).check(); err != nil {
+		return torch.Tensor{}, err
 	}
-	var head bytes.Buffer
-	config, _, err := image.DecodeConfig(io.TeeReader(r, &head))
+	file, err := io.ReadAll(io.LimitReader(r, mostFile+1))
 	if err != nil {
-		return torch.Tensor{}, fmt.Errorf("imageio: %w: expected a JPEG, PNG or GIF image: %w", ErrFormat, err)
+		return torch.Tensor{}, fmt.Errorf("imageio: %w: %w", ErrFormat, err)
 	}
-	if config.Width < 1 || config.Height < 1 || config.Width > most/config.Height {
-		return torch.Tensor{}, fmt.Errorf("imageio: %w: it has %d x %d pixels, expected 1 to %d in all", ErrFormat, config.Width,
-			config.Height, most)
-	}
-	img, _, err := image.Decode(io.MultiReader(&head, r))
-	if err != nil {
-		return torch.Tensor{}, fmt.Errorf("imageio: %w: it is damaged: %w", ErrFormat, err)
-	}
-	area := img.Bounds()
-	flat := image.NewRGBA(image.Rect(0, 0, area.Dx(), area.Dy()))
-	draw.Draw(flat, flat.Bounds(), image.Black, image.Point{}, draw.Src)
-	draw.Draw(flat, flat.Bounds(), img, area.Min, draw.Over)
-	planes := make([]uint8, 3*area.Dx()*area.Dy())
-	n := area.Dx() * area.Dy()
-	for i := range n {
-		planes[i], planes[n+i], planes[2*n+i] = flat.Pix[4*i], flat.Pix[4*i+1], flat.Pix[4*i+2]
-	}
-	return torch.FromSlice(planes, 3, area.Dy(), area.Dx()), nil
+	return DecodeBytes(file, opts...)
 }
 
-// GridOptions are the rarer arguments of [Grid].
-type GridOptions struct {
-	NRow    int  // images in a row; default 8
-	Padding *int // pixels between them, and around them all; default 2
+// Read is [Decode] of a file on disk: torchvision's decode_image of a path.
+func Read(path string, opts ...DecodeOptions) (torch.Tensor, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return torch.Tensor{}, fmt.Errorf("imageio: %w", err)
+	}
+	defer f.Close()
+	img, err := Decode(f, opts...)
+	if err != nil {
+		return img, fmt.Errorf("%w (%s)", err, path)
+	}
+	return img, nil
 }
 
-// Grid lays images [N, C, H, W] out in rows, as one image [C, height, width] of the same dtype with
-// 0 in between: torchvision's make_grid. It panics with a *torch.Error for another number of
-// dimensions, or no images.
-func Grid(images torch.Tensor, opts ...GridOptions) torch.Tensor {
-	o := option.One(opts)
-	columns, pad := 8, 2
-	if o.NRow > 0 {
-		columns = o.NRow
+// DecodeBytes is [Decode] of a file in memory.
+func DecodeBytes(file []byte, opts ...DecodeOptions) (img torch.Tensor, err error) {
+	o, err := option.One(opts).check()
+	if err != nil {
+		return img, err
 	}
-	if o.Padding != nil {
-		pad = *o.Padding
+	if len(file) > mostFile {
+		return img, fmt.Errorf("imageio: %w: the file has more than %d bytes", ErrFormat, mostFile)
 	}
-	if images.Dim() != 4 || images.Size(0) == 0 || pad < 0 {
-		torch.Throw("grid", torch.KindValue, "expected images [N, C, H, W] and padding of 0 or more, got a tensor of shape %v and %d",
-			images.Shape(), pad)
-	}
-	n, c, h, w := images.Size(0), images.Size(1), images.Size(2)+pad, images.Size(3)+pad
-	columns = min(columns, n)
-	rows := (n + columns - 1) / columns
-	var grid torch.Tensor
-	torch.NoGrad(func() {
-		torch.Scope(func() {
-			grid = torch.TensorOptions{DType: images.DType(), Device: images.Device()}.Zeros(c, rows*h+pad, columns*w+pad).Keep()
-			for i := range n {
-				place := grid.Narrow(1, i/columns*h+pad, h-pad).Narrow(2, i%columns*w+pad, w-pad)
-				place.CopyInPlace(images.Select(0, i))
+	// A device of its own, or a mode of the caller's, has no say in what a decoder makes.
+	tried := torch.Try(func() {
+		img = torch.Scope1(func() torch.Tensor {
+			var t torch.Tensor
+			if t, err = decode(file, o); err != nil {
+				return torch.Tensor{}
 			}
+			if o.ApplyEXIFOrientation {
+				t = oriented(t, orientation(file))
+			}
+			return t
 		})
 	})
-	return grid
+	if err = errors.Join(err, tried); err != nil {
+		return torch.Tensor{}, fmt.Errorf("imageio: %w: %w", ErrFormat, err)
+	}
+	return img, nil
 }
 
-// Save writes an image [1, H, W] or [3, H, W] as a PNG file, whole or not at all. Bytes are taken as they are,
-// floating-point numbers from 0 to 1. It returns an error where the file cannot be written, and
-// for other shapes and dtypes.
-func Save(path string, img torch.Tensor) error {
-	picture, err := toImage(img)
+// JPEGLibrary is the libjpeg-turbo that decodes and encodes JPEG, by its path or name; the error says why it is Go's decoder instead.
+func JPEGLibrary() (string, error) { return jpeg.Open() }
+
+func decode(file []byte, o DecodeOptions) (torch.Tensor, error) {
+	if !jpeg.Is(file) {
+		return decodeGo(file, o)
+	}
+	if _, err := jpeg.Open(); err != nil {
+		return decodeGo(file, o)
+	}
+	w, h, n, err := jpeg.Size(file)
+	if err != nil {
+		return torch.Tensor{}, fmt.Errorf("it is damaged: %w", err)
+	}
+	if err := plausible(w, h, o.MaxPixels, len(file)*jpegPixels); err != nil {
+		return torch.Tensor{}, err
+	}
+	want := channels[o.Mode]
+	if want == 0 && n == 1 || want == 1 || want == 2 {
+		n = 1
+	} else {
+		n = 3
+	}
+	t, err := jpeg.Decode(file, jpeg.Options{Channels: n, MaxPixels: o.MaxPixels})
+	if err != nil {
+		return torch.Tensor{}, fmt.Errorf("it is damaged: %w", err)
+	}
+	if want == 2 || want == 4 {
+		alpha := torch.TensorOptions{DType: torch.Uint8}.Full([]int{h, w, 1}, 255)
+		t = torch.Cat([]torch.Tensor{t.Permute(1, 2, 0), alpha}, 2).Permute(2, 0, 1)
+	}
+	return t, nil
+}
+
+// How many pixels a byte of a file can stand for at most. A JPEG has at least a bit for each block of 64 in each of its channels, a
+// PNG is deflated, which makes a byte of 1,032 at most.
+const (
+	jpegPixels = 1024
+	pngBytes   = 1032
+	anyPixels  = 64 << 10 // which are never too many
+)
+
+// Plausible returns [ErrFormat] for a JPEG that [DecodeBytes] would refuse by its header: one that is too large, or larger than its
+// bytes can be. Other files pass.
+func Plausible(file []byte, opts ...DecodeOptions) error {
+	o, err := option.One(opts).check()
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, func(w io.Writer) error { return png.Encode(w, picture) })
+	if w, h, ok := jpeg.Dimensions(file); ok {
+		if err := plausible(w, h, o.MaxPixels, len(file)*jpegPixels); err != nil {
+			return fmt.Errorf("imageio: %w: %w", ErrFormat, err)
+		}
+	}
+	return nil
 }
 
-// toImage copies a tensor into an image.
-func toImage(img torch.Tensor) (*image.RGBA, error) {
-	if img.Dim() != 3 || img.Size(0) != 1 && img.Size(0) != 3 {
-		return nil, fmt.Errorf("imageio: the image has shape %v, expected [1, H, W] or [3, H, W]", img.Shape())
+// plausible refuses images that are larger than is permitted or possible.
+func plausible(w, h, most, possible int) error {
+	if w < 1 || h < 1 || w > most/h {
+		return fmt.Errorf("it has %d x %d pixels, expected 1 to %d in all", w, h, most)
 	}
-	height, width := img.Size(1), img.Size(2)
-	var pixels []uint8
-	err := torch.Try(func() {
-		torch.NoGrad(func() {
-			torch.Scope(func() {
-				if img.DType() != torch.Uint8 { // as torchvision's save_image rounds
-					img = img.MulScalar(255).AddScalar(0.5).Clamp(0, 255).To(torch.Uint8)
-				}
-				pixels = torch.Values[uint8](img.Expand(3, -1, -1))
-			})
-		})
-	})
-	if err != nil {
-		return nil, err
+	if w*h > max(possible, anyPixels) {
+		return fmt.Errorf("it is damaged: its header tells of %d x %d pixels, more than the file can hold", w, h)
 	}
-	picture := image.NewRGBA(image.Rect(0, 0, width, height))
-	n := height * width
-	for i := range n {
-		at := picture.Pix[4*i : 4*i+4]
-		at[0], at[1], at[2], at[3] = pixels[i], pixels[n+i], pixels[2*n+i], 255
-	}
-	return picture, nil
+	return nil
 }

@@ -58,9 +58,9 @@ func TestDecodeRefuses(t *testing.T) {
 	require.NoError(t, png.Encode(&file, picture(5, 3)))
 	whole := file.Bytes()
 	for want, data := range map[string][]byte{
-		"expected a JPEG, PNG or GIF image": []byte("no image at all"),
-		"unknown format":                    nil,
-		"it is damaged":                     whole[:len(whole)-20],
+		"expected a JPEG, PNG, GIF or WebP image": []byte("no image at all"),
+		"unknown format": nil,
+		"it is damaged":  whole[:len(whole)-20],
 	} {
 		_, err := Decode(bytes.NewReader(data))
 		require.ErrorContains(t, err, want)

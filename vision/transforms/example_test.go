@@ -8,11 +8,11 @@ import (
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
 
-func ExampleNormalize() {
+func ExampleEachNormalize() {
 	torch.Scope(func() {
 		images := torch.FromSlice([]float32{0.5, 1, 0.25, 0}, 1, 2, 1, 2)
 		mean, std := torch.FromSlice([]float32{0.5, 0.25}), torch.FromSlice([]float32{0.5, 0.25})
-		fmt.Println(transforms.Normalize(images, mean, std).View(2, 2))
+		fmt.Println(transforms.EachNormalize(images, mean, std).View(2, 2))
 	})
 	// Output:
 	// tensor([[ 0.,  1.],
@@ -20,23 +20,23 @@ func ExampleNormalize() {
 }
 
 // The same source of random numbers makes the same batch.
-func ExampleRandomCrop() {
+func ExampleEachRandomCrop() {
 	torch.Scope(func() {
 		images := torch.Arange(2*3*8*8).View(2, 3, 8, 8)
-		first := transforms.RandomCrop(images, 8, 2, rand.New(rand.NewPCG(1, 2)))
-		again := transforms.RandomCrop(images, 8, 2, rand.New(rand.NewPCG(1, 2)))
+		first := transforms.EachRandomCrop(images, 8, 2, rand.New(rand.NewPCG(1, 2)))
+		again := transforms.EachRandomCrop(images, 8, 2, rand.New(rand.NewPCG(1, 2)))
 		fmt.Println(first.Shape(), first.Equal(again))
 	})
 	// Output: [2 3 8 8] true
 }
 
-func ExampleRandomHorizontalFlip() {
+func ExampleEachRandomHorizontalFlip() {
 	torch.Scope(func() {
 		images := torch.Arange(3).View(1, 1, 1, 3)
 		r := rand.New(rand.NewPCG(1, 2))
 		flipped := 0
 		for range 100 {
-			flipped += 1 - transforms.RandomHorizontalFlip(images, r).Eq(images).All().Int()
+			flipped += 1 - transforms.EachRandomHorizontalFlip(images, r).Eq(images).All().Int()
 		}
 		fmt.Println(flipped > 30 && flipped < 70)
 	})

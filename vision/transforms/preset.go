@@ -31,7 +31,8 @@ func (p ImageClassification) Apply(images torch.Tensor) torch.Tensor {
 	short := min(h, w)
 	if short == 0 || max(h, w) > tooNarrow*short || crop > resize {
 		torch.Throw("image_classification", torch.KindValue,
-			"expected images at most %d times as long as wide and Crop within Resize, got %d x %d pixels, %d and %d", tooNarrow, w, h, crop, resize)
+			"expected images at most %d times as long as wide and Crop within Resize, got %d x %d pixels, %d and %d", tooNarrow, w, h,
+			crop, resize)
 	}
 	h, w = h*resize/short, w*resize/short
 	return torch.Scope1(func() torch.Tensor {
@@ -51,7 +52,7 @@ func (p ImageClassification) Apply(images torch.Tensor) torch.Tensor {
 			}
 			return torch.FromSlice(given[:]).To(torch.Float32).To(x.Device())
 		}
-		return Normalize(x, colours(p.Mean, [3]float64{0.485, 0.456, 0.406}), colours(p.Std, [3]float64{0.229, 0.224, 0.225}))
+		return EachNormalize(x, colours(p.Mean, [3]float64{0.485, 0.456, 0.406}), colours(p.Std, [3]float64{0.229, 0.224, 0.225}))
 	})
 }
 

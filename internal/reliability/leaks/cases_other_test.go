@@ -55,11 +55,18 @@ var otherCases = cases{
 	},
 	"images": func() {
 		path := filepath.Join(os.TempDir(), "leaks.grid.png")
-		check(imageio.Save(path, imageio.Grid(random(3, 3, 4, 5))))
+		check(imageio.Save(path, imageio.Grid(torch.Rand(3, 3, 4, 5))))
 		defer os.Remove(path)
 		file := must(os.Open(path))
 		defer file.Close()
 		img := must(imageio.Decode(file))
+		must(imageio.Read(path))
+		_ = must(imageio.EncodePNG(img))
+		_, _ = imageio.JPEGLibrary() // Go's takes its place
+		photo := must(imageio.EncodeJPEG(img))
+		check(imageio.Plausible(photo))
+		must(imageio.DecodeBytes(photo))
+		must(transforms.ClassificationTrain{Crop: 4}.Files([][]byte{photo}, rand.New(rand.NewPCG(1, 2))))
 		transforms.ImageClassification{Resize: 8, Crop: 4}.Apply(img)
 	},
 	"comparisons": func() {
@@ -86,9 +93,60 @@ var otherCases = cases{
 	"transforms": func() {
 		r := rand.New(rand.NewPCG(1, 2))
 		images := torch.RandN(2, 3, 8, 8)
-		transforms.Normalize(images, torch.Zeros(3), torch.Ones(3))
-		transforms.RandomCrop(images, 4, 1, r)
-		transforms.RandomHorizontalFlip(images, r)
+		transforms.EachNormalize(images, torch.Zeros(3), torch.Ones(3))
+		transforms.EachRandomCrop(images, 4, 1, r)
+		transforms.EachRandomHorizontalFlip(images, r)
+		bytes := torch.TensorOptions{DType: torch.Uint8}.RandIntN(256, 2, 3, 8, 8)
+		transforms.ClassificationTrain{Crop: 4}.Images([]torch.Tensor{bytes.Select(0, 0)}, r)
+		transforms.CropFlipNormalize{Size: 8, Padding: 1, Mean: [3]float64{1, 1, 1}, Std: [3]float64{1, 1, 1}}.Apply(bytes, r)
+		transforms.FiveCrop(bytes, transforms.Square(4))
+		transforms.TenCrop(bytes, transforms.Square(4), true)
+		_ = transforms.XYWH.String()
+	},
+	"transforms with boxes and masks": func() {
+		r := rand.New(rand.NewPCG(1, 2))
+		boxes := torch.FromSlice([]float32{1, 1, 5, 5, 2, 2, 7, 7}, 2, 4)
+		s := transforms.Sample{Image: torch.Rand(3, 8, 8), Boxes: boxes, Masks: torch.Ones(2, 8, 8)}
+		side := transforms.Square(6)
+		for _, t := range []transforms.Transform{
+			transforms.RandomHorizontalFlip{P: 1}, transforms.RandomVerticalFlip{P: 1}, transforms.Resize{Size: side},
+			transforms.CenterCrop{Size: side},
+			transforms.Pad{Padding: [4]int{1, 1, 1, 1}}, transforms.RandomCrop{Size: side}, transforms.RandomResizedCrop{Size: side},
+			transforms.RandomZoomOut{P: 1}, transforms.RandomRotation{Degrees: [2]float64{1, 9}},
+			transforms.RandomAffine{Degrees: [2]float64{1, 9}},
+			transforms.RandomPerspective{P: 1}, transforms.ElasticTransform{Sigma: 0.2}, transforms.ScaleJitter{Size: side},
+			transforms.RandomShortestSize{MinSize: []int{6}}, transforms.RandomResize{MinSize: 6, MaxSize: 7},
+			transforms.ClampBoundingBoxes{},
+			transforms.ConvertBoundingBoxFormat{Format: transforms.CXCYWH}, transforms.SanitizeBoundingBoxes{},
+			transforms.RandomApply{Transforms: []transforms.Transform{transforms.RGB{}}}, transforms.RandomOrder{transforms.RGB{}},
+			transforms.RandomChoice{Transforms: []transforms.Transform{transforms.RGB{}}}, transforms.Compose{transforms.RGB{}},
+			transforms.Func(func(s transforms.Sample, _ *rand.Rand) transforms.Sample { return s }),
+		} {
+			t.Apply(s, r)
+		}
+	},
+	"transforms of colours": func() {
+		r := rand.New(rand.NewPCG(1, 2))
+		img := torch.TensorOptions{DType: torch.Uint8}.RandIntN(256, 3, 8, 8)
+		for _, t := range []transforms.Transform{
+			transforms.Grayscale{}, transforms.RandomGrayscale{P: 1}, transforms.ColorJitter{Brightness: 0.5, Contrast: 0.5,
+				Saturation: 0.5, Hue: 0.5},
+			transforms.RandomChannelPermutation{}, transforms.RandomPhotometricDistort{}, transforms.RandomEqualize{P: 1},
+			transforms.RandomInvert{P: 1},
+			transforms.RandomPosterize{Bits: 3, P: 1}, transforms.RandomSolarize{Threshold: 9, P: 1}, transforms.RandomAutocontrast{P: 1},
+			transforms.RandomAdjustSharpness{SharpnessFactor: 2, P: 1}, transforms.GaussianBlur{KernelSize: [2]int{3, 3}},
+			transforms.ToDType{Scale: true},
+			transforms.RandomErasing{P: 1}, transforms.GaussianNoise{}, transforms.RandAugment{}, transforms.TrivialAugmentWide{},
+			transforms.AutoAugment{}, transforms.AugMix{},
+		} {
+			transforms.Image(t, img, r)
+		}
+		_ = torch.Try(func() { transforms.Image(transforms.JPEG{Quality: [2]int{9, 9}}, img, r) }) // without libjpeg-turbo it cannot
+		norm := transforms.Normalize{Mean: []float64{0.5}, Std: []float64{0.5}}
+		transforms.Image(norm, torch.Rand(3, 8, 8), r)
+		batch := transforms.Sample{Image: torch.Rand(2, 3, 8, 8), Labels: zeros(2)}
+		transforms.MixUp{NumClasses: 3}.Apply(batch, r)
+		transforms.CutMix{NumClasses: 3}.Apply(batch, r)
 	},
 }
 
@@ -235,7 +293,8 @@ var fileCases = cases{
 	},
 	"samplers": func() {
 		source := data.Collate(numbers(4), data.Stack)
-		check(drain(must(data.NewLoader(source, data.LoaderOptions{BatchSampler: data.Batched(data.Shard(data.Random(4, 1), 0, 2), 2, false)}))))
+		check(drain(must(data.NewLoader(source, data.LoaderOptions{BatchSampler: data.Batched(data.Shard(data.Random(4, 1), 0, 2), 2,
+			false)}))))
 		check(drain(must(data.NewLoader(source, data.LoaderOptions{Sampler: data.Sequential(4)}))))
 	},
 	"parts of a data set, and samplers that draw": func() {

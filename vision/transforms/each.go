@@ -17,11 +17,11 @@ func check(op string, images torch.Tensor, r *rand.Rand) {
 	}
 }
 
-// RandomCrop puts a frame of zeros, padding wide, around every image [N, C, H, W] and cuts a
+// EachRandomCrop puts a frame of zeros, padding wide, around every image [N, C, H, W] and cuts a
 // square of size by size out of it, at a place of its own for each. The result
 // [N, C, size, size] lies in memory as channels_last. It panics with a *torch.Error where
 // the square does not fit.
-func RandomCrop(images torch.Tensor, size, padding int, r *rand.Rand) torch.Tensor {
+func EachRandomCrop(images torch.Tensor, size, padding int, r *rand.Rand) torch.Tensor {
 	check("random_crop", images, r)
 	return torch.Scope1(func() torch.Tensor {
 		framed := aten.ConstantPadND(images, []int{padding, padding, padding, padding})
@@ -44,8 +44,8 @@ func RandomCrop(images torch.Tensor, size, padding int, r *rand.Rand) torch.Tens
 	})
 }
 
-// RandomHorizontalFlip mirrors every image [N, C, H, W] with probability 1/2.
-func RandomHorizontalFlip(images torch.Tensor, r *rand.Rand) torch.Tensor {
+// EachRandomHorizontalFlip mirrors every image [N, C, H, W] with probability 1/2.
+func EachRandomHorizontalFlip(images torch.Tensor, r *rand.Rand) torch.Tensor {
 	check("random_horizontal_flip", images, r)
 	return torch.Scope1(func() torch.Tensor {
 		mirror := make([]bool, images.Size(0))
@@ -57,9 +57,9 @@ func RandomHorizontalFlip(images torch.Tensor, r *rand.Rand) torch.Tensor {
 	})
 }
 
-// Normalize subtracts mean and divides by std, each with one number per channel [C] on the
+// EachNormalize subtracts mean and divides by std, each with one number per channel [C] on the
 // device of the images [N, C, H, W], which are floating-point.
-func Normalize(images, mean, std torch.Tensor) torch.Tensor {
+func EachNormalize(images, mean, std torch.Tensor) torch.Tensor {
 	if !images.IsFloatingPoint() {
 		torch.Throw("normalize", torch.KindType, "the images are %v; convert them to a floating-point dtype first", images.DType())
 	}
