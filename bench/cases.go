@@ -27,11 +27,12 @@ const (
 	trainingGroup  group = "training steps"
 	cardGroup      group = "on a card"
 	fileGroup      group = "files"
+	imageGroup     group = "images"
 	startGroup     group = "start"
 )
 
 // catalogue lists all cases in the order of the report.
-var catalogue = concat(tinyCases(), optimizerCases(), mlpCases(), trainingCases(), fileCases(), cardCases())
+var catalogue = concat(tinyCases(), optimizerCases(), mlpCases(), trainingCases(), fileCases(), photoCases(), cardCases())
 
 func concat(lists ...[]benchmark) (all []benchmark) {
 	for _, list := range lists {

@@ -151,7 +151,7 @@ func (c *crew) measure(o options) (*report, error) {
 
 // times compares times, one group of cases after the other.
 func (c *crew) times(r *report, o options) error {
-	groups := []group{tinyGroup, optimizerGroup, smallGroup, trainingGroup, fileGroup}
+	groups := []group{tinyGroup, optimizerGroup, smallGroup, trainingGroup, fileGroup, imageGroup}
 	if o.card {
 		groups = []group{cardGroup}
 	}
@@ -162,6 +162,8 @@ func (c *crew) times(r *report, o options) error {
 			threads, rounds = o.threads, max(2, o.rounds/3)
 		case fileGroup:
 			threads = o.threads
+		case imageGroup:
+			rounds = max(2, o.rounds/5)
 		}
 		var tasks []*task
 		for _, b := range catalogue {

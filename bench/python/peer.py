@@ -21,10 +21,11 @@ import cuda_cases
 import files
 import mlp
 import optimizers
+import photos
 import resnet
 import tiny
 
-MAKERS = {**tiny.CASES, **optimizers.CASES, **mlp.CASES, **resnet.CASES, **files.CASES, **cuda_cases.CASES}
+MAKERS = {**tiny.CASES, **optimizers.CASES, **mlp.CASES, **resnet.CASES, **files.CASES, **photos.CASES, **cuda_cases.CASES}
 
 
 class Peer:

@@ -190,7 +190,7 @@ uint8_t without_black(int k, int cmy) {
 // from_cmyk writes a row of inks as Photoshop stores them, inverted, in another number of channels.
 void from_cmyk(const uint8_t* from, int64_t n, int channels, uint8_t* to) {
 	for (int64_t i = 0; i < n; i++, from += 4, to += channels) {
-		int k = 255 - from[3];
+		int k = from[3];
 		uint8_t r = without_black(k, 255 - from[0]), g = without_black(k, 255 - from[1]), b = without_black(k, 255 - from[2]);
 		if (channels == 1) {
 			to[0] = static_cast<uint8_t>((r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16);

@@ -32,10 +32,19 @@ func decodeGo(file []byte, o DecodeOptions) (torch.Tensor, error) {
 		return torch.Tensor{}, fmt.Errorf("it is damaged: it has %d x %d pixels, and its header tells of %d x %d", size.X, size.Y,
 			config.Width, config.Height)
 	}
-	if o.Mode == "UNCHANGED" {
-		return unchanged(img), nil
+	rows := rowsOf(img)
+	if lossy, ok := img.(*image.YCbCr); ok && format == "webp" {
+		rows = webpRows(lossy, opaque)
+	} else if lossy, ok := img.(*image.NYCbCrA); ok {
+		rows = webpRows(&lossy.YCbCr, func(x, y int) uint8 { return lossy.A[y*lossy.AStride+x] })
 	}
-	return pixels(img, channels[o.Mode]), nil
+	if o.Mode != "UNCHANGED" {
+		return pixels(rows, img, channels[o.Mode]), nil
+	}
+	if whole, ok := img.(*image.NRGBA); ok && format == "webp" && whole.Opaque() {
+		return pixels(rows, img, 3), nil
+	}
+	return unchanged(rows, img), nil
 }
 
 // possible is how many pixels a file of n bytes can have.
@@ -87,10 +96,9 @@ func luma(r, g, b uint8) uint8 {
 }
 
 // pixels makes 1 to 4 channels of bytes of an image: grey or red, green and blue, with or without alpha.
-func pixels(img image.Image, n int) torch.Tensor {
+func pixels(rows func(y int, row []uint8), img image.Image, n int) torch.Tensor {
 	size := img.Bounds().Size()
 	out := make([]uint8, size.X*size.Y*n)
-	rows := rowsOf(img)
 	row := make([]uint8, 4*size.X)
 	at := 0
 	for y := range size.Y {
@@ -154,18 +162,18 @@ func rowsOf(img image.Image) func(y int, row []uint8) {
 }
 
 // unchanged keeps the channels and the bits of an image.
-func unchanged(img image.Image) torch.Tensor {
+func unchanged(rows func(y int, row []uint8), img image.Image) torch.Tensor {
 	switch img := img.(type) {
 	case *image.Gray:
-		return pixels(img, 1)
+		return pixels(rows, img, 1)
 	case *image.Gray16, *image.NRGBA64, *image.RGBA64:
 		return deep(img)
 	case interface{ Opaque() bool }:
 		if _, alpha := img.(*image.NRGBA); !alpha && img.Opaque() {
-			return pixels(img.(image.Image), 3)
+			return pixels(rows, img.(image.Image), 3)
 		}
 	}
-	return pixels(img, 4)
+	return pixels(rows, img, 4)
 }
 
 // deep makes uint16 of an image of 16 bits.
