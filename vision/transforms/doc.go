@@ -9,9 +9,9 @@
 //	x := transforms.Image(train, img, r)                                          // an image alone
 //	s := train.Apply(transforms.Sample{Image: img, Boxes: boxes, Masks: masks}, r) // with what lies in it
 //
-// Images are [..., C, H, W], uint8 or floating-point, on the CPU or a CUDA device; what is drawn is drawn once for a batch, as in torchvision. With
-// the same parameters the results are torchvision's to the bit on the CPU; bytes are resized as bytes there, which on a processor
-// without AVX2 torchvision does not do: it may then differ by one level.
+// Images are [..., C, H, W], uint8 or floating-point, on the CPU or a CUDA device; what is drawn is drawn once for a batch, as in
+// torchvision. With the same parameters the results are torchvision's to the bit on the CPU; bytes are resized as bytes there, which
+// on a processor without AVX2 torchvision does not do: it may then differ by one level.
 //
 // Randomness comes from a *rand.Rand of math/rand/v2 that the caller seeds, so a sample can be made again: the loaders of torch/data
 // hand one to each batch. It is not torch's generator: the same seed draws other numbers than in Python.

@@ -63,6 +63,8 @@ var otherCases = cases{
 		must(imageio.Read(path))
 		_ = must(imageio.EncodePNG(img))
 		_, _ = imageio.JPEGLibrary() // Go's takes its place
+		imageio.DrawBoundingBoxes(img, zeros(1, 4))
+		imageio.DrawSegmentationMasks(img, zeros(img.Shape()[1:]...).To(torch.Bool))
 		photo := must(imageio.EncodeJPEG(img))
 		check(imageio.Plausible(photo))
 		must(imageio.DecodeBytes(photo))
