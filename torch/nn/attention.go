@@ -2,9 +2,11 @@ package nn
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
 )
@@ -93,6 +95,14 @@ func (a *MultiheadAttention) Forward(query, key, value torch.Tensor, opts ...Att
 }
 
 func (a *MultiheadAttention) forward(query, key, value torch.Tensor, v AttentionOptions) (output, weights torch.Tensor) {
+	if a.fused(query, key, value, v) {
+		torch.Unsafe(func() { // fused has looked at what the kernel trusts
+			output, weights = aten.NativeMultiHeadAttention(query, key, value, a.Embed, a.Heads,
+				a.InProjWeight, a.InProjBias, a.OutProj.Weight, a.OutProj.Bias,
+				aten.NativeMultiHeadAttentionOptions{NoNeedWeights: v.NoWeights, NoAverageAttnWeights: v.WeightsPerHead})
+		})
+		return output, weights
+	}
 	torch.Scope(func() {
 		swap := a.Options.BatchFirst && query.Dim() == 3
 		if swap {
@@ -114,6 +124,27 @@ func (a *MultiheadAttention) forward(query, key, value torch.Tensor, v Attention
 		output, weights = output.MoveOut(), weights.MoveOut()
 	})
 	return output, weights
+}
+
+// fused tells whether libtorch's kernel of the whole layer computes this call, as it does in PyTorch: self-attention
+// in evaluation, of batches that come first, without gradients. Its results differ in the last bits.
+func (a *MultiheadAttention) fused(query, key, value torch.Tensor, v AttentionOptions) bool {
+	o := a.Options
+	if !query.Is(key) || !key.Is(value) || query.Dim() != 3 || a.Mode.Training() || !o.BatchFirst || a.Heads%2 != 0 ||
+		v.AttnMask.Defined() || v.KeyPaddingMask.Defined() || // PyTorch takes some masks this way too
+		o.NoBias || o.AddBiasKV || o.AddZeroAttn || a.separate() || query.Size(2) != a.Embed {
+		return false
+	}
+	device, e := query.Device(), a.Embed
+	weights := []torch.Tensor{a.InProjWeight, a.InProjBias, a.OutProj.Weight, a.OutProj.Bias}
+	for i, shape := range [][]int{{3 * e, e}, {3 * e}, {e, e}, {e}} {
+		w := weights[i]
+		if !w.Defined() || !slices.Equal(w.Shape(), shape) || w.DType() != query.DType() || w.Device() != device ||
+			torch.IsGradEnabled() && (w.RequiresGrad() || query.RequiresGrad()) {
+			return false
+		}
+	}
+	return (device.IsCPU() || device.IsCUDA()) && !torch.Autocasting(device).Enabled
 }
 
 // separate tells whether queries, keys and values have a weight each.

@@ -56,6 +56,31 @@ type Named[M any] struct {
 
 func (n Named[M]) elementName() string { return n.Name }
 
+// NamedSequential is a [Sequential] whose layers have names of their own: PyTorch's Sequential of an
+// OrderedDict.
+//
+//	net := nn.NamedSequential{
+//		{Name: "hidden", Module: nn.NewLinear(784, 128)}, {Name: "relu", Module: nn.ReLU{}}, {Name: "out", Module: nn.NewLinear(128, 10)},
+//	}
+type NamedSequential []Named[Layer]
+
+// Forward is [Chain] through all layers.
+func (s NamedSequential) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor {
+		layers := make([]Layer, len(s))
+		for i, named := range s {
+			layers[i] = named.Module
+		}
+		return Chain(x, layers...)
+	})
+}
+
+// ReprName is PyTorch's name.
+func (s NamedSequential) ReprName() string { return "Sequential" }
+
+// String describes the module, see [String].
+func (s NamedSequential) String() string { return String(s) }
+
 // Identity returns its input. It replaces a layer that is not wanted.
 type Identity struct{}
 

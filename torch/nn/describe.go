@@ -93,9 +93,6 @@ func (n node) described() (list []node) {
 			continue
 		}
 		child, ok := nodeOf(p.name, p.value)
-		if ok && isNamed(child.value.Type()) {
-			child, ok = nodeOf(p.name, child.value.FieldByName("Module"))
-		}
 		if ok && (child.value.Kind() == reflect.Slice || child.value.Kind() == reflect.Map) && child.value.IsNil() {
 			continue // absent, as a nil pointer is
 		}

@@ -242,7 +242,11 @@ func (a MultiheadAttention) extraRepr() string         { return "" }
 func (a AdaptiveLogSoftmaxWithLoss) extraRepr() string { return "" }
 
 func (d Dropout) extraRepr() string {
-	return "p=" + pytext.Float(d.P) + ", inplace=False"
+	inplace := "False"
+	if d.InPlace {
+		inplace = "True"
+	}
+	return "p=" + pytext.Float(d.P) + ", inplace=" + inplace
 }
 
 func (p PReLU) extraRepr() string { return fmt.Sprint("num_parameters=", sizeOf(p.Weight, 0)) }

@@ -3,14 +3,16 @@ package nn
 import (
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
 
 // Dropout zeroes elements with probability P in training and scales the others by 1/(1-P);
 // in evaluation it does nothing.
 type Dropout struct {
-	P    float64
-	Mode Mode
+	P       float64
+	InPlace bool // overwrite the input, and return it; of these layers Dropout alone does
+	Mode    Mode
 }
 
 // NewDropout makes a layer that zeroes elements with probability p, which may be left out: 0.5.
@@ -29,7 +31,12 @@ func newDropout(given []float64) *Dropout {
 
 // Forward keeps the shape.
 func (d *Dropout) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(d, x, func(x torch.Tensor) torch.Tensor { return F.Dropout(x, d.P, d.Mode.Training()) })
+	return Hooked(d, x, func(x torch.Tensor) torch.Tensor {
+		if d.InPlace {
+			return aten.DropoutInPlace(x, d.P, d.Mode.Training())
+		}
+		return F.Dropout(x, d.P, d.Mode.Training())
+	})
 }
 
 // Dropout1d is [Dropout] of whole channels of [N, C, L] or [C, L].

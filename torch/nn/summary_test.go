@@ -38,8 +38,8 @@ func TestSummaryOfResNet(t *testing.T) {
 	require.Equal(t, [][]int{{1, 128, 28, 28}}, rows["layer2.0.downsample.0"].Output)
 	require.Equal(t, 512_000, rows["fc"].MACs)
 
-	require.True(t, model.BN1.Mode.Training())
-	require.Zero(t, model.BN1.NumBatchesTracked.Int())
+	require.True(t, model.BN1.(*nn.BatchNorm2d).Mode.Training())
+	require.Zero(t, model.BN1.(*nn.BatchNorm2d).NumBatchesTracked.Int())
 	require.True(t, model.FC.Weight.RequiresGrad())
 	got := torch.Rand(1)
 	defer got.Close()

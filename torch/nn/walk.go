@@ -131,6 +131,9 @@ func nodeOf(path string, v reflect.Value) (n node, ok bool) {
 		}
 		v = v.Elem()
 	}
+	if v.Kind() == reflect.Struct && isNamed(v.Type()) {
+		return nodeOf(path, v.FieldByName("Module")) // a Named is the module that it names
+	}
 	return node{path, v, pointer}, holdsModules(v)
 }
 

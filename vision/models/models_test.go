@@ -3,7 +3,6 @@ package models_test
 import (
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -22,26 +21,6 @@ import (
 func TestMain(m *testing.M) {
 	torch.SetNumThreads(1)
 	torchtest.Main(m)
-}
-
-// The files of keys list torchvision's state dicts, names and shapes.
-func TestKeysAreTorchvisions(t *testing.T) {
-	for _, name := range models.Names() {
-		t.Run(name, func(t *testing.T) {
-			torchtest.NoLeaks(t)
-			want, err := os.ReadFile("testdata/" + name + ".keys")
-			require.NoError(t, err)
-			model, err := models.New(name, 1000)
-			require.NoError(t, err)
-			defer nn.Close(model)
-			var got strings.Builder
-			for key, value := range nn.StateDict(model) {
-				shape := strings.Trim(fmt.Sprint(value.Shape()), "[]")
-				fmt.Fprintln(&got, strings.TrimSpace(key+" "+shape))
-			}
-			require.Equal(t, string(want), got.String())
-		})
-	}
 }
 
 func TestInitialValuesEqualPython(t *testing.T) {

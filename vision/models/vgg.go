@@ -4,12 +4,12 @@ import (
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
-	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
 )
 
 // VGGOptions are the rarer arguments of the VGG networks.
 type VGGOptions struct {
-	Dropout *float64 // probability behind the two hidden linear layers; default 0.5
+	Dropout       *float64 // probability behind the two hidden linear layers; default 0.5
+	NoInitWeights bool     // with the initial values of nn, which are drawn faster
 }
 
 // VGG is a plain stack of 3x3 convolutions (Simonyan and Zisserman 2014). Most of its weights,
@@ -72,11 +72,7 @@ func VGG19BN(classes int, opts ...VGGOptions) *VGG {
 
 func newVGG(depth stages, norm bool, classes int, o VGGOptions) *VGG {
 	const side, hidden = 7, 4096
-	dropout := 0.5
-	if o.Dropout != nil {
-		dropout = *o.Dropout
-	}
-	v, channels := &VGG{AvgPool: nn.NewAdaptiveAvgPool2d(side)}, 3
+	v, channels, p := &VGG{AvgPool: nn.NewAdaptiveAvgPool2d(side)}, 3, or(o.Dropout, 0.5)
 	relu := nn.ReLU{InPlace: true}
 	for stage, convolutions := range depth {
 		for range convolutions {
@@ -91,16 +87,12 @@ func newVGG(depth stages, norm bool, classes int, o VGGOptions) *VGG {
 		v.Features = append(v.Features, nn.NewMaxPool2d(2))
 	}
 	v.Classifier = nn.Sequential{
-		nn.NewLinear(channels*side*side, hidden), relu, nn.NewDropout(dropout),
-		nn.NewLinear(hidden, hidden), relu, nn.NewDropout(dropout),
+		nn.NewLinear(channels*side*side, hidden), relu, nn.NewDropout(p),
+		nn.NewLinear(hidden, hidden), relu, nn.NewDropout(p),
 		nn.NewLinear(hidden, classes),
 	}
-	drawConvolutions(v)
-	for _, layer := range v.Classifier {
-		if l, ok := layer.(*nn.Linear); ok {
-			nninit.Normal(l.Weight, 0, 0.01)
-			nninit.Zeros(l.Bias)
-		}
+	if !o.NoInitWeights {
+		draw(v, kaimingOut, normalLinear(0.01))
 	}
 	return v
 }

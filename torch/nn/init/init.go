@@ -20,16 +20,24 @@ func fill(t torch.Tensor, fn func()) torch.Tensor {
 	return t
 }
 
+// draw is fill, but for a region of [Skip].
+func draw(t torch.Tensor, fn func()) torch.Tensor {
+	if skipping() {
+		return t
+	}
+	return fill(t, fn)
+}
+
 // Uniform draws from the numbers between a and b.
 func Uniform(t torch.Tensor, a, b float64, opts ...Options) torch.Tensor {
 	o := option.One(opts)
-	return fill(t, func() { t.UniformInPlace(a, b, torch.UniformOptions{Generator: o.Generator}) })
+	return draw(t, func() { t.UniformInPlace(a, b, torch.UniformOptions{Generator: o.Generator}) })
 }
 
 // Normal draws from the normal distribution.
 func Normal(t torch.Tensor, mean, std float64, opts ...Options) torch.Tensor {
 	o := option.One(opts)
-	return fill(t, func() { t.NormalInPlace(mean, std, torch.NormalOptions{Generator: o.Generator}) })
+	return draw(t, func() { t.NormalInPlace(mean, std, torch.NormalOptions{Generator: o.Generator}) })
 }
 
 // TruncNormal draws from the normal distribution, cut off below a and above b. It does so as
@@ -40,7 +48,7 @@ func TruncNormal(t torch.Tensor, mean, std, a, b float64, opts ...Options) torch
 		torch.Warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.")
 	}
 	below := func(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
-	return fill(t, func() {
+	return draw(t, func() {
 		low, high := below((a-mean)/std), below((b-mean)/std)
 		t.UniformInPlace(2*low-1, 2*high-1, torch.UniformOptions{Generator: o.Generator})
 		t.ErfinvInPlace()
@@ -114,7 +122,7 @@ func Orthogonal(t torch.Tensor, opts ...GainOptions) torch.Tensor {
 	}
 	rows := t.Size(0)
 	cols := n / rows
-	return fill(t, func() {
+	return draw(t, func() {
 		torch.Scope(func() {
 			flat := torch.TensorOptions{DType: t.DType(), Device: t.Device()}.Empty(rows, cols)
 			flat.NormalInPlace(0, 1, torch.NormalOptions{Generator: o.Generator})
@@ -152,7 +160,7 @@ func Sparse(t torch.Tensor, sparsity float64, opts ...SparseOptions) torch.Tenso
 	if !(zeros >= 0 && zeros <= rows) {
 		torch.Throw("sparse", torch.KindValue, "a sparsity lies between 0 and 1, got %v", sparsity)
 	}
-	return fill(t, func() {
+	return draw(t, func() {
 		torch.Scope(func() {
 			t.NormalInPlace(0, std, torch.NormalOptions{Generator: v.Generator})
 			for col := range cols {

@@ -1,0 +1,5 @@
+package nninit
+
+import "syscall"
+
+func threadID() int { return syscall.Gettid() }

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package nninit
+
+func threadID() int { return 0 } // libtorch is opened on Linux alone
