@@ -22,7 +22,7 @@ func ExampleNew() {
 	fmt.Println(err != nil, len(models.Names()))
 	// Output:
 	// 11173962
-	// true 13
+	// true 80
 }
 
 // Another head for other classes: the backbone keeps what it has learned.
@@ -43,4 +43,18 @@ func ExampleResNet() {
 	// Output:
 	// fc.weight
 	// fc.bias
+}
+
+// What published weights are for, before they are fetched.
+func ExampleFindWeights() {
+	w, err := models.FindWeights("vit_b_16", "IMAGENET1K_SWAG_E2E_V1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(w, w.Hash(), w.Acc1, w.FileSize, "MB")
+	fmt.Println(w.Transforms.Resize, w.Transforms.Crop, w.Transforms.Interpolation, len(w.Categories), w.Categories[1])
+	// Output:
+	// ViT_B_16_Weights.IMAGENET1K_SWAG_E2E_V1 9ac1b537 85.304 331.398 MB
+	// 384 384 bicubic 1000 goldfish
 }

@@ -155,7 +155,9 @@ func TestNewComplains(t *testing.T) {
 		options any
 		want    string
 	}{
-		{"resnet19", 10, nil, `models: there is no model "resnet19"; expected one of ` + strings.Join(models.Names(), ", ")},
+		{"resnet19", 10, nil, `models: there is no model "resnet19"; of the 80 that Names lists these are near: resnet101, resnet152, resnet18`},
+		{"", 10, nil, `models: there is no model ""; of the 80 that Names lists these are near: alexnet, convnext_base, convnext_large, ` +
+			`convnext_small, convnext_tiny, densenet121, densenet161, densenet169, densenet201, efficientnet_b0`},
 		{"resnet18", 0, nil, "models: resnet18 needs at least one class, got 0"},
 		{"resnet18", 10, &models.ResNetOptions{}, "models: resnet18: its options are a models.ResNetOptions, got *models.ResNetOptions"},
 		{"vgg16", 10, models.ResNetOptions{}, "models: vgg16: its options are a models.VGGOptions, got models.ResNetOptions"},

@@ -94,15 +94,15 @@ var registry = map[string]func(classes int, opts []any) (nn.Layer, error){
 	"wide_resnet101_2":   entry(WideResNet101_2),
 }
 
-// Names are the names that [New] knows, sorted.
+// Names are the names that [New] knows, sorted: torchvision's list_models.
 func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 
-// New makes a model by torchvision's name. The options are those of the model's own function:
+// New makes a model by torchvision's name, as its get_model. The options are those of the model's own function:
 // [ResNetOptions] for a ResNet, [VGGOptions] for a VGG; none, or nil, stands for the defaults.
 func New(name string, classes int, opts ...any) (nn.Layer, error) {
 	build, ok := registry[name]
 	if !ok {
-		return nil, fmt.Errorf("models: there is no model %q; expected one of %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("models: there is no model %q; of the %d that Names lists these are near: %s", name, len(registry), near(name))
 	}
 	if classes <= 0 {
 		return nil, fmt.Errorf("models: %s needs at least one class, got %d", name, classes)
@@ -112,6 +112,24 @@ func New(name string, classes int, opts ...any) (nn.Layer, error) {
 		return nil, fmt.Errorf("models: %s: %w", name, err)
 	}
 	return model, nil
+}
+
+// near are the names that begin most like this one.
+func near(name string) string {
+	best, list := -1, []string(nil)
+	for _, n := range Names() {
+		same := 0
+		for same < min(len(n), len(name)) && n[same] == name[same] {
+			same++
+		}
+		if same > best {
+			best, list = same, nil
+		}
+		if same == best {
+			list = append(list, n)
+		}
+	}
+	return strings.Join(list[:min(len(list), 10)], ", ")
 }
 
 // entry is a model's own function as the registry wants it.

@@ -2,13 +2,20 @@ package models_test
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/internal/peer"
+	"github.com/libtorch-go/libtorch/internal/pytext"
+	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/hub"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/pt"
@@ -50,6 +57,81 @@ func TestWeightsGoToGoAndBack(t *testing.T) {
 func python(t *testing.T, args ...string) {
 	out, err := peer.Command(t, append([]string{"testdata/weights.py"}, args...)...).CombinedOutput()
 	require.NoError(t, err, string(out))
+}
+
+// The table of published weights, and what is read from it, are torchvision's.
+func TestWeightsAreTorchvisions(t *testing.T) {
+	torchtest.NoLeaks(t)
+	var lines strings.Builder
+	for _, name := range models.Names() {
+		for _, w := range models.WeightsOf(name) {
+			lines.WriteString(line(w))
+		}
+	}
+	for file, argument := range map[string]string{"weights.tsv": "", "imagenet.txt": "categories"} {
+		want, err := peer.Command(t, slices.DeleteFunc([]string{"testdata/weights_table.py", argument}, func(s string) bool { return s == "" })...).Output()
+		require.NoError(t, err)
+		have, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(have), "write %s anew by testdata/weights_table.py", file)
+		if argument == "" {
+			require.Equal(t, string(want), lines.String())
+		} else {
+			w, err := models.FindWeights("vit_h_14", "DEFAULT")
+			require.NoError(t, err)
+			require.Equal(t, string(want), strings.Join(w.Categories, "\n")+"\n")
+		}
+	}
+}
+
+// line writes weights as testdata/weights_table.py does.
+func line(w models.Weights) string {
+	colours := func(c *[3]float64) string {
+		if c == nil {
+			return ""
+		}
+		return strings.Trim(fmt.Sprint(*c), "[]")
+	}
+	p, best := w.Transforms, ""
+	if w.Default {
+		best = "default"
+	}
+	columns := []any{w.Model, w.Name, w.URL, p.Crop, p.Resize, p.Interpolation, colours(p.Mean), colours(p.Std), w.NumParams, w.MinSize[0],
+		w.MinSize[1], pytext.Float(w.Acc1), pytext.Float(w.Acc5), pytext.Float(w.GFLOPs), pytext.Float(w.FileSize), w.Recipe, w.License, best,
+		len(w.Categories)}
+	text := make([]string, len(columns))
+	for i, c := range columns {
+		text[i] = fmt.Sprint(c)
+	}
+	return strings.Join(text, "\t") + "\n"
+}
+
+// Files from earlier versions of torchvision have other keys.
+func TestPretrainedKnowsOldKeys(t *testing.T) {
+	torchtest.NoLeaks(t)
+	t.Setenv("TORCH_HOME", t.TempDir())
+	own := models.DenseNet121(1000)
+	defer nn.Close(own)
+	state := map[string]torch.Tensor{}
+	for key, value := range nn.StateDict(own) {
+		old := regexp.MustCompile(`(denselayer\d+\.(?:norm|conv))([12]\.)`).ReplaceAllString(key, "$1.$2")
+		if !strings.HasSuffix(old, "num_batches_tracked") {
+			state[old] = value
+		}
+	}
+	require.Contains(t, state, "features.denseblock1.denselayer1.norm.1.weight")
+	w, err := models.FindWeights("densenet121", "DEFAULT")
+	require.NoError(t, err)
+	path := filepath.Join(os.Getenv("TORCH_HOME"), "hub", "checkpoints", filepath.Base(w.URL))
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, pt.Save(path, maps.All(state)))
+	got, err := models.Pretrained(t.Context(), "densenet121", "DEFAULT", hub.Options{Offline: true})
+	require.NoError(t, err)
+	defer nn.Close(got)
+	want := maps.Collect(nn.StateDict(own))
+	for key, value := range nn.StateDict(got) {
+		torchtest.Equal(t, value, want[key])
+	}
 }
 
 // Published weights are found under torchvision's names, in Python's folder.

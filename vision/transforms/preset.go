@@ -1,6 +1,8 @@
 package transforms
 
 import (
+	"cmp"
+
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
@@ -13,6 +15,8 @@ type ImageClassification struct {
 	Crop   int         // default 224
 	Mean   *[3]float64 // default {0.485, 0.456, 0.406}, ImageNet's
 	Std    *[3]float64 // default {0.229, 0.224, 0.225}, ImageNet's
+
+	Interpolation string // "bilinear" (default) or "bicubic"
 }
 
 // tooNarrow is how many times longer than wide an image may be: resizing would make gigabytes of a
@@ -34,6 +38,10 @@ func (p ImageClassification) Apply(images torch.Tensor) torch.Tensor {
 			"expected images at most %d times as long as wide and Crop within Resize, got %d x %d pixels, %d and %d", tooNarrow, w, h,
 			crop, resize)
 	}
+	mode := cmp.Or(p.Interpolation, "bilinear")
+	if mode != "bilinear" && mode != "bicubic" {
+		torch.Throw("image_classification", torch.KindValue, "expected bilinear or bicubic interpolation, got %q", mode)
+	}
 	h, w = h*resize/short, w*resize/short
 	return torch.Scope1(func() torch.Tensor {
 		x := images
@@ -41,7 +49,7 @@ func (p ImageClassification) Apply(images torch.Tensor) torch.Tensor {
 			x = x.Unsqueeze(0)
 		}
 		bytes := x.DType() == torch.Uint8
-		x = F.Interpolate(x.To(torch.Float32), F.InterpolateOptions{Size: []int{h, w}, Mode: "bilinear", Antialias: true})
+		x = F.Interpolate(x.To(torch.Float32), F.InterpolateOptions{Size: []int{h, w}, Mode: mode, Antialias: true})
 		if bytes { // PIL and torchvision round to bytes here
 			x = x.Round().Clamp(0, 255).DivScalar(255)
 		}

@@ -25,6 +25,7 @@ func TestImageClassificationEqualsPython(t *testing.T) {
 			torchtest.Equal(t, ImageClassification{}.Apply(x), want[name])
 			small := ImageClassification{Resize: 37, Crop: 30, Mean: &[3]float64{0.5, 0.5, 0.5}, Std: &[3]float64{0.25, 0.5, 1}}
 			torchtest.Equal(t, small.Apply(x), want[name+" small"])
+			torchtest.Equal(t, ImageClassification{Interpolation: "bicubic"}.Apply(x), want[name+" bicubic"])
 		}
 		for want, x := range map[string]torch.Tensor{
 			"got [4 8 8]":                     torch.Ones(4, 8, 8),
@@ -34,6 +35,7 @@ func TestImageClassificationEqualsPython(t *testing.T) {
 		} {
 			require.ErrorContains(t, torch.Try(func() { ImageClassification{}.Apply(x) }), want)
 		}
+		require.ErrorContains(t, torch.Try(func() { ImageClassification{Interpolation: "nearest"}.Apply(torch.Ones(3, 9, 9)) }), `got "nearest"`)
 		require.ErrorContains(t, torch.Try(func() { ImageClassification{Crop: 300}.Apply(torch.Ones(3, 9, 9)) }), "300 and 256")
 	})
 }
