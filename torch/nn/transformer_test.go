@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
@@ -90,6 +91,39 @@ func TestMultiheadAttentionEqualsPython(t *testing.T) {
 		}, three, [][]int{{2, 3, 4}, {2, 5, 4}, {2, 5, 6}}, nil},
 	)
 	equalPython(t, cases)
+}
+
+// In evaluation libtorch's kernel of the whole layer attends, as in PyTorch.
+func TestFusedAttentionEqualsPython(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		torch.ManualSeed(4)
+		x := torch.RandN(3, 17, 64)
+		attention := nn.Eval(nn.NewMultiheadAttention(64, 4, nn.MultiheadAttentionOptions{BatchFirst: true}))
+		defer nn.Close(attention)
+		want := peer.Run(t, "testdata/fused.py", peer.Tensors{"x": x})
+		for _, c := range []struct {
+			name string
+			o    nn.AttentionOptions
+		}{
+			{"plain", nn.AttentionOptions{}}, {"bare", nn.AttentionOptions{NoWeights: true}},
+			{"heads", nn.AttentionOptions{WeightsPerHead: true}},
+		} {
+			recorded, _ := attention.Forward(x, x, x, c.o)
+			torchtest.Equal(t, recorded, want[c.name+" recorded"])
+			torch.NoGrad(func() {
+				y, weights := attention.Forward(x, x, x, c.o)
+				torchtest.Equal(t, y, want[c.name])
+				require.Equal(t, !c.o.NoWeights, weights.Defined())
+				if weights.Defined() {
+					torchtest.Equal(t, weights, want[c.name+" weights"])
+				}
+			})
+		}
+		attention.InProjBias = torch.Zeros(5)
+		err := torch.Try(func() { torch.NoGrad(func() { attention.Forward(x, x, x) }) })
+		require.Error(t, err, "weights that the kernel would read beyond")
+	})
 }
 
 func attended(output, weights torch.Tensor) tensors {

@@ -65,7 +65,7 @@ func newMaxVit(s maxVit, classes int, o MaxVitOptions) *MaxVit {
 	halved := func(size [2]int) [2]int { return [2]int{(size[0]-1)/2 + 1, (size[1]-1)/2 + 1} }
 	size, in := halved(o.InputSize), s.stem
 	m := &MaxVit{Stem: nn.Sequential{
-		ops.NewConv2dNormActivation(3, in, ops.Conv2dNormActivationOptions{Stride: 2, Bias: new(false), NormLayer: o.NormLayer, Activation: nn.GELU{}}),
+		ops.NewConv2dNormActivation(3, in, ops.Conv2dNormActivationOptions{Stride: 2, NormLayer: o.NormLayer, Activation: nn.GELU{}}),
 		ops.NewConv2dNormActivation(in, in, ops.Conv2dNormActivationOptions{NoNorm: true, NoActivation: true}),
 	}}
 	layers, n := s.depth[0]+s.depth[1]+s.depth[2]+s.depth[3], 0
@@ -223,8 +223,8 @@ func (p *partitionAttention) Forward(x torch.Tensor) torch.Tensor { return nn.Ho
 func (p *partitionAttention) forward(x torch.Tensor) torch.Tensor {
 	n, c, h, w := x.Size(0), x.Size(1), x.Size(2), x.Size(3)
 	if h != p.size[0] || w != p.size[1] {
-		torch.Throw("maxvit", torch.KindValue, "expected features of %dx%d here, got %dx%d: MaxVitOptions.InputSize is for images of another size",
-			p.size[0], p.size[1], h, w)
+		torch.Throw("maxvit", torch.KindValue,
+			"expected features of %dx%d here, got %dx%d: MaxVitOptions.InputSize is for images of another size", p.size[0], p.size[1], h, w)
 	}
 	side := p.side
 	rows, cols := h/side, w/side

@@ -129,7 +129,8 @@ func newBneck(r bneck, norm norms) *bneckBlock {
 	if r.dilation > 1 {
 		stride = 1
 	}
-	add(r.expanded, r.expanded, ops.Conv2dNormActivationOptions{KernelSize: r.kernel, Stride: stride, Dilation: r.dilation, Groups: r.expanded})
+	add(r.expanded, r.expanded,
+		ops.Conv2dNormActivationOptions{KernelSize: r.kernel, Stride: stride, Dilation: r.dilation, Groups: r.expanded})
 	if r.squeeze {
 		b.Block = append(b.Block, ops.NewSqueezeExcitation(r.expanded, divisible(float64(r.expanded/4), 8),
 			ops.SqueezeExcitationOptions{ScaleActivation: nn.Hardsigmoid{}}))

@@ -196,8 +196,8 @@ type BasicBlock struct {
 
 func newBasicBlock(in int, s shape, norm norms) (nn.Layer, int) {
 	if s.groups != 1 || s.width != 64 || s.dilation != 1 {
-		torch.Throw("resnet", torch.KindValue, "blocks of ResNet-18 and 34 have one group of width 64 and no dilation, got %d of %d and dilation %d",
-			s.groups, s.width, s.dilation)
+		torch.Throw("resnet", torch.KindValue,
+			"blocks of ResNet-18 and 34 have one group of width 64 and no dilation, got %d of %d and dilation %d", s.groups, s.width, s.dilation)
 	}
 	down := newDownsample(in, s.planes, s.stride, norm)
 	return &BasicBlock{

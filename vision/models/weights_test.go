@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -69,7 +68,7 @@ func TestWeightsAreTorchvisions(t *testing.T) {
 		}
 	}
 	for file, argument := range map[string]string{"weights.tsv": "", "imagenet.txt": "categories"} {
-		want, err := peer.Command(t, slices.DeleteFunc([]string{"testdata/weights_table.py", argument}, func(s string) bool { return s == "" })...).Output()
+		want, err := peer.Command(t, append([]string{"testdata/weights_table.py"}, strings.Fields(argument)...)...).Output()
 		require.NoError(t, err)
 		have, err := os.ReadFile(file)
 		require.NoError(t, err)

@@ -75,6 +75,7 @@ func TestLayersAreTorchvisions(t *testing.T) {
 
 func TestLayersRefuse(t *testing.T) {
 	torchtest.NoLeaks(t)
-	require.ErrorContains(t, torch.Try(func() { ops.NewStochasticDepth(1.5, ops.DropRow) }), "drop probability has to be between 0 and 1, but got 1.5")
+	require.ErrorContains(t, torch.Try(func() { ops.NewStochasticDepth(1.5, ops.DropRow) }),
+		"drop probability has to be between 0 and 1, but got 1.5")
 	require.ErrorContains(t, torch.Try(func() { ops.NewMLP(3, nil) }), "expected one number of features at least")
 }
