@@ -23,6 +23,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/hub"
 	"github.com/libtorch-go/libtorch/torch/nn"
+	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
 	"github.com/libtorch-go/libtorch/torch/pt"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 	"github.com/libtorch-go/libtorch/torch/signal/windows"
@@ -32,6 +33,7 @@ import (
 	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
 	"github.com/libtorch-go/libtorch/vision/imageio"
 	"github.com/libtorch-go/libtorch/vision/models"
+	"github.com/libtorch-go/libtorch/vision/ops"
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
 
@@ -91,6 +93,19 @@ var otherCases = cases{
 		models.Names()
 		_, err := models.New("no such model", 10)
 		refuse(err)
+		w := must(models.FindWeights("resnet18", "DEFAULT"))
+		_, _ = fmt.Sprint(w, w.Hash()), models.WeightsOf("resnet50")
+	},
+	"layers of vision": func() {
+		x := torch.RandN(2, 3, 4, 4)
+		row := nn.NamedSequential{{Name: "conv", Module: ops.NewConv2dNormActivation(3, 3)}}
+		nninit.Skip(func() { row = append(row, nn.Named[nn.Layer]{Name: "se", Module: ops.NewSqueezeExcitation(3, 2)}) })
+		for _, l := range []nn.Layer{row, row[0].Module, row[1].Module, ops.NewMLP(4, []int{3, 2}), ops.Permute{Dims: []int{0, 2, 3, 1}},
+			ops.NewStochasticDepth(0.5, ops.DropRow), ops.NewFrozenBatchNorm2d(3)} {
+			l.Forward(x)
+			_ = fmt.Sprint(l)
+			nn.Close(l)
+		}
 	},
 	"transforms": func() {
 		r := rand.New(rand.NewPCG(1, 2))
