@@ -1,0 +1,3 @@
+module gocv.io/x/gocv
+
+go 1.26.0

@@ -1,0 +1,2 @@
+// Package initializer seeds libtorch's random numbers and fills tensors with initial values.
+package initializer

@@ -1,0 +1,2 @@
+// Package tgz reads and writes tar.gz archives.
+package tgz

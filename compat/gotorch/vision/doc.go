@@ -1,0 +1,2 @@
+// Package vision makes images and archives of images, for tests.
+package vision

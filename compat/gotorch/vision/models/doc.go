@@ -1,0 +1,2 @@
+// Package models has networks for images.
+package models
