@@ -6,6 +6,7 @@
 //	libtorch bundle PROGRAM DIR a program with all that it needs, as a folder, an archive or an image
 //	libtorch inspect FILE       what is in a .pt, .pth, .safetensors or checkpoint
 //	libtorch convert FROM TO    weights from one of these formats into another
+//	libtorch migrate DIR        a program for gotorch, rewritten to libtorch for Go
 //	libtorch env                the variables that name what is in use
 //
 // In a module that uses libtorch, `go get -tool github.com/libtorch-go/libtorch/cmd/libtorch` makes
@@ -39,6 +40,7 @@ func verbs() []verb {
 		{"bundle", "pack a program with all that it needs: a folder, an archive or an image", pack},
 		{"inspect", "list what is in a .pt, .pth, .safetensors or checkpoint", inspect},
 		{"convert", "convert weights between .pt, .pth and .safetensors", convert},
+		{"migrate", "rewrite a program for gotorch to libtorch for Go", migrateVerb},
 		{"env", "print the variables that name what is in use", env},
 	}
 }

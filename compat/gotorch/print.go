@@ -12,7 +12,7 @@ import (
 // lineWidth is how many characters of a row stand beside each other.
 const lineWidth = 80
 
-// String is the tensor as libtorch prints it in C++.
+// String is the tensor as libtorch 1.6 printed it in C++.
 func (a Tensor) String() string {
 	t := a.core()
 	if !t.Defined() {
@@ -22,7 +22,7 @@ func (a Tensor) String() string {
 	shape := t.Shape()
 	switch {
 	case len(shape) == 0:
-		p.WriteString(shortest(p.values[0]) + "\n")
+		p.WriteString(number(p.values[0], 'g', p.precision) + "\n")
 	case len(p.values) == 0:
 	case len(shape) == 1:
 		p.column(p.values)
@@ -68,7 +68,7 @@ func typeName(t torch.Tensor) string {
 	return device + name + "Type"
 }
 
-// printer lays numbers out as at::print does. Its precision outlives a matrix, as that of a C++ stream does.
+// printer lays numbers out as at::print did. Its precision outlives a matrix, as that of a C++ stream does.
 type printer struct {
 	strings.Builder
 	values    []float64
@@ -146,17 +146,6 @@ func number(v float64, verb byte, precision int) string {
 		return fmt.Sprintf("%.*g", precision, v)
 	}
 	return strconv.FormatFloat(v, verb, precision, 64)
-}
-
-// shortest is a single number: all digits that it takes, and none more.
-func shortest(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return number(v, 'g', 0)
-	}
-	if e := math.Abs(v); e != 0 && (e < 1e-4 || e >= 1e16) {
-		return strconv.FormatFloat(v, 'e', -1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
 // scale writes the factor before numbers that are divided by it.

@@ -13,7 +13,7 @@ import (
 var layers = [][]string{
 	{"internal/flock", "internal/frames", "internal/home", "internal/proc"},
 	{"cgo", "cgo/gen", "cgo/libm", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/faults", "internal/fetch",
-		"internal/lint", "internal/pace", "internal/pickle", "internal/pytext", "internal/reliability", "internal/replay",
+		"internal/lint", "internal/migrate", "internal/pace", "internal/pickle", "internal/pytext", "internal/reliability", "internal/replay",
 		"internal/road", "internal/talk"},
 	{"internal/bridge"},
 	{"torch"},
@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"vision/datasets/cifarslice"},
 	{"internal/cli", "internal/clitest"},
 	{"examples/", "cmd/", "bench", "internal/guides", "internal/phrasebook", "internal/reliability/", "internal/fuzz",
-		"internal/gpusuite", "internal/mistakes", "internal/gpusuite/"},
+		"internal/gpusuite", "internal/mistakes", "internal/gpusuite/", "internal/gotorch", "internal/migrate/"},
 	{"internal/fuzz/"},
 }
 

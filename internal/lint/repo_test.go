@@ -36,10 +36,13 @@ func (p goPackage) path() string {
 
 // packages lists the module's packages, including those that the current machine cannot
 // build.
-var packages = sync.OnceValues(func() ([]goPackage, error) {
+var packages = sync.OnceValues(func() ([]goPackage, error) { return listPackages(root) })
+
+// listPackages lists those of the module in a folder.
+func listPackages(dir string) ([]goPackage, error) {
 	cmd := exec.Command("go", "list", "-e",
 		"-json=Dir,ImportPath,Name,Doc,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
-	cmd.Dir = root
+	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, err
@@ -54,7 +57,7 @@ var packages = sync.OnceValues(func() ([]goPackage, error) {
 		}
 		list = append(list, p)
 	}
-})
+}
 
 func allPackages(t *testing.T) []goPackage {
 	t.Helper()

@@ -49,7 +49,8 @@ func Conv2d(input, weight, bias torch.Tensor, stride, padding, dilation []int64,
 }
 
 // ConvTranspose2d is the transposed convolution over images.
-func ConvTranspose2d(input, weight, bias torch.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) torch.Tensor {
+func ConvTranspose2d(input, weight, bias torch.Tensor, stride, padding, outputPadding []int64, groups int64,
+	dilation []int64) torch.Tensor {
 	return torch.Wrap(F.ConvTranspose2d(torch.Unwrap(input), torch.Unwrap(weight), torch.Unwrap(bias), F.ConvTransposeOptions{
 		Stride: ints(stride), Padding: ints(padding), OutputPadding: ints(outputPadding), Dilation: ints(dilation), Groups: int(groups),
 	}))

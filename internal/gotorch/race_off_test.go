@@ -1,0 +1,5 @@
+//go:build !race
+
+package gotorch
+
+const race = false
