@@ -10,8 +10,8 @@
 // # Memory
 //
 // A tensor that the program no longer refers to is freed by the garbage collector, which is told of libtorch's
-// bytes: no loop needs [GC]. Calls of GC and [FinishGC] that are there do no harm, never wait for a tensor that is
-// still in use, and cost next to nothing.
+// bytes: no loop needs [GC], which does nothing any more. [FinishGC] collects once, and never waits for a tensor that is
+// still in use.
 //
 // # Errors
 //

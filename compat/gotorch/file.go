@@ -1,9 +1,13 @@
 package gotorch
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/pt"
@@ -19,18 +23,54 @@ func (a Tensor) Save(path string) {
 // Load reads a tensor that Save or Python's torch.save wrote, or torch::save of C++, as gotorch itself did. It panics where
 // that fails.
 func Load(path string) Tensor {
-	v, err := pt.Load(path, pt.LoadOptions{Globals: moduleClasses})
-	if err == nil {
-		var t torch.Tensor
-		if t, err = single(v); err == nil {
-			return wrap(t)
-		}
+	t, err := load(path)
+	if err != nil {
+		panic(fmt.Errorf("%s: %w", path, err))
 	}
-	panic(fmt.Errorf("%s: %w", path, err))
+	return wrap(t)
 }
 
-// moduleClasses are what torch::save of C++ wraps a tensor in.
-var moduleClasses = []string{"__torch__.Module"}
+func load(path string) (torch.Tensor, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return torch.Tensor{}, err
+	}
+	content = withoutCode(content)
+	v, err := pt.Read(bytes.NewReader(content), int64(len(content)), pt.LoadOptions{Globals: []string{moduleClass}})
+	if err != nil {
+		return torch.Tensor{}, err
+	}
+	return single(v)
+}
+
+// moduleClass is what torch::save of C++ wraps a tensor in.
+const moduleClass = "__torch__.Module"
+
+// withoutCode is a file of torch::save without the program that C++ puts into it: the data are those of a file of torch.save.
+// Other files stay as they are.
+func withoutCode(file []byte) []byte {
+	from, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return file
+	}
+	isCode := func(f *zip.File) bool {
+		return strings.HasSuffix(f.Name, "/constants.pkl") || strings.Contains(f.Name, "/code/")
+	}
+	if !slices.ContainsFunc(from.File, isCode) {
+		return file
+	}
+	var b bytes.Buffer
+	to := zip.NewWriter(&b)
+	for _, f := range from.File {
+		if !isCode(f) {
+			err = errors.Join(err, to.Copy(f))
+		}
+	}
+	if errors.Join(err, to.Close()) != nil {
+		return file
+	}
+	return b.Bytes()
+}
 
 // single is the one tensor that a file holds.
 func single(v any) (torch.Tensor, error) {

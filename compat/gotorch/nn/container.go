@@ -31,13 +31,34 @@ func (s *SequentialModule) Forward(inputs ...interface{}) interface{} {
 	if len(s.Modules) == 0 {
 		panic("Forward: the Sequential has no modules")
 	}
-	for _, m := range s.Modules {
-		inputs = forward(m, inputs)
+	for i, m := range s.Modules {
+		outputs := forward(m, inputs)
+		if i > 0 && fresh(s.Modules[i-1]) && keepsNothing(m) {
+			torch.Unwrap(inputs[0].(torch.Tensor)).Close()
+		}
+		inputs = outputs
 	}
 	if len(inputs) != 1 {
 		panic(fmt.Sprintf("Forward: the last module of the Sequential returned %d values: expected one", len(inputs)))
 	}
 	return inputs[0]
+}
+
+// fresh tells whether what a module returns is a tensor of its own, which nobody else has seen.
+func fresh(m IModule) bool {
+	switch m.(type) {
+	case *LinearModule, *Conv2dModule, *ConvTranspose2dModule, *BatchNorm2dModule:
+		return true
+	}
+	s, ok := m.(*SequentialModule)
+	return ok && len(s.Modules) > 0 && fresh(s.Modules[len(s.Modules)-1])
+}
+
+// keepsNothing tells whether a module, but for autograd, neither keeps nor returns what it is given, so that what lies between
+// two layers can be freed before the garbage collector finds it.
+func keepsNothing(m IModule) bool {
+	s, ok := m.(*SequentialModule)
+	return ok && len(s.Modules) > 0 && keepsNothing(s.Modules[0]) || !ok && fresh(m)
 }
 
 // forward calls a module's Forward, whatever its arguments and results are.

@@ -20,7 +20,7 @@ func MLP() *MLPModule {
 
 // Forward is the log softmax of the classes.
 func (n *MLPModule) Forward(x torch.Tensor) torch.Tensor {
-	x = n.FC1.Forward(x.View(-1, 28*28)).Tanh()
-	x = n.FC2.Forward(x).Tanh()
-	return n.FC3.Forward(x).LogSoftmax(1)
+	rows := func(x torch.Tensor) torch.Tensor { return x.View(-1, 28*28) }
+	scores := func(x torch.Tensor) torch.Tensor { return x.LogSoftmax(1) }
+	return chain(x, rows, n.FC1.Forward, torch.Tanh, n.FC2.Forward, torch.Tanh, n.FC3.Forward, scores)
 }

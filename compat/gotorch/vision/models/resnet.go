@@ -15,12 +15,29 @@ func conv(in, out, kernel, stride, padding, dilation, groups int64) *nn.Conv2dMo
 
 func norm(n int64) *nn.BatchNorm2dModule { return nn.BatchNorm2d(n, 1e-5, 0.1, true, true) }
 
+// chain passes x through functions and frees what lies between them: autograd has what it needs of that.
+func chain(x torch.Tensor, functions ...func(torch.Tensor) torch.Tensor) torch.Tensor {
+	out := x
+	for _, fn := range functions {
+		next := fn(out)
+		if out.T != x.T && out.T != next.T {
+			torch.Unwrap(out).Close()
+		}
+		out = next
+	}
+	return out
+}
+
+func relu(x torch.Tensor) torch.Tensor { return F.Relu(x, true) }
+
 // merge adds what went past a block to what came out of it.
 func merge(out, x torch.Tensor, downsample *nn.SequentialModule) torch.Tensor {
-	if downsample != nil {
-		x = downsample.Forward(x).(torch.Tensor)
+	if downsample == nil {
+		return relu(out.AddI(x, 1))
 	}
-	return F.Relu(out.AddI(x, 1), true)
+	x = downsample.Forward(x).(torch.Tensor)
+	defer torch.Unwrap(x).Close()
+	return relu(out.AddI(x, 1))
 }
 
 // BasicBlockModule is the block of ResNet-18 and -34.
@@ -44,8 +61,7 @@ func BasicBlock(inplanes, planes, stride int64, downsample *nn.SequentialModule,
 
 // Forward computes the block.
 func (b *BasicBlockModule) Forward(x torch.Tensor) torch.Tensor {
-	out := F.Relu(b.BN1.Forward(b.C1.Forward(x)), true)
-	return merge(b.BN2.Forward(b.C2.Forward(out)), x, b.Downsample)
+	return merge(chain(x, b.C1.Forward, b.BN1.Forward, relu, b.C2.Forward, b.BN2.Forward), x, b.Downsample)
 }
 
 // BottleneckModule is the block of ResNet-50 and larger ones.
@@ -74,9 +90,8 @@ func Bottleneck(inplanes, planes, stride int64, downsample *nn.SequentialModule,
 
 // Forward computes the block.
 func (b *BottleneckModule) Forward(x torch.Tensor) torch.Tensor {
-	out := F.Relu(b.BN1.Forward(b.C1.Forward(x)), true)
-	out = F.Relu(b.BN2.Forward(b.C2.Forward(out)), true)
-	return merge(b.BN3.Forward(b.C3.Forward(out)), x, b.Downsample)
+	return merge(chain(x, b.C1.Forward, b.BN1.Forward, relu, b.C2.Forward, b.BN2.Forward, relu, b.C3.Forward, b.BN3.Forward),
+		x, b.Downsample)
 }
 
 // ResnetModule is a ResNet.
@@ -134,14 +149,23 @@ func (r *ResnetModule) layer(block reflect.Type, planes, blocks, stride int64) *
 	return nn.Sequential(list...)
 }
 
+// pool is the pooling behind the first convolution.
+func pool(x torch.Tensor) torch.Tensor {
+	return F.MaxPool2d(x, []int64{3, 3}, []int64{2, 2}, []int64{1, 1}, []int64{1, 1}, false)
+}
+
+// average is the mean of each channel.
+func average(x torch.Tensor) torch.Tensor { return F.AdaptiveAvgPool2d(x, []int64{1, 1}) }
+
+func flatten(x torch.Tensor) torch.Tensor { return torch.Flatten(x, 1, -1) }
+
 // Forward computes the scores of the classes.
 func (r *ResnetModule) Forward(x torch.Tensor) torch.Tensor {
-	x = F.Relu(r.BN1.Forward(r.C1.Forward(x)), true)
-	x = F.MaxPool2d(x, []int64{3, 3}, []int64{2, 2}, []int64{1, 1}, []int64{1, 1}, false)
+	functions := []func(torch.Tensor) torch.Tensor{r.C1.Forward, r.BN1.Forward, relu, pool}
 	for _, layer := range []*nn.SequentialModule{r.L1, r.L2, r.L3, r.L4} {
-		x = layer.Forward(x).(torch.Tensor)
+		functions = append(functions, func(x torch.Tensor) torch.Tensor { return layer.Forward(x).(torch.Tensor) })
 	}
-	return r.FC.Forward(torch.Flatten(F.AdaptiveAvgPool2d(x, []int64{1, 1}), 1, -1))
+	return chain(x, append(functions, average, flatten, r.FC.Forward)...)
 }
 
 // Resnet18 makes a ResNet-18 for the 1,000 classes of ImageNet.
