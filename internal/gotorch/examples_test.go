@@ -27,6 +27,9 @@ var full = flag.Bool("full", false, "train the networks for large images too, wh
 
 // program is a module of a user's: gotorch as it was, and the lines that replace it.
 func program(t *testing.T, files ...string) string {
+	if race {
+		t.Skip("the race detector sees nothing of programs that are compiled without it")
+	}
 	dir := t.TempDir()
 	here, err := filepath.Abs(root)
 	require.NoError(t, err)

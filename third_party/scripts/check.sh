@@ -1,8 +1,8 @@
 # test: everything CI runs.
 # shellcheck shell=bash disable=SC2154
 
-# Packages where goroutines meet: they are tested once more under the race detector.
-RACE=${RACE:-./cgo ./torch ./torch/data ./amp}
+# Packages where goroutines meet, and gotorch's own tests: they are run once more under the race detector.
+RACE=${RACE:-./cgo ./torch ./torch/data ./amp ./internal/gotorch}
 
 checks() {
 	local arg flags=() packages=()
