@@ -1,6 +1,7 @@
 package gotorch
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -25,6 +26,7 @@ import (
 type source struct {
 	t        *testing.T
 	dir      string
+	gocv     string
 	set      *token.FileSet
 	standard types.Importer
 	known    map[string]*types.Package
@@ -32,7 +34,7 @@ type source struct {
 
 func newSource(t *testing.T, dir string) *source {
 	set := token.NewFileSet()
-	return &source{t, dir, set, importer.ForCompiler(set, "source", nil), map[string]*types.Package{}}
+	return &source{t, dir, root + "/compat/gocv", set, importer.ForCompiler(set, "source", nil), map[string]*types.Package{}}
 }
 
 // Import is what package types asks for. What is neither gotorch's nor of the standard library is left empty.
@@ -45,7 +47,7 @@ func (s *source) Import(path string) (*types.Package, error) {
 	case ours:
 		s.known[path] = s.check(path, filepath.Join(s.dir, name))
 	case path == "gocv.io/x/gocv":
-		s.known[path] = s.check(path, root+"/compat/gocv")
+		s.known[path] = s.check(path, s.gocv)
 	case strings.Contains(path, "."):
 		p := types.NewPackage(path, filepath.Base(path))
 		p.MarkComplete()
@@ -58,17 +60,20 @@ func (s *source) Import(path string) (*types.Package, error) {
 
 // check reads a package. Mistakes in bodies of functions, and where other modules' names are used, do not matter here.
 func (s *source) check(path, dir string) *types.Package {
+	config := types.Config{Importer: s, FakeImportC: true, IgnoreFuncBodies: true, Error: func(error) {}}
+	p, _ := config.Check(path, s.set, s.parse(dir), nil)
+	return p
+}
+
+func (s *source) parse(dir string) (files []*ast.File) {
 	listed, err := build.Default.ImportDir(dir, 0)
 	require.NoError(s.t, err)
-	var files []*ast.File
 	for _, name := range slices.Concat(listed.GoFiles, listed.CgoFiles) {
 		file, err := parser.ParseFile(s.set, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
 		require.NoError(s.t, err)
 		files = append(files, file)
 	}
-	config := types.Config{Importer: s, FakeImportC: true, IgnoreFuncBodies: true, Error: func(error) {}}
-	p, _ := config.Check(path, s.set, files, nil)
-	return p
+	return files
 }
 
 // exported lists what programs can name in a package, each with its type.
@@ -176,6 +181,22 @@ func TestEveryExportedNameIsThere(t *testing.T) {
 	}
 	t.Logf("%d exported names, fields and methods in %d packages", names, len(packages(t)))
 	assert.GreaterOrEqual(t, names, 250)
+}
+
+// Where OpenCV is installed, packages compile against the real gocv, of the version that gotorch's go.mod names.
+func TestImagesCompileWithTheRealGocv(t *testing.T) {
+	out, err := command(compat, "go", "mod", "download", "-json", "gocv.io/x/gocv@v0.24.0").Output()
+	require.NoError(t, err)
+	var module struct{ Dir string }
+	require.NoError(t, json.Unmarshal(out, &module))
+	s := newSource(t, compat)
+	s.gocv = module.Dir
+	for _, folder := range []string{"vision/transforms", "vision/imageloader"} {
+		config := types.Config{Importer: s, FakeImportC: true}
+		_, err := config.Check(ancestor+"/"+folder, s.set, s.parse(filepath.Join(compat, folder)), nil)
+		assert.NoError(t, err)
+	}
+	assert.NotNil(t, s.known["gocv.io/x/gocv"].Scope().Lookup("NewCLAHE"), "this is the stand-in")
 }
 
 // docs/gotorch.md says of every exported name what it is called here.
