@@ -33,6 +33,9 @@ type source struct {
 }
 
 func newSource(t *testing.T, dir string) *source {
+	if race {
+		t.Skip("the race detector sees nothing in a type checker, and slows it down tenfold")
+	}
 	set := token.NewFileSet()
 	return &source{t, dir, root + "/compat/gocv", set, importer.ForCompiler(set, "source", nil), map[string]*types.Package{}}
 }
