@@ -95,7 +95,6 @@
 #include <ATen/ops/_safe_softmax_ops.h>
 #include <ATen/ops/_shape_as_tensor_ops.h>
 #include <ATen/ops/_softmax_ops.h>
-#include <ATen/ops/_to_copy_ops.h>
 #include <ATen/ops/_to_cpu_ops.h>
 #include <ATen/ops/_to_dense_ops.h>
 #include <ATen/ops/_unique_ops.h>
@@ -1311,17 +1310,6 @@ void _softmax(Args& a, Results& r) {
 	auto dim = a.integer();
 	auto half_to_float = a.boolean();
 	r.tensor(at::_ops::_softmax::call(self, dim, half_to_float));
-}
-
-void _to_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto non_blocking = a.boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::_to_copy::call(self, dtype, layout, device, pin_memory, non_blocking, memory_format));
 }
 
 void _to_cpu(Args& a, Results& r) {

@@ -175,7 +175,6 @@
 #include <ATen/ops/histogramdd_ops.h>
 #include <ATen/ops/hsplit_ops.h>
 #include <ATen/ops/hstack_ops.h>
-#include <ATen/ops/hypot_ops.h>
 
 namespace tg::op {
 
@@ -2103,12 +2102,6 @@ void hsplit_array(Args& a, Results& r) {
 void hstack(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensor(at::_ops::hstack::call(tensors));
-}
-
-void hypot(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::hypot::call(self, other));
 }
 
 }  // namespace tg::op

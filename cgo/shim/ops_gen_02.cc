@@ -185,10 +185,14 @@
 #include <ATen/ops/put_ops.h>
 #include <ATen/ops/q_per_channel_axis_ops.h>
 #include <ATen/ops/q_per_channel_scales_ops.h>
-#include <ATen/ops/q_per_channel_zero_points_ops.h>
-#include <ATen/ops/q_scale_ops.h>
 
 namespace tg::op {
+
+void hypot(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::hypot::call(self, other));
+}
 
 void hypot_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
@@ -2115,16 +2119,6 @@ void q_per_channel_axis(Args& a, Results& r) {
 void q_per_channel_scales(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	r.tensor(at::_ops::q_per_channel_scales::call(self));
-}
-
-void q_per_channel_zero_points(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
-}
-
-void q_scale(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.number(at::_ops::q_scale::call(self));
 }
 
 }  // namespace tg::op

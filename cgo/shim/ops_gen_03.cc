@@ -3,6 +3,8 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
+#include <ATen/ops/q_per_channel_zero_points_ops.h>
+#include <ATen/ops/q_scale_ops.h>
 #include <ATen/ops/q_zero_point_ops.h>
 #if __has_include(<ATen/ops/qr_ops.h>)
 #include <ATen/ops/qr_ops.h>
@@ -196,6 +198,16 @@
 #include <ATen/ops/xlogy_ops.h>
 
 namespace tg::op {
+
+void q_per_channel_zero_points(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
+}
+
+void q_scale(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.number(at::_ops::q_scale::call(self));
+}
 
 void q_zero_point(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -1524,37 +1536,6 @@ void tile(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dims = a.symints();
 	r.tensor(at::_ops::tile::call(self, dims));
-}
-
-void to_device(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto device = a.device();
-	auto dtype = a.dtype();
-	auto non_blocking = a.boolean();
-	auto copy = a.boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::to_device::call(self, device, dtype, non_blocking, copy, memory_format));
-}
-
-void to_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.dtype();
-	auto non_blocking = a.boolean();
-	auto copy = a.boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::to_dtype::call(self, dtype, non_blocking, copy, memory_format));
-}
-
-void to_dtype_layout(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto non_blocking = a.boolean();
-	auto copy = a.boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::to_dtype_layout::call(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format));
 }
 
 void to_other(Args& a, Results& r) {

@@ -183,6 +183,7 @@
 #include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
 #include <ATen/ops/_pdist_backward_ops.h>
 #include <ATen/ops/_pdist_forward_ops.h>
+#include <ATen/ops/_prelu_kernel_ops.h>
 
 namespace tg::op {
 
@@ -2409,6 +2410,13 @@ void _pdist_forward(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto p = a.number();
 	r.tensor(at::_ops::_pdist_forward::call(self, p));
+}
+
+void _prelu_kernel(Args& a, Results& r) {
+	rule::refuse_unsafe("_prelu_kernel");
+	const auto& self = a.needed("self");
+	const auto& weight = a.needed("weight");
+	r.tensor(at::_ops::_prelu_kernel::call(self, weight));
 }
 
 }  // namespace tg::op

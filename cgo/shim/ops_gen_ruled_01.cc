@@ -4,7 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/_prelu_kernel_ops.h>
 #include <ATen/ops/_prelu_kernel_backward_ops.h>
 #include <ATen/ops/_print_ops.h>
 #include <ATen/ops/_propagate_xla_data_ops.h>
@@ -85,6 +84,7 @@
 #include <ATen/ops/_thnn_fused_lstm_cell_ops.h>
 #include <ATen/ops/_thnn_fused_lstm_cell_backward_ops.h>
 #include <ATen/ops/_thnn_fused_lstm_cell_backward_impl_ops.h>
+#include <ATen/ops/_to_copy_ops.h>
 #include <ATen/ops/_to_sparse_ops.h>
 #include <ATen/ops/_to_sparse_bsc_ops.h>
 #include <ATen/ops/_to_sparse_bsr_ops.h>
@@ -186,15 +186,9 @@
 #include <ATen/ops/conv_depthwise3d_ops.h>
 #include <ATen/ops/conv_tbc_backward_ops.h>
 #include <ATen/ops/conv_transpose1d_ops.h>
+#include <ATen/ops/conv_transpose2d_ops.h>
 
 namespace tg::op {
-
-void _prelu_kernel(Args& a, Results& r) {
-	rule::refuse_unsafe("_prelu_kernel");
-	const auto& self = a.needed("self");
-	const auto& weight = a.needed("weight");
-	r.tensor(at::_ops::_prelu_kernel::call(self, weight));
-}
 
 void _prelu_kernel_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("_prelu_kernel_backward");
@@ -1213,6 +1207,18 @@ void _thnn_fused_lstm_cell_backward_impl(Args& a, Results& r) {
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _to_copy(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto non_blocking = a.boolean();
+	auto memory_format = a.opt_format();
+	rule::quantizable(rule::of(self), rule::of(dtype));
+	r.tensor(at::_ops::_to_copy::call(self, dtype, layout, device, pin_memory, non_blocking, memory_format));
 }
 
 void _to_sparse(Args& a, Results& r) {
@@ -2237,6 +2243,7 @@ void binary_cross_entropy(Args& a, Results& r) {
 	auto weight = a.opt_tensor();
 	auto reduction = a.integer();
 	rule::reduction(rule::of(reduction));
+	rule::fits(rule::of(self), rule::of(target));
 	r.tensor(at::_ops::binary_cross_entropy::call(self, target, weight, reduction));
 }
 
@@ -2426,6 +2433,22 @@ void conv_transpose1d(Args& a, Results& r) {
 	rule::lengths("output_padding", rule::of(output_padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::conv_transpose1d::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
+}
+
+void conv_transpose2d_input(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	auto dilation = a.symints();
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("output_padding", rule::of(output_padding));
+	rule::lengths("dilation", rule::of(dilation));
+	r.tensor(at::_ops::conv_transpose2d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
 }
 
 }  // namespace tg::op

@@ -4,8 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/new_zeros_ops.h>
-#include <ATen/ops/nll_loss_ops.h>
 #include <ATen/ops/nll_loss2d_ops.h>
 #include <ATen/ops/nll_loss2d_backward_ops.h>
 #include <ATen/ops/nll_loss2d_forward_ops.h>
@@ -104,6 +102,7 @@
 #include <ATen/ops/sub_ops.h>
 #include <ATen/ops/tensor_split_ops.h>
 #include <ATen/ops/thnn_conv2d_ops.h>
+#include <ATen/ops/to_ops.h>
 #include <ATen/ops/to_dense_backward_ops.h>
 #include <ATen/ops/to_mkldnn_ops.h>
 #include <ATen/ops/to_mkldnn_backward_ops.h>
@@ -141,27 +140,6 @@
 #include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
-
-void new_zeros(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	rule::no_mkldnn(rule::of(layout));
-	r.tensor(at::_ops::new_zeros::call(self, size, dtype, layout, device, pin_memory));
-}
-
-void nll_loss(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	rule::reduction(rule::of(reduction));
-	r.tensor(at::_ops::nll_loss::call(self, target, weight, reduction, ignore_index));
-}
 
 void nll_loss2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -1817,6 +1795,40 @@ void thnn_conv2d(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	r.tensor(at::_ops::thnn_conv2d::call(self, weight, kernel_size, bias, stride, padding));
+}
+
+void to_device(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto device = a.device();
+	auto dtype = a.dtype();
+	auto non_blocking = a.boolean();
+	auto copy = a.boolean();
+	auto memory_format = a.opt_format();
+	rule::quantizable(rule::of(self), rule::of(dtype));
+	r.tensor(at::_ops::to_device::call(self, device, dtype, non_blocking, copy, memory_format));
+}
+
+void to_dtype(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dtype = a.dtype();
+	auto non_blocking = a.boolean();
+	auto copy = a.boolean();
+	auto memory_format = a.opt_format();
+	rule::quantizable(rule::of(self), rule::of(dtype));
+	r.tensor(at::_ops::to_dtype::call(self, dtype, non_blocking, copy, memory_format));
+}
+
+void to_dtype_layout(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto non_blocking = a.boolean();
+	auto copy = a.boolean();
+	auto memory_format = a.opt_format();
+	rule::quantizable(rule::of(self), rule::of(dtype));
+	r.tensor(at::_ops::to_dtype_layout::call(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format));
 }
 
 void to_dense_backward(Args& a, Results& r) {

@@ -821,302 +821,306 @@ void f254(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward_impl");
 }
 void f255(const c10::IValue* s) {
-	rule::refuse_unsafe("_to_sparse");
+	rule::quantizable(boxed::tensor(s[0]), boxed::opt_dtype(s[1]));
 }
 void f256(const c10::IValue* s) {
-	rule::refuse_unsafe("_to_sparse.sparse_dim");
+	rule::refuse_unsafe("_to_sparse");
 }
 void f257(const c10::IValue* s) {
-	rule::refuse_unsafe("_to_sparse_bsc");
+	rule::refuse_unsafe("_to_sparse.sparse_dim");
 }
 void f258(const c10::IValue* s) {
-	rule::refuse_unsafe("_to_sparse_bsr");
+	rule::refuse_unsafe("_to_sparse_bsc");
 }
 void f259(const c10::IValue* s) {
-	rule::refuse_unsafe("_to_sparse_csc");
+	rule::refuse_unsafe("_to_sparse_bsr");
 }
 void f260(const c10::IValue* s) {
-	rule::refuse_unsafe("_to_sparse_csr");
+	rule::refuse_unsafe("_to_sparse_csc");
 }
 void f261(const c10::IValue* s) {
-	rule::refuse_unsafe("_to_sparse_semi_structured");
+	rule::refuse_unsafe("_to_sparse_csr");
 }
 void f262(const c10::IValue* s) {
-	rule::refuse_unsafe("_transform_bias_rescale_qkv");
+	rule::refuse_unsafe("_to_sparse_semi_structured");
 }
 void f263(const c10::IValue* s) {
-	rule::refuse_unsafe("_transformer_encoder_layer_fwd");
+	rule::refuse_unsafe("_transform_bias_rescale_qkv");
 }
 void f264(const c10::IValue* s) {
-	rule::refuse_unsafe("_trilinear");
+	rule::refuse_unsafe("_transformer_encoder_layer_fwd");
 }
 void f265(const c10::IValue* s) {
-	rule::refuse_unsafe("_triton_multi_head_attention");
+	rule::refuse_unsafe("_trilinear");
 }
 void f266(const c10::IValue* s) {
-	rule::refuse_unsafe("_triton_scaled_dot_attention");
+	rule::refuse_unsafe("_triton_multi_head_attention");
 }
 void f267(const c10::IValue* s) {
-	rule::refuse_unsafe("_unpack_dual");
+	rule::refuse_unsafe("_triton_scaled_dot_attention");
 }
 void f268(const c10::IValue* s) {
-	rule::refuse_unsafe("_unsafe_index.Tensor");
+	rule::refuse_unsafe("_unpack_dual");
 }
 void f269(const c10::IValue* s) {
-	rule::refuse_unsafe("_unsafe_index_put");
+	rule::refuse_unsafe("_unsafe_index.Tensor");
 }
 void f270(const c10::IValue* s) {
-	rule::refuse_unsafe("_unsafe_masked_index");
+	rule::refuse_unsafe("_unsafe_index_put");
 }
 void f271(const c10::IValue* s) {
-	rule::refuse_unsafe("_unsafe_masked_index_put_accumulate");
+	rule::refuse_unsafe("_unsafe_masked_index");
 }
 void f272(const c10::IValue* s) {
-	rule::refuse_unsafe("_unsafe_view");
+	rule::refuse_unsafe("_unsafe_masked_index_put_accumulate");
 }
 void f273(const c10::IValue* s) {
+	rule::refuse_unsafe("_unsafe_view");
+}
+void f274(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f274(const c10::IValue* s) {
+void f275(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[3]));
 }
-void f275(const c10::IValue* s) {
+void f276(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f276(const c10::IValue* s) {
+void f277(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f277(const c10::IValue* s) {
+void f278(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[2]));
 }
-void f278(const c10::IValue* s) {
+void f279(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[2]));
 }
-void f279(const c10::IValue* s) {
+void f280(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f280(const c10::IValue* s) {
+void f281(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[2]), boxed::opt_number(s[3]));
 }
-void f281(const c10::IValue* s) {
+void f282(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f282(const c10::IValue* s) {
+void f283(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[2]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f283(const c10::IValue* s) {
+void f284(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f284(const c10::IValue* s) {
+void f285(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss");
 }
-void f285(const c10::IValue* s) {
+void f286(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss.Tensor");
 }
-void f286(const c10::IValue* s) {
+void f287(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_rnn_flatten_weight");
 }
-void f287(const c10::IValue* s) {
+void f288(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss");
 }
-void f288(const c10::IValue* s) {
+void f289(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss.Tensor");
 }
-void f289(const c10::IValue* s) {
+void f290(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_compressed_sparse_indices");
 }
-void f290(const c10::IValue* s) {
+void f291(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsc_tensor_args");
 }
-void f291(const c10::IValue* s) {
+void f292(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsr_tensor_args");
 }
-void f292(const c10::IValue* s) {
+void f293(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_compressed_tensor_args");
 }
-void f293(const c10::IValue* s) {
+void f294(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_coo_tensor_args");
 }
-void f294(const c10::IValue* s) {
+void f295(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csc_tensor_args");
 }
-void f295(const c10::IValue* s) {
+void f296(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csr_tensor_args");
 }
-void f296(const c10::IValue* s) {
+void f297(const c10::IValue* s) {
 	rule::refuse_unsafe("_values_copy");
 }
-void f297(const c10::IValue* s) {
+void f298(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm");
 }
-void f298(const c10::IValue* s) {
+void f299(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_for_cpu");
 }
-void f299(const c10::IValue* s) {
+void f300(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_with_scales_and_zeros");
 }
-void f300(const c10::IValue* s) {
+void f301(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int8pack_mm");
 }
-void f301(const c10::IValue* s) {
+void f302(const c10::IValue* s) {
 	rule::weight_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[2]));
 }
-void f302(const c10::IValue* s) {
+void f303(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_differentiable_backward");
 }
-void f303(const c10::IValue* s) {
+void f304(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface");
 }
-void f304(const c10::IValue* s) {
+void f305(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface_backward");
 }
-void f305(const c10::IValue* s) {
+void f306(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_linear_prepack");
 }
-void f306(const c10::IValue* s) {
+void f307(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_quantized_linear_prepacked");
 }
-void f307(const c10::IValue* s) {
+void f308(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f308(const c10::IValue* s) {
+void f309(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward");
 }
-void f309(const c10::IValue* s) {
+void f310(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward");
 }
-void f310(const c10::IValue* s) {
+void f311(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f311(const c10::IValue* s) {
+void f312(const c10::IValue* s) {
 	rule::one_backend(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f312(const c10::IValue* s) {
+void f313(const c10::IValue* s) {
 	rule::refuse_unsafe("affine_grid_generator_backward");
 }
-void f313(const c10::IValue* s) {
+void f314(const c10::IValue* s) {
 	rule::some(boxed::tensors(s[0]));
 }
-void f314(const c10::IValue* s) {
+void f315(const c10::IValue* s) {
 	rule::not_sparse(boxed::tensor(s[0]));
 }
-void f315(const c10::IValue* s) {
+void f316(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), boxed::opt_dtype(s[3]), {});
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f316(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
-}
 void f317(const c10::IValue* s) {
-	rule::refuse_unsafe("as_strided_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f318(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
+	rule::refuse_unsafe("as_strided_copy");
+	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f319(const c10::IValue* s) {
+	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
+}
+void f320(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f320(const c10::IValue* s) {
+void f321(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 }
-void f321(const c10::IValue* s) {
+void f322(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f322(const c10::IValue* s) {
+void f323(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f323(const c10::IValue* s) {
+void f324(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f324(const c10::IValue* s) {
+void f325(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward");
 }
-void f325(const c10::IValue* s) {
+void f326(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_elemt");
 }
-void f326(const c10::IValue* s) {
+void f327(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_reduce");
 }
-void f327(const c10::IValue* s) {
+void f328(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt");
 }
-void f328(const c10::IValue* s) {
+void f329(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats");
 }
-void f329(const c10::IValue* s) {
+void f330(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats_with_counts");
 }
-void f330(const c10::IValue* s) {
+void f331(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_stats");
 }
-void f331(const c10::IValue* s) {
+void f332(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_update_stats");
 }
-void f332(const c10::IValue* s) {
-	rule::reduction(boxed::integer(s[3]));
-}
 void f333(const c10::IValue* s) {
+	rule::reduction(boxed::integer(s[3]));
+	rule::fits(boxed::tensor(s[0]), boxed::tensor(s[1]));
+}
+void f334(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f334(const c10::IValue* s) {
+void f335(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[4]));
 }
-void f335(const c10::IValue* s) {
+void f336(const c10::IValue* s) {
 	rule::trials(boxed::tensor(s[0]));
 }
-void f336(const c10::IValue* s) {
+void f337(const c10::IValue* s) {
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f337(const c10::IValue* s) {
+void f338(const c10::IValue* s) {
 	rule::refuse_unsafe("ccol_indices_copy");
 }
-void f338(const c10::IValue* s) {
+void f339(const c10::IValue* s) {
 	rule::refuse_unsafe("choose_qparams_optimized");
 }
-void f339(const c10::IValue* s) {
+void f340(const c10::IValue* s) {
 	rule::chunks(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f340(const c10::IValue* s) {
+void f341(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
@@ -1124,482 +1128,485 @@ void f340(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::folded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f341(const c10::IValue* s) {
+void f342(const c10::IValue* s) {
 	rule::refuse_unsafe("col_indices_copy");
 }
-void f342(const c10::IValue* s) {
+void f343(const c10::IValue* s) {
 	rule::combined(boxed::integer(s[1]));
 }
-void f343(const c10::IValue* s) {
+void f344(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f344(const c10::IValue* s) {
+void f345(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f345(const c10::IValue* s) {
+void f346(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_depthwise3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f346(const c10::IValue* s) {
+void f347(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_tbc_backward");
 }
-void f347(const c10::IValue* s) {
+void f348(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("output_padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f348(const c10::IValue* s) {
+void f349(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f349(const c10::IValue* s) {
+void f350(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward");
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::lengths("output_padding", boxed::ints(s[8]));
 }
-void f350(const c10::IValue* s) {
+void f351(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f351(const c10::IValue* s) {
+void f352(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f352(const c10::IValue* s) {
+void f353(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f353(const c10::IValue* s) {
+void f354(const c10::IValue* s) {
 	rule::refuse_unsafe("copy_sparse_to_sparse_");
 }
-void f354(const c10::IValue* s) {
+void f355(const c10::IValue* s) {
+	rule::reduction(boxed::integer(s[3]));
+}
+void f356(const c10::IValue* s) {
 	rule::refuse_unsafe("crow_indices_copy");
 }
-void f355(const c10::IValue* s) {
+void f357(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f356(const c10::IValue* s) {
+void f358(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
 	rule::as_they_lie(boxed::tensor(s[2]));
 }
-void f357(const c10::IValue* s) {
+void f359(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator");
 }
-void f358(const c10::IValue* s) {
+void f360(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
 }
-void f359(const c10::IValue* s) {
+void f361(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm");
 }
-void f360(const c10::IValue* s) {
+void f362(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm_backward");
 }
-void f361(const c10::IValue* s) {
+void f363(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f362(const c10::IValue* s) {
+void f364(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f363(const c10::IValue* s) {
+void f365(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f364(const c10::IValue* s) {
+void f366(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f365(const c10::IValue* s) {
+void f367(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler");
 }
-void f366(const c10::IValue* s) {
+void f368(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler_backward");
 }
-void f367(const c10::IValue* s) {
+void f369(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_is_acceptable");
 }
-void f368(const c10::IValue* s) {
+void f370(const c10::IValue* s) {
 	rule::refuse_unsafe("cummaxmin_backward");
 }
-void f369(const c10::IValue* s) {
+void f371(const c10::IValue* s) {
 	rule::refuse_unsafe("cumprod_backward");
 }
-void f370(const c10::IValue* s) {
+void f372(const c10::IValue* s) {
 	rule::not_nested(boxed::tensor(s[0]));
 }
-void f371(const c10::IValue* s) {
+void f373(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensor(s[0]));
 }
-void f372(const c10::IValue* s) {
+void f374(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensors(s[0]));
 }
-void f373(const c10::IValue* s) {
+void f375(const c10::IValue* s) {
 	rule::refuse_unsafe("diagonal_backward");
 }
-void f374(const c10::IValue* s) {
+void f376(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
 }
-void f375(const c10::IValue* s) {
+void f377(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
 }
-void f376(const c10::IValue* s) {
+void f378(const c10::IValue* s) {
 	rule::sections(boxed::integer(s[1]));
 }
-void f377(const c10::IValue* s) {
+void f379(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_backward");
 }
-void f378(const c10::IValue* s) {
+void f380(const c10::IValue* s) {
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f379(const c10::IValue* s) {
+void f381(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_dense_backward");
 }
-void f380(const c10::IValue* s) {
+void f382(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_sparse_backward");
 }
-void f381(const c10::IValue* s) {
+void f383(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
 }
-void f382(const c10::IValue* s) {
+void f384(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
 }
-void f383(const c10::IValue* s) {
+void f385(const c10::IValue* s) {
 	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f384(const c10::IValue* s) {
+void f386(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
 }
-void f385(const c10::IValue* s) {
+void f387(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
 }
-void f386(const c10::IValue* s) {
+void f388(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
 }
-void f387(const c10::IValue* s) {
+void f389(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight");
 }
-void f388(const c10::IValue* s) {
+void f390(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
 }
-void f389(const c10::IValue* s) {
+void f391(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
 }
-void f390(const c10::IValue* s) {
+void f392(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
 }
-void f391(const c10::IValue* s) {
+void f393(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
 }
-void f392(const c10::IValue* s) {
+void f394(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
 }
-void f393(const c10::IValue* s) {
+void f395(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f394(const c10::IValue* s) {
+void f396(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f395(const c10::IValue* s) {
+void f397(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f396(const c10::IValue* s) {
+void f398(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f397(const c10::IValue* s) {
+void f399(const c10::IValue* s) {
 	rule::refuse_unsafe("from_file");
 }
-void f398(const c10::IValue* s) {
+void f400(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[3]));
 }
-void f399(const c10::IValue* s) {
+void f401(const c10::IValue* s) {
 	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
 }
-void f400(const c10::IValue* s) {
+void f402(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f401(const c10::IValue* s) {
+void f403(const c10::IValue* s) {
 	rule::refuse_unsafe("gather_backward");
 }
-void f402(const c10::IValue* s) {
+void f404(const c10::IValue* s) {
 	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f403(const c10::IValue* s) {
+void f405(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward");
 }
-void f404(const c10::IValue* s) {
+void f406(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward_jvp");
 }
-void f405(const c10::IValue* s) {
+void f407(const c10::IValue* s) {
 	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
 	rule::places(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[3]));
 }
-void f406(const c10::IValue* s) {
+void f408(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_2d_backward");
 }
-void f407(const c10::IValue* s) {
+void f409(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_3d_backward");
 }
-void f408(const c10::IValue* s) {
+void f410(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[3]));
 }
-void f409(const c10::IValue* s) {
+void f411(const c10::IValue* s) {
 	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f410(const c10::IValue* s) {
+void f412(const c10::IValue* s) {
 	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f411(const c10::IValue* s) {
+void f413(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm");
 }
-void f412(const c10::IValue* s) {
+void f414(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 }
-void f413(const c10::IValue* s) {
+void f415(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::unfolded(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f414(const c10::IValue* s) {
+void f416(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 }
-void f415(const c10::IValue* s) {
+void f417(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 }
-void f416(const c10::IValue* s) {
+void f418(const c10::IValue* s) {
 	rule::refuse_unsafe("index_select_backward");
 }
-void f417(const c10::IValue* s) {
+void f419(const c10::IValue* s) {
 	rule::refuse_unsafe("indices_copy");
 }
-void f418(const c10::IValue* s) {
+void f420(const c10::IValue* s) {
 	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
 }
-void f419(const c10::IValue* s) {
+void f421(const c10::IValue* s) {
 	rule::multiple(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f420(const c10::IValue* s) {
+void f422(const c10::IValue* s) {
 	rule::refuse_unsafe("lift");
 }
-void f421(const c10::IValue* s) {
+void f423(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh");
 }
-void f422(const c10::IValue* s) {
+void f424(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh_copy");
 }
-void f423(const c10::IValue* s) {
+void f425(const c10::IValue* s) {
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f424(const c10::IValue* s) {
+void f426(const c10::IValue* s) {
 	rule::pivots(boxed::tensor(s[1]));
 	rule::as_many(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f425(const c10::IValue* s) {
+void f427(const c10::IValue* s) {
 	rule::columns(boxed::tensor(s[1]), boxed::opt_string(s[3]));
 }
-void f426(const c10::IValue* s) {
+void f428(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f427(const c10::IValue* s) {
+void f429(const c10::IValue* s) {
 	rule::exponent(boxed::integer(s[1]));
 }
-void f428(const c10::IValue* s) {
+void f430(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
-void f429(const c10::IValue* s) {
+void f431(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
-void f430(const c10::IValue* s) {
+void f432(const c10::IValue* s) {
 	rule::refuse_unsafe("linear_backward");
 }
-void f431(const c10::IValue* s) {
+void f433(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward");
 }
-void f432(const c10::IValue* s) {
+void f434(const c10::IValue* s) {
 	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f433(const c10::IValue* s) {
+void f435(const c10::IValue* s) {
 	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f434(const c10::IValue* s) {
+void f436(const c10::IValue* s) {
 	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
 }
-void f435(const c10::IValue* s) {
+void f437(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_scatter_backward");
 }
-void f436(const c10::IValue* s) {
+void f438(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_select_backward");
 }
-void f437(const c10::IValue* s) {
+void f439(const c10::IValue* s) {
 	rule::refuse_unsafe("matmul_backward");
 }
-void f438(const c10::IValue* s) {
+void f440(const c10::IValue* s) {
 	rule::refuse_unsafe("matrix_exp_backward");
 }
-void f439(const c10::IValue* s) {
+void f441(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f440(const c10::IValue* s) {
+void f442(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f441(const c10::IValue* s) {
+void f443(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f442(const c10::IValue* s) {
+void f444(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f443(const c10::IValue* s) {
+void f445(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f444(const c10::IValue* s) {
+void f446(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f445(const c10::IValue* s) {
+void f447(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f446(const c10::IValue* s) {
+void f448(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f447(const c10::IValue* s) {
+void f449(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f448(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f449(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f450(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f451(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f452(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f453(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f454(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f455(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f456(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f457(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f458(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f459(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f460(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f461(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f462(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f463(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f464(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f465(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1607,14 +1614,14 @@ void f465(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f466(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f467(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1622,133 +1629,133 @@ void f467(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f468(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f469(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f470(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f471(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f472(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f473(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f474(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f475(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f476(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f477(const c10::IValue* s) {
-	rule::reduction(boxed::integer(s[2]));
-	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
-}
-void f478(const c10::IValue* s) {
-	rule::refuse_unsafe("multilabel_margin_loss_backward");
-	rule::reduction(boxed::integer(s[3]));
-}
 void f479(const c10::IValue* s) {
-	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
 void f480(const c10::IValue* s) {
+	rule::refuse_unsafe("multilabel_margin_loss_backward");
+	rule::reduction(boxed::integer(s[3]));
+}
+void f481(const c10::IValue* s) {
+	rule::refuse_unsafe("multilabel_margin_loss_forward");
+	rule::reduction(boxed::integer(s[2]));
+	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
+}
+void f482(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f481(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f482(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f483(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f484(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f485(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f486(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f487(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f488(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f489(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f490(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f491(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f492(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f493(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f494(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f495(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f496(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
 }
-void f497(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f498(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f499(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f500(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1756,7 +1763,7 @@ void f500(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f501(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1764,7 +1771,7 @@ void f501(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f502(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1772,152 +1779,152 @@ void f502(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f503(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f504(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f505(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f506(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 2, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f507(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f508(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 4, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f509(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f510(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 6, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f511(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f512(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[0]));
 }
-void f513(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[1]));
 }
-void f514(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f515(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f516(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f517(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f518(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f519(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f520(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f521(const c10::IValue* s) {
+void f523(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f522(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f523(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f524(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f525(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f526(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f527(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f528(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f529(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f530(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f531(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f532(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::refuse_unsafe("select_backward");
 }
-void f533(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
 }
-void f534(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_backward");
 }
-void f535(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_inverse");
 }
-void f536(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f537(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f538(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f539(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f540(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1925,7 +1932,7 @@ void f540(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f541(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1933,423 +1940,429 @@ void f541(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f542(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f543(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f544(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f545(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f546(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f547(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f548(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f549(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f550(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f551(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f552(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f553(const c10::IValue* s) {
+void f555(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f554(const c10::IValue* s) {
+void f556(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f555(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f556(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f557(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f558(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f559(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f560(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f561(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f562(const c10::IValue* s) {
-	rule::refuse_unsafe("to_dense_backward");
-}
-void f563(const c10::IValue* s) {
-	rule::some_elements(boxed::tensor(s[0]));
-}
 void f564(const c10::IValue* s) {
-	rule::refuse_unsafe("to_mkldnn_backward");
+	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[2]));
 }
 void f565(const c10::IValue* s) {
-	rule::refuse_unsafe("trace_backward");
+	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
 void f566(const c10::IValue* s) {
-	rule::reduction(boxed::integer(s[7]));
+	rule::refuse_unsafe("to_dense_backward");
 }
 void f567(const c10::IValue* s) {
-	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
+	rule::some_elements(boxed::tensor(s[0]));
 }
 void f568(const c10::IValue* s) {
-	rule::refuse_unsafe("unfold_backward");
+	rule::refuse_unsafe("to_mkldnn_backward");
 }
 void f569(const c10::IValue* s) {
+	rule::refuse_unsafe("trace_backward");
+}
+void f570(const c10::IValue* s) {
+	rule::reduction(boxed::integer(s[7]));
+}
+void f571(const c10::IValue* s) {
+	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
+}
+void f572(const c10::IValue* s) {
+	rule::refuse_unsafe("unfold_backward");
+}
+void f573(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f570(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f571(const c10::IValue* s) {
+void f575(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f572(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f573(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f574(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f575(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f576(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f577(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f578(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f579(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f580(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f581(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f582(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f583(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::float_mkldnn(boxed::tensor(s[0]));
 }
-void f584(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f585(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f586(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
-void f587(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f588(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f589(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f590(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f591(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f592(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f593(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f594(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f595(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f596(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f597(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f598(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f599(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f600(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f601(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f602(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f603(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f604(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f605(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f606(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f607(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f608(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f609(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f610(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f611(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f612(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f613(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f614(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f615(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f616(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f617(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
-void f618(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f619(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f620(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f621(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f622(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f623(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f624(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f625(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f626(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f627(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f628(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f629(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f630(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f631(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f632(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f633(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f634(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f635(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f636(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f637(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f638(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f639(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f640(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f641(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f642(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f643(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f644(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f645(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f646(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f647(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f648(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f649(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f650(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f651(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f652(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f653(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f654(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2357,7 +2370,7 @@ void f654(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f655(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2365,57 +2378,57 @@ void f655(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f656(const c10::IValue* s) {
+void f660(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f657(const c10::IValue* s) {
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f658(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f659(const c10::IValue* s) {
+void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f660(const c10::IValue* s) {
+void f664(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f661(const c10::IValue* s) {
+void f665(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f662(const c10::IValue* s) {
+void f666(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f663(const c10::IValue* s) {
+void f667(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f664(const c10::IValue* s) {
+void f668(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f665(const c10::IValue* s) {
+void f669(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f666(const c10::IValue* s) {
+void f670(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -2707,739 +2720,743 @@ const GuardRow guard_rows[] = {
 	{"aten::_thnn_fused_lstm_cell", "", f252},
 	{"aten::_thnn_fused_lstm_cell_backward", "", f253},
 	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f254},
-	{"aten::_to_sparse", "", f255},
-	{"aten::_to_sparse", "sparse_dim", f256},
-	{"aten::_to_sparse_bsc", "", f257},
-	{"aten::_to_sparse_bsr", "", f258},
-	{"aten::_to_sparse_csc", "", f259},
-	{"aten::_to_sparse_csr", "", f260},
-	{"aten::_to_sparse_semi_structured", "", f261},
-	{"aten::_transform_bias_rescale_qkv", "", f262},
-	{"aten::_transformer_encoder_layer_fwd", "", f263},
-	{"aten::_trilinear", "", f264},
-	{"aten::_triton_multi_head_attention", "", f265},
-	{"aten::_triton_scaled_dot_attention", "", f266},
-	{"aten::_unpack_dual", "", f267},
-	{"aten::_unsafe_index", "Tensor", f268},
-	{"aten::_unsafe_index_put", "", f269},
-	{"aten::_unsafe_masked_index", "", f270},
-	{"aten::_unsafe_masked_index_put_accumulate", "", f271},
-	{"aten::_unsafe_view", "", f272},
-	{"aten::_upsample_bicubic2d_aa", "", f273},
-	{"aten::_upsample_bicubic2d_aa", "vec", f274},
-	{"aten::_upsample_bicubic2d_aa_backward", "", f275},
-	{"aten::_upsample_bilinear2d_aa", "", f273},
-	{"aten::_upsample_bilinear2d_aa", "vec", f274},
-	{"aten::_upsample_bilinear2d_aa_backward", "", f276},
-	{"aten::_upsample_nearest_exact1d", "", f277},
-	{"aten::_upsample_nearest_exact1d", "vec", f278},
-	{"aten::_upsample_nearest_exact1d_backward", "", f279},
-	{"aten::_upsample_nearest_exact2d", "", f280},
-	{"aten::_upsample_nearest_exact2d", "vec", f278},
-	{"aten::_upsample_nearest_exact2d_backward", "", f281},
-	{"aten::_upsample_nearest_exact3d", "", f282},
-	{"aten::_upsample_nearest_exact3d", "vec", f278},
-	{"aten::_upsample_nearest_exact3d_backward", "", f283},
-	{"aten::_use_cudnn_ctc_loss", "", f284},
-	{"aten::_use_cudnn_ctc_loss", "Tensor", f285},
-	{"aten::_use_cudnn_rnn_flatten_weight", "", f286},
-	{"aten::_use_miopen_ctc_loss", "", f287},
-	{"aten::_use_miopen_ctc_loss", "Tensor", f288},
-	{"aten::_validate_compressed_sparse_indices", "", f289},
-	{"aten::_validate_sparse_bsc_tensor_args", "", f290},
-	{"aten::_validate_sparse_bsr_tensor_args", "", f291},
-	{"aten::_validate_sparse_compressed_tensor_args", "", f292},
-	{"aten::_validate_sparse_coo_tensor_args", "", f293},
-	{"aten::_validate_sparse_csc_tensor_args", "", f294},
-	{"aten::_validate_sparse_csr_tensor_args", "", f295},
-	{"aten::_values_copy", "", f296},
-	{"aten::_weight_int4pack_mm", "", f297},
-	{"aten::_weight_int4pack_mm_for_cpu", "", f298},
-	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f299},
-	{"aten::_weight_int8pack_mm", "", f300},
-	{"aten::_weight_norm", "", f301},
-	{"aten::_weight_norm_differentiable_backward", "", f302},
-	{"aten::_weight_norm_interface", "", f303},
-	{"aten::_weight_norm_interface_backward", "", f304},
-	{"aten::_wrapped_linear_prepack", "", f305},
-	{"aten::_wrapped_quantized_linear_prepacked", "", f306},
-	{"aten::adaptive_avg_pool1d", "", f307},
-	{"aten::adaptive_avg_pool2d", "", f307},
-	{"aten::adaptive_avg_pool3d", "", f307},
-	{"aten::adaptive_max_pool1d", "", f307},
-	{"aten::adaptive_max_pool2d", "", f307},
-	{"aten::adaptive_max_pool2d_backward", "", f308},
-	{"aten::adaptive_max_pool3d", "", f307},
-	{"aten::adaptive_max_pool3d_backward", "", f309},
-	{"aten::add_", "Tensor", f310},
-	{"aten::addbmm", "", f311},
-	{"aten::addbmm_", "", f311},
-	{"aten::addmm", "", f311},
-	{"aten::addmm_", "", f311},
-	{"aten::addmv", "", f311},
-	{"aten::addmv_", "", f311},
-	{"aten::affine_grid_generator_backward", "", f312},
-	{"aten::align_tensors", "", f313},
-	{"aten::alpha_dropout", "", f314},
-	{"aten::alpha_dropout_", "", f314},
-	{"aten::arange", "start_step", f315},
-	{"aten::as_strided", "", f316},
-	{"aten::as_strided_", "", f316},
-	{"aten::as_strided_copy", "", f317},
-	{"aten::as_strided_scatter", "", f318},
-	{"aten::avg_pool1d", "", f319},
-	{"aten::avg_pool2d", "", f320},
-	{"aten::avg_pool2d_backward", "", f321},
-	{"aten::avg_pool3d", "", f322},
-	{"aten::avg_pool3d_backward", "", f323},
-	{"aten::baddbmm", "", f311},
-	{"aten::baddbmm_", "", f311},
-	{"aten::batch_norm_backward", "", f324},
-	{"aten::batch_norm_backward_elemt", "", f325},
-	{"aten::batch_norm_backward_reduce", "", f326},
-	{"aten::batch_norm_elemt", "", f327},
-	{"aten::batch_norm_gather_stats", "", f328},
-	{"aten::batch_norm_gather_stats_with_counts", "", f329},
-	{"aten::batch_norm_stats", "", f330},
-	{"aten::batch_norm_update_stats", "", f331},
-	{"aten::binary_cross_entropy", "", f332},
-	{"aten::binary_cross_entropy_backward", "", f333},
-	{"aten::binary_cross_entropy_with_logits", "", f334},
-	{"aten::binomial", "", f335},
-	{"aten::bmm", "", f336},
-	{"aten::ccol_indices_copy", "", f337},
-	{"aten::choose_qparams_optimized", "", f338},
-	{"aten::chunk", "", f339},
-	{"aten::col2im", "", f340},
-	{"aten::col_indices_copy", "", f341},
-	{"aten::combinations", "", f342},
-	{"aten::constant_pad_nd", "", f343},
-	{"aten::conv1d", "", f344},
-	{"aten::conv2d", "", f344},
-	{"aten::conv3d", "", f344},
-	{"aten::conv_depthwise3d", "", f345},
-	{"aten::conv_tbc_backward", "", f346},
-	{"aten::conv_transpose1d", "", f347},
-	{"aten::conv_transpose2d", "input", f347},
-	{"aten::conv_transpose3d", "input", f347},
-	{"aten::convolution", "", f348},
-	{"aten::convolution_backward", "", f349},
-	{"aten::convolution_backward_overrideable", "", f350},
-	{"aten::convolution_overrideable", "", f351},
-	{"aten::copy", "", f352},
-	{"aten::copy_", "", f352},
-	{"aten::copy_sparse_to_sparse_", "", f353},
-	{"aten::cosine_embedding_loss", "", f334},
-	{"aten::cross_entropy_loss", "", f332},
-	{"aten::crow_indices_copy", "", f354},
-	{"aten::ctc_loss", "IntList", f355},
-	{"aten::ctc_loss", "Tensor", f356},
-	{"aten::cudnn_affine_grid_generator", "", f357},
-	{"aten::cudnn_affine_grid_generator_backward", "", f358},
-	{"aten::cudnn_batch_norm", "", f359},
-	{"aten::cudnn_batch_norm_backward", "", f360},
-	{"aten::cudnn_convolution", "", f361},
-	{"aten::cudnn_convolution_add_relu", "", f362},
-	{"aten::cudnn_convolution_relu", "", f363},
-	{"aten::cudnn_convolution_transpose", "", f364},
-	{"aten::cudnn_grid_sampler", "", f365},
-	{"aten::cudnn_grid_sampler_backward", "", f366},
-	{"aten::cudnn_is_acceptable", "", f367},
-	{"aten::cummaxmin_backward", "", f368},
-	{"aten::cumprod_backward", "", f369},
-	{"aten::cumulative_trapezoid", "dx", f370},
-	{"aten::cumulative_trapezoid", "x", f370},
-	{"aten::dequantize", "self", f371},
-	{"aten::dequantize", "tensors", f372},
-	{"aten::diagonal_backward", "", f373},
-	{"aten::div", "Scalar_mode", f374},
-	{"aten::div", "Tensor_mode", f375},
-	{"aten::div_", "Scalar_mode", f374},
-	{"aten::div_", "Tensor_mode", f375},
-	{"aten::divide", "Scalar_mode", f374},
-	{"aten::divide", "Tensor_mode", f375},
-	{"aten::divide_", "Scalar_mode", f374},
-	{"aten::divide_", "Tensor_mode", f375},
-	{"aten::dot", "", f336},
-	{"aten::dropout", "", f314},
-	{"aten::dropout_", "", f314},
-	{"aten::dsplit", "int", f376},
-	{"aten::embedding_backward", "", f377},
-	{"aten::embedding_bag", "", f378},
-	{"aten::embedding_bag", "padding_idx", f378},
-	{"aten::embedding_dense_backward", "", f379},
-	{"aten::embedding_sparse_backward", "", f380},
-	{"aten::empty_strided", "", f381},
-	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f382},
-	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f383},
-	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f384},
-	{"aten::fbgemm_linear_fp16_weight", "", f385},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f386},
-	{"aten::fbgemm_linear_int8_weight", "", f387},
-	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f388},
-	{"aten::fbgemm_linear_quantize_weight", "", f389},
-	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f390},
-	{"aten::fbgemm_pack_quantized_matrix", "", f391},
-	{"aten::fbgemm_pack_quantized_matrix", "KN", f392},
-	{"aten::feature_alpha_dropout", "", f314},
-	{"aten::feature_alpha_dropout_", "", f314},
-	{"aten::feature_dropout", "", f314},
-	{"aten::feature_dropout_", "", f314},
-	{"aten::fill", "Tensor", f393},
-	{"aten::fill_", "Tensor", f393},
-	{"aten::fractional_max_pool2d", "", f394},
-	{"aten::fractional_max_pool2d_backward", "", f395},
-	{"aten::fractional_max_pool3d", "", f394},
-	{"aten::fractional_max_pool3d_backward", "", f396},
-	{"aten::from_file", "", f397},
-	{"aten::full", "", f398},
-	{"aten::full_like", "", f398},
-	{"aten::fused_moving_avg_obs_fake_quant", "", f399},
-	{"aten::gather", "", f400},
-	{"aten::gather_backward", "", f401},
-	{"aten::gelu_backward", "", f402},
-	{"aten::glu_backward", "", f403},
-	{"aten::glu_backward_jvp", "", f404},
-	{"aten::grid_sampler", "", f405},
-	{"aten::grid_sampler_2d", "", f405},
-	{"aten::grid_sampler_2d_backward", "", f406},
-	{"aten::grid_sampler_3d", "", f405},
-	{"aten::grid_sampler_3d_backward", "", f407},
-	{"aten::group_norm", "", f408},
-	{"aten::gru", "data", f409},
-	{"aten::gru", "input", f410},
-	{"aten::hinge_embedding_loss", "", f332},
-	{"aten::hsplit", "int", f376},
-	{"aten::hspmm", "", f411},
-	{"aten::huber_loss", "", f412},
-	{"aten::huber_loss_backward", "", f332},
-	{"aten::im2col", "", f413},
-	{"aten::index_add", "", f414},
-	{"aten::index_add_", "", f414},
-	{"aten::index_copy", "", f414},
-	{"aten::index_copy_", "", f414},
-	{"aten::index_fill", "int_Scalar", f415},
-	{"aten::index_fill", "int_Tensor", f414},
-	{"aten::index_fill_", "int_Scalar", f415},
-	{"aten::index_fill_", "int_Tensor", f414},
-	{"aten::index_reduce", "", f414},
-	{"aten::index_reduce_", "", f414},
-	{"aten::index_select_backward", "", f416},
-	{"aten::indices_copy", "", f417},
-	{"aten::infinitely_differentiable_gelu_backward", "", f418},
-	{"aten::kl_div", "", f412},
-	{"aten::l1_loss", "", f412},
-	{"aten::lcm", "", f419},
-	{"aten::lcm_", "", f419},
-	{"aten::lift", "", f420},
-	{"aten::lift_fresh", "", f421},
-	{"aten::lift_fresh_copy", "", f422},
-	{"aten::linalg_eigh", "", f423},
-	{"aten::linalg_eigvals", "", f423},
-	{"aten::linalg_eigvalsh", "", f423},
-	{"aten::linalg_ldl_solve", "", f424},
-	{"aten::linalg_lstsq", "", f425},
-	{"aten::linalg_matmul", "", f426},
-	{"aten::linalg_matrix_power", "", f427},
-	{"aten::linalg_matrix_rank", "", f428},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f429},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f429},
-	{"aten::linalg_matrix_rank", "tol_tensor", f428},
-	{"aten::linalg_pinv", "", f428},
-	{"aten::linalg_pinv", "atol_rtol_float", f429},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f429},
-	{"aten::linalg_pinv", "rcond_tensor", f428},
-	{"aten::linear_backward", "", f430},
-	{"aten::log_sigmoid_backward", "", f431},
-	{"aten::lstm", "data", f432},
-	{"aten::lstm", "input", f433},
-	{"aten::lu_unpack", "", f434},
-	{"aten::margin_ranking_loss", "", f334},
-	{"aten::masked_scatter_backward", "", f435},
-	{"aten::masked_select_backward", "", f436},
-	{"aten::matmul", "", f426},
-	{"aten::matmul_backward", "", f437},
-	{"aten::matrix_exp_backward", "", f438},
-	{"aten::matrix_power", "", f427},
-	{"aten::max_pool1d", "", f439},
-	{"aten::max_pool1d_with_indices", "", f439},
-	{"aten::max_pool2d", "", f440},
-	{"aten::max_pool2d_backward", "", f441},
-	{"aten::max_pool2d_with_indices", "", f440},
-	{"aten::max_pool2d_with_indices_backward", "", f442},
-	{"aten::max_pool3d", "", f443},
-	{"aten::max_pool3d_with_indices", "", f443},
-	{"aten::max_pool3d_with_indices_backward", "", f444},
-	{"aten::max_unpool2d", "", f445},
-	{"aten::max_unpool3d", "", f446},
-	{"aten::miopen_batch_norm", "", f447},
-	{"aten::miopen_batch_norm_backward", "", f448},
-	{"aten::miopen_convolution", "", f449},
-	{"aten::miopen_convolution_add_relu", "", f450},
-	{"aten::miopen_convolution_relu", "", f451},
-	{"aten::miopen_convolution_transpose", "", f452},
-	{"aten::miopen_ctc_loss", "", f453},
-	{"aten::miopen_ctc_loss", "Tensor", f454},
-	{"aten::miopen_depthwise_convolution", "", f455},
-	{"aten::miopen_rnn", "", f456},
-	{"aten::miopen_rnn_backward", "", f457},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f458},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f459},
-	{"aten::mkldnn_convolution", "", f460},
-	{"aten::mkldnn_linear", "", f461},
-	{"aten::mkldnn_linear_backward", "", f462},
-	{"aten::mkldnn_linear_backward_input", "", f463},
-	{"aten::mkldnn_linear_backward_weights", "", f464},
-	{"aten::mkldnn_max_pool2d", "", f465},
-	{"aten::mkldnn_max_pool2d_backward", "", f466},
-	{"aten::mkldnn_max_pool3d", "", f467},
-	{"aten::mkldnn_max_pool3d_backward", "", f468},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f469},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f470},
-	{"aten::mkldnn_rnn_layer", "", f471},
-	{"aten::mkldnn_rnn_layer_backward", "", f472},
-	{"aten::mm", "", f336},
-	{"aten::mps_convolution_backward", "", f473},
-	{"aten::mps_convolution_transpose_backward", "", f474},
-	{"aten::mse_loss", "", f412},
-	{"aten::mse_loss_backward", "", f332},
-	{"aten::multi_margin_loss", "", f475},
-	{"aten::multi_margin_loss_backward", "", f476},
-	{"aten::multilabel_margin_loss", "", f477},
-	{"aten::multilabel_margin_loss_backward", "", f478},
-	{"aten::multilabel_margin_loss_forward", "", f479},
-	{"aten::mv", "", f426},
-	{"aten::native_batch_norm", "", f480},
-	{"aten::native_batch_norm_backward", "", f481},
-	{"aten::native_channel_shuffle", "", f482},
-	{"aten::native_dropout_backward", "", f483},
-	{"aten::native_group_norm", "", f484},
-	{"aten::native_group_norm_backward", "", f485},
-	{"aten::native_layer_norm_backward", "", f486},
-	{"aten::new_empty_strided", "", f487},
-	{"aten::new_full", "", f488},
-	{"aten::new_ones", "", f398},
-	{"aten::new_zeros", "", f489},
-	{"aten::nll_loss", "", f332},
-	{"aten::nll_loss2d", "", f332},
-	{"aten::nll_loss2d_backward", "", f490},
-	{"aten::nll_loss2d_forward", "", f491},
-	{"aten::nll_loss_backward", "", f492},
-	{"aten::nll_loss_forward", "", f493},
-	{"aten::nll_loss_nd", "", f332},
-	{"aten::normal", "float_float", f494},
-	{"aten::ones", "", f495},
-	{"aten::ones_like", "", f495},
-	{"aten::pad", "", f496},
-	{"aten::poisson_nll_loss", "", f475},
-	{"aten::quantize_per_tensor", "tensor_qparams", f383},
-	{"aten::quantized_batch_norm", "", f497},
-	{"aten::quantized_gru_cell", "", f498},
-	{"aten::quantized_lstm_cell", "", f499},
-	{"aten::quantized_max_pool1d", "", f500},
-	{"aten::quantized_max_pool2d", "", f501},
-	{"aten::quantized_max_pool3d", "", f502},
-	{"aten::quantized_rnn_relu_cell", "", f503},
-	{"aten::quantized_rnn_tanh_cell", "", f504},
-	{"aten::rand", "", f495},
-	{"aten::rand", "generator", f398},
-	{"aten::rand_like", "", f495},
-	{"aten::rand_like", "generator", f398},
-	{"aten::randint", "", f398},
-	{"aten::randint", "generator", f488},
-	{"aten::randint", "low", f488},
-	{"aten::randint", "low_generator", f494},
-	{"aten::randint_like", "", f398},
-	{"aten::randint_like", "Tensor", f398},
-	{"aten::randint_like", "Tensor_generator", f488},
-	{"aten::randint_like", "generator", f488},
-	{"aten::randint_like", "low_dtype", f488},
-	{"aten::randint_like", "low_generator_dtype", f494},
-	{"aten::randn", "", f495},
-	{"aten::randn", "generator", f398},
-	{"aten::randn_like", "", f495},
-	{"aten::randn_like", "generator", f398},
-	{"aten::random_", "from", f505},
-	{"aten::randperm", "", f495},
-	{"aten::randperm", "generator", f398},
-	{"aten::range", "step", f315},
-	{"aten::reflection_pad1d", "", f506},
-	{"aten::reflection_pad1d_backward", "", f507},
-	{"aten::reflection_pad2d", "", f508},
-	{"aten::reflection_pad2d_backward", "", f509},
-	{"aten::reflection_pad3d", "", f510},
-	{"aten::reflection_pad3d_backward", "", f511},
-	{"aten::repeat_interleave", "Tensor", f512},
-	{"aten::repeat_interleave", "self_Tensor", f513},
-	{"aten::replication_pad1d", "", f506},
-	{"aten::replication_pad1d_backward", "", f514},
-	{"aten::replication_pad2d", "", f508},
-	{"aten::replication_pad2d_backward", "", f515},
-	{"aten::replication_pad3d", "", f510},
-	{"aten::replication_pad3d_backward", "", f516},
-	{"aten::reshape", "", f517},
-	{"aten::resize_", "", f518},
-	{"aten::resize_as_", "", f519},
-	{"aten::resize_as_sparse_", "", f520},
-	{"aten::rnn_relu", "data", f521},
-	{"aten::rnn_relu", "input", f522},
-	{"aten::rnn_tanh", "data", f521},
-	{"aten::rnn_tanh", "input", f522},
-	{"aten::row_indices_copy", "", f523},
-	{"aten::rrelu_with_noise", "", f524},
-	{"aten::rrelu_with_noise_", "", f525},
-	{"aten::rrelu_with_noise_backward", "", f526},
-	{"aten::scaled_dot_product_attention", "", f527},
-	{"aten::scatter", "reduce", f528},
-	{"aten::scatter", "src", f528},
-	{"aten::scatter", "value", f529},
-	{"aten::scatter", "value_reduce", f529},
-	{"aten::scatter_", "reduce", f528},
-	{"aten::scatter_", "src", f528},
-	{"aten::scatter_", "value", f529},
-	{"aten::scatter_", "value_reduce", f529},
-	{"aten::scatter_add", "", f528},
-	{"aten::scatter_add_", "", f528},
-	{"aten::scatter_reduce", "two", f528},
-	{"aten::scatter_reduce_", "two", f528},
-	{"aten::segment_reduce", "", f530},
-	{"aten::select", "int", f531},
-	{"aten::select_backward", "", f532},
-	{"aten::select_copy", "int", f531},
-	{"aten::set_", "source_Tensor_storage_offset", f533},
-	{"aten::slice_backward", "", f534},
-	{"aten::slice_inverse", "", f535},
-	{"aten::slow_conv3d", "", f536},
-	{"aten::slow_conv3d_forward", "", f537},
-	{"aten::slow_conv_dilated2d", "", f538},
-	{"aten::slow_conv_dilated3d", "", f539},
-	{"aten::slow_conv_transpose2d", "", f540},
-	{"aten::slow_conv_transpose3d", "", f541},
-	{"aten::smooth_l1_loss", "", f412},
-	{"aten::smooth_l1_loss_backward", "", f332},
-	{"aten::soft_margin_loss", "", f412},
-	{"aten::soft_margin_loss_backward", "", f332},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f542},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f543},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f544},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f545},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f546},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f547},
-	{"aten::sparse_coo_tensor", "indices_size", f548},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f549},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f550},
-	{"aten::sparse_csr_tensor", "crow_col_value", f551},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f552},
-	{"aten::sparse_resize_", "", f553},
-	{"aten::sparse_resize_and_clear_", "", f554},
-	{"aten::special_chebyshev_polynomial_t", "", f555},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f556},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f557},
-	{"aten::special_chebyshev_polynomial_u", "", f555},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f556},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f557},
-	{"aten::special_chebyshev_polynomial_v", "", f555},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f556},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f557},
-	{"aten::special_chebyshev_polynomial_w", "", f555},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f556},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f557},
-	{"aten::special_hermite_polynomial_h", "", f555},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f556},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f557},
-	{"aten::special_hermite_polynomial_he", "", f555},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f556},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f557},
-	{"aten::special_laguerre_polynomial_l", "", f555},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f556},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f557},
-	{"aten::special_legendre_polynomial_p", "", f555},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f556},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f557},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f555},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f556},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f557},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f555},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f556},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f557},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f555},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f556},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f557},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f555},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f556},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f557},
-	{"aten::split", "Tensor", f558},
-	{"aten::split_copy", "Tensor", f558},
-	{"aten::sspaddmm", "", f559},
-	{"aten::sub_", "Tensor", f310},
-	{"aten::tensor_split", "sections", f376},
-	{"aten::tensor_split", "tensor_indices_or_sections", f560},
-	{"aten::thnn_conv2d", "", f561},
-	{"aten::to_dense_backward", "", f562},
-	{"aten::to_mkldnn", "", f563},
-	{"aten::to_mkldnn_backward", "", f564},
-	{"aten::trace_backward", "", f565},
-	{"aten::trapezoid", "dx", f370},
-	{"aten::trapezoid", "x", f370},
-	{"aten::trapz", "dx", f370},
-	{"aten::trapz", "x", f370},
-	{"aten::triplet_margin_loss", "", f566},
-	{"aten::unbind", "int", f567},
-	{"aten::unbind_copy", "int", f567},
-	{"aten::unfold_backward", "", f568},
-	{"aten::unsafe_chunk", "", f339},
-	{"aten::unsafe_split", "Tensor", f558},
-	{"aten::upsample_bicubic2d", "", f569},
-	{"aten::upsample_bicubic2d", "vec", f274},
-	{"aten::upsample_bicubic2d_backward", "", f570},
-	{"aten::upsample_bilinear2d", "", f569},
-	{"aten::upsample_bilinear2d", "vec", f274},
-	{"aten::upsample_bilinear2d_backward", "", f571},
-	{"aten::upsample_linear1d", "", f572},
-	{"aten::upsample_linear1d", "vec", f274},
-	{"aten::upsample_linear1d_backward", "", f573},
-	{"aten::upsample_nearest1d", "", f277},
-	{"aten::upsample_nearest1d", "vec", f278},
-	{"aten::upsample_nearest1d_backward", "", f574},
-	{"aten::upsample_nearest2d", "", f280},
-	{"aten::upsample_nearest2d", "vec", f278},
-	{"aten::upsample_nearest2d_backward", "", f575},
-	{"aten::upsample_nearest3d", "", f282},
-	{"aten::upsample_nearest3d", "vec", f278},
-	{"aten::upsample_nearest3d_backward", "", f576},
-	{"aten::upsample_trilinear3d", "", f577},
-	{"aten::upsample_trilinear3d", "vec", f274},
-	{"aten::upsample_trilinear3d_backward", "", f578},
-	{"aten::value_selecting_reduction_backward", "", f579},
-	{"aten::values_copy", "", f580},
-	{"aten::vander", "", f581},
-	{"aten::view", "dtype", f582},
-	{"aten::view_copy", "dtype", f582},
-	{"aten::vsplit", "int", f376},
-	{"aten::zero_", "", f583},
-	{"aten::zeros", "", f584},
-	{"aten::zeros_like", "", f584},
-	{"aten::align_to", "ellipsis_idx", f585},
-	{"aten::add", "out", f586},
-	{"aten::addmv", "out", f311},
-	{"aten::arange", "start_out", f587},
-	{"aten::baddbmm", "out", f311},
-	{"aten::binary_cross_entropy", "out", f332},
-	{"aten::binary_cross_entropy_backward", "grad_input", f588},
-	{"aten::bmm", "out", f336},
-	{"aten::cat", "out", f313},
-	{"aten::concat", "out", f313},
-	{"aten::concatenate", "out", f313},
-	{"aten::cudnn_batch_norm", "out", f589},
-	{"aten::cudnn_convolution", "out", f590},
-	{"aten::div", "out_mode", f375},
-	{"aten::divide", "out_mode", f375},
-	{"aten::dot", "out", f336},
-	{"aten::full", "names", f488},
-	{"aten::lcm", "out", f419},
-	{"aten::_fft_r2c", "out", f591},
-	{"aten::_fft_c2r", "out", f592},
-	{"aten::_fft_c2c", "out", f593},
-	{"aten::index_copy", "out", f414},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f594},
-	{"aten::fbgemm_linear_fp16_weight", "out", f595},
-	{"aten::_log_softmax_backward_data", "out", f596},
-	{"aten::_logcumsumexp", "out", f597},
-	{"aten::matmul", "out", f426},
-	{"aten::matrix_power", "out", f427},
-	{"aten::_compute_linear_combination", "out", f598},
-	{"aten::mm", "out", f336},
-	{"aten::_int_mm", "out", f599},
-	{"aten::mv", "out", f426},
-	{"aten::native_batch_norm", "out", f480},
-	{"aten::_native_batch_norm_legit", "out", f600},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f601},
-	{"aten::batch_norm_elemt", "out", f602},
-	{"aten::ones", "names", f398},
-	{"aten::rand", "names", f398},
-	{"aten::rand", "generator_with_names", f488},
-	{"aten::randn", "names", f398},
-	{"aten::randn", "generator_with_names", f488},
-	{"aten::range", "out", f587},
-	{"aten::gelu_backward", "grad_input", f402},
-	{"aten::_softmax_backward_data", "out", f603},
-	{"aten::sspaddmm", "out", f604},
-	{"aten::_chunk_cat", "out", f605},
-	{"aten::_stack", "out", f606},
-	{"aten::zeros", "names", f489},
-	{"aten::_batch_norm_with_update", "out", f607},
-	{"aten::_sparse_softmax", "Dimname", f608},
-	{"aten::_sparse_log_softmax", "Dimname", f609},
-	{"aten::sub", "out", f586},
-	{"aten::addmm", "out", f311},
-	{"aten::_scaled_mm", "out", f610},
-	{"aten::_scaled_mm_v2", "out", f611},
-	{"aten::hspmm", "out", f612},
-	{"aten::lstm_mps_backward", "", f613},
-	{"aten::set_", "source_Storage_storage_offset", f533},
-	{"aten::index_add", "out", f414},
-	{"aten::index_reduce", "out", f414},
-	{"aten::scatter", "src_out", f528},
-	{"aten::scatter", "value_out", f529},
-	{"aten::scatter", "reduce_out", f528},
-	{"aten::scatter", "value_reduce_out", f529},
-	{"aten::scatter", "dimname_src", f400},
-	{"aten::scatter", "dimname_value", f400},
-	{"aten::scatter_add", "out", f528},
-	{"aten::scatter_reduce", "two_out", f528},
-	{"aten::addbmm", "out", f311},
-	{"aten::gather", "out", f400},
-	{"aten::lu_unpack", "out", f434},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f614},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f615},
-	{"aten::mse_loss", "out", f412},
-	{"aten::mse_loss_backward", "grad_input", f332},
-	{"aten::multi_margin_loss", "out", f475},
-	{"aten::multi_margin_loss_backward", "grad_input", f616},
-	{"aten::multilabel_margin_loss", "out", f477},
-	{"aten::multilabel_margin_loss_forward", "output", f617},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f618},
-	{"aten::nll_loss", "out", f332},
-	{"aten::nll_loss_forward", "output", f619},
-	{"aten::nll_loss_backward", "grad_input", f620},
-	{"aten::nll_loss2d", "out", f332},
-	{"aten::nll_loss2d_forward", "output", f621},
-	{"aten::nll_loss2d_backward", "grad_input", f622},
-	{"aten::smooth_l1_loss", "out", f412},
-	{"aten::smooth_l1_loss_backward", "grad_input", f332},
-	{"aten::huber_loss", "out", f412},
-	{"aten::huber_loss_backward", "out", f332},
-	{"aten::soft_margin_loss", "out", f412},
-	{"aten::soft_margin_loss_backward", "grad_input", f332},
-	{"aten::glu_backward", "grad_input", f623},
-	{"aten::log_sigmoid_backward", "grad_input", f624},
-	{"aten::rrelu_with_noise", "out", f625},
-	{"aten::adaptive_avg_pool2d", "out", f307},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f626},
-	{"aten::adaptive_avg_pool3d", "out", f307},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f627},
-	{"aten::adaptive_max_pool2d", "out", f307},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f628},
-	{"aten::adaptive_max_pool3d", "out", f307},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f629},
-	{"aten::avg_pool2d", "out", f320},
-	{"aten::avg_pool2d_backward", "grad_input", f630},
-	{"aten::avg_pool3d", "out", f322},
-	{"aten::avg_pool3d_backward", "grad_input", f631},
-	{"aten::fractional_max_pool2d", "output", f394},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f632},
-	{"aten::fractional_max_pool3d", "output", f394},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f633},
-	{"aten::max_pool2d_with_indices", "out", f440},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f634},
-	{"aten::max_pool3d_with_indices", "out", f443},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f635},
-	{"aten::max_unpool2d", "out", f445},
-	{"aten::max_unpool3d", "out", f446},
-	{"aten::reflection_pad1d", "out", f506},
-	{"aten::reflection_pad1d_backward", "grad_input", f636},
-	{"aten::reflection_pad2d", "out", f508},
-	{"aten::reflection_pad2d_backward", "grad_input", f637},
-	{"aten::reflection_pad3d", "out", f510},
-	{"aten::reflection_pad3d_backward", "grad_input", f638},
-	{"aten::replication_pad1d", "out", f506},
-	{"aten::replication_pad1d_backward", "grad_input", f639},
-	{"aten::replication_pad2d", "out", f508},
-	{"aten::replication_pad2d_backward", "grad_input", f640},
-	{"aten::replication_pad3d", "out", f510},
-	{"aten::replication_pad3d_backward", "grad_input", f641},
-	{"aten::upsample_linear1d", "out", f572},
-	{"aten::upsample_linear1d_backward", "grad_input", f642},
-	{"aten::upsample_bilinear2d", "out", f569},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f643},
-	{"aten::_upsample_bilinear2d_aa", "out", f273},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f644},
-	{"aten::upsample_bicubic2d", "out", f569},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f645},
-	{"aten::_upsample_bicubic2d_aa", "out", f273},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f646},
-	{"aten::upsample_trilinear3d", "out", f577},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f647},
-	{"aten::upsample_nearest1d", "out", f277},
-	{"aten::_upsample_nearest_exact1d", "out", f277},
-	{"aten::upsample_nearest1d_backward", "grad_input", f648},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f649},
-	{"aten::upsample_nearest2d", "out", f280},
-	{"aten::_upsample_nearest_exact2d", "out", f280},
-	{"aten::upsample_nearest2d_backward", "grad_input", f650},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f651},
-	{"aten::upsample_nearest3d", "out", f282},
-	{"aten::_upsample_nearest_exact3d", "out", f282},
-	{"aten::upsample_nearest3d_backward", "grad_input", f652},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f653},
-	{"aten::slow_conv_transpose2d", "out", f654},
-	{"aten::slow_conv_transpose3d", "out", f655},
-	{"aten::thnn_conv2d", "out", f656},
-	{"aten::_slow_conv2d_forward", "output", f657},
-	{"aten::_slow_conv2d_backward", "grad_input", f658},
-	{"aten::_conv_depthwise2d", "out", f659},
-	{"aten::slow_conv3d", "out", f660},
-	{"aten::slow_conv3d_forward", "output", f661},
-	{"aten::col2im", "out", f340},
-	{"aten::im2col", "out", f413},
-	{"aten::_linalg_det", "result", f662},
-	{"aten::linalg_ldl_solve", "out", f424},
-	{"aten::linalg_lstsq", "out", f425},
-	{"aten::linalg_matmul", "out", f426},
-	{"aten::_linalg_slogdet", "sign", f663},
-	{"aten::linalg_eigvals", "out", f423},
-	{"aten::_linalg_eigh", "eigenvalues", f664},
-	{"aten::linalg_eigh", "eigvals", f423},
-	{"aten::linalg_eigvalsh", "out", f423},
-	{"aten::_linalg_svd", "U", f665},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f429},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f429},
-	{"aten::linalg_pinv", "out", f428},
-	{"aten::linalg_pinv", "out_rcond_tensor", f428},
-	{"aten::_linalg_solve_ex", "result", f666},
-	{"aten::linalg_matrix_power", "out", f427},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f429},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f429},
-	{"aten::linalg_matrix_rank", "out", f428},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f428},
-	{"aten::unbind_copy", "int_out", f567},
-	{"aten::split_copy", "Tensor_out", f558},
-	{"aten::special_chebyshev_polynomial_t", "out", f555},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f557},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f556},
-	{"aten::special_chebyshev_polynomial_u", "out", f555},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f557},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f556},
-	{"aten::special_chebyshev_polynomial_v", "out", f555},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f557},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f556},
-	{"aten::special_chebyshev_polynomial_w", "out", f555},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f557},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f556},
-	{"aten::special_hermite_polynomial_h", "out", f555},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f557},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f556},
-	{"aten::special_hermite_polynomial_he", "out", f555},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f557},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f556},
-	{"aten::special_laguerre_polynomial_l", "out", f555},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f557},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f556},
-	{"aten::special_legendre_polynomial_p", "out", f555},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f557},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f556},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f555},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f557},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f556},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f555},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f557},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f556},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f555},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f557},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f556},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f555},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f557},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f556},
+	{"aten::_to_copy", "", f255},
+	{"aten::_to_sparse", "", f256},
+	{"aten::_to_sparse", "sparse_dim", f257},
+	{"aten::_to_sparse_bsc", "", f258},
+	{"aten::_to_sparse_bsr", "", f259},
+	{"aten::_to_sparse_csc", "", f260},
+	{"aten::_to_sparse_csr", "", f261},
+	{"aten::_to_sparse_semi_structured", "", f262},
+	{"aten::_transform_bias_rescale_qkv", "", f263},
+	{"aten::_transformer_encoder_layer_fwd", "", f264},
+	{"aten::_trilinear", "", f265},
+	{"aten::_triton_multi_head_attention", "", f266},
+	{"aten::_triton_scaled_dot_attention", "", f267},
+	{"aten::_unpack_dual", "", f268},
+	{"aten::_unsafe_index", "Tensor", f269},
+	{"aten::_unsafe_index_put", "", f270},
+	{"aten::_unsafe_masked_index", "", f271},
+	{"aten::_unsafe_masked_index_put_accumulate", "", f272},
+	{"aten::_unsafe_view", "", f273},
+	{"aten::_upsample_bicubic2d_aa", "", f274},
+	{"aten::_upsample_bicubic2d_aa", "vec", f275},
+	{"aten::_upsample_bicubic2d_aa_backward", "", f276},
+	{"aten::_upsample_bilinear2d_aa", "", f274},
+	{"aten::_upsample_bilinear2d_aa", "vec", f275},
+	{"aten::_upsample_bilinear2d_aa_backward", "", f277},
+	{"aten::_upsample_nearest_exact1d", "", f278},
+	{"aten::_upsample_nearest_exact1d", "vec", f279},
+	{"aten::_upsample_nearest_exact1d_backward", "", f280},
+	{"aten::_upsample_nearest_exact2d", "", f281},
+	{"aten::_upsample_nearest_exact2d", "vec", f279},
+	{"aten::_upsample_nearest_exact2d_backward", "", f282},
+	{"aten::_upsample_nearest_exact3d", "", f283},
+	{"aten::_upsample_nearest_exact3d", "vec", f279},
+	{"aten::_upsample_nearest_exact3d_backward", "", f284},
+	{"aten::_use_cudnn_ctc_loss", "", f285},
+	{"aten::_use_cudnn_ctc_loss", "Tensor", f286},
+	{"aten::_use_cudnn_rnn_flatten_weight", "", f287},
+	{"aten::_use_miopen_ctc_loss", "", f288},
+	{"aten::_use_miopen_ctc_loss", "Tensor", f289},
+	{"aten::_validate_compressed_sparse_indices", "", f290},
+	{"aten::_validate_sparse_bsc_tensor_args", "", f291},
+	{"aten::_validate_sparse_bsr_tensor_args", "", f292},
+	{"aten::_validate_sparse_compressed_tensor_args", "", f293},
+	{"aten::_validate_sparse_coo_tensor_args", "", f294},
+	{"aten::_validate_sparse_csc_tensor_args", "", f295},
+	{"aten::_validate_sparse_csr_tensor_args", "", f296},
+	{"aten::_values_copy", "", f297},
+	{"aten::_weight_int4pack_mm", "", f298},
+	{"aten::_weight_int4pack_mm_for_cpu", "", f299},
+	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f300},
+	{"aten::_weight_int8pack_mm", "", f301},
+	{"aten::_weight_norm", "", f302},
+	{"aten::_weight_norm_differentiable_backward", "", f303},
+	{"aten::_weight_norm_interface", "", f304},
+	{"aten::_weight_norm_interface_backward", "", f305},
+	{"aten::_wrapped_linear_prepack", "", f306},
+	{"aten::_wrapped_quantized_linear_prepacked", "", f307},
+	{"aten::adaptive_avg_pool1d", "", f308},
+	{"aten::adaptive_avg_pool2d", "", f308},
+	{"aten::adaptive_avg_pool3d", "", f308},
+	{"aten::adaptive_max_pool1d", "", f308},
+	{"aten::adaptive_max_pool2d", "", f308},
+	{"aten::adaptive_max_pool2d_backward", "", f309},
+	{"aten::adaptive_max_pool3d", "", f308},
+	{"aten::adaptive_max_pool3d_backward", "", f310},
+	{"aten::add_", "Tensor", f311},
+	{"aten::addbmm", "", f312},
+	{"aten::addbmm_", "", f312},
+	{"aten::addmm", "", f312},
+	{"aten::addmm_", "", f312},
+	{"aten::addmv", "", f312},
+	{"aten::addmv_", "", f312},
+	{"aten::affine_grid_generator_backward", "", f313},
+	{"aten::align_tensors", "", f314},
+	{"aten::alpha_dropout", "", f315},
+	{"aten::alpha_dropout_", "", f315},
+	{"aten::arange", "start_step", f316},
+	{"aten::as_strided", "", f317},
+	{"aten::as_strided_", "", f317},
+	{"aten::as_strided_copy", "", f318},
+	{"aten::as_strided_scatter", "", f319},
+	{"aten::avg_pool1d", "", f320},
+	{"aten::avg_pool2d", "", f321},
+	{"aten::avg_pool2d_backward", "", f322},
+	{"aten::avg_pool3d", "", f323},
+	{"aten::avg_pool3d_backward", "", f324},
+	{"aten::baddbmm", "", f312},
+	{"aten::baddbmm_", "", f312},
+	{"aten::batch_norm_backward", "", f325},
+	{"aten::batch_norm_backward_elemt", "", f326},
+	{"aten::batch_norm_backward_reduce", "", f327},
+	{"aten::batch_norm_elemt", "", f328},
+	{"aten::batch_norm_gather_stats", "", f329},
+	{"aten::batch_norm_gather_stats_with_counts", "", f330},
+	{"aten::batch_norm_stats", "", f331},
+	{"aten::batch_norm_update_stats", "", f332},
+	{"aten::binary_cross_entropy", "", f333},
+	{"aten::binary_cross_entropy_backward", "", f334},
+	{"aten::binary_cross_entropy_with_logits", "", f335},
+	{"aten::binomial", "", f336},
+	{"aten::bmm", "", f337},
+	{"aten::ccol_indices_copy", "", f338},
+	{"aten::choose_qparams_optimized", "", f339},
+	{"aten::chunk", "", f340},
+	{"aten::col2im", "", f341},
+	{"aten::col_indices_copy", "", f342},
+	{"aten::combinations", "", f343},
+	{"aten::constant_pad_nd", "", f344},
+	{"aten::conv1d", "", f345},
+	{"aten::conv2d", "", f345},
+	{"aten::conv3d", "", f345},
+	{"aten::conv_depthwise3d", "", f346},
+	{"aten::conv_tbc_backward", "", f347},
+	{"aten::conv_transpose1d", "", f348},
+	{"aten::conv_transpose2d", "input", f348},
+	{"aten::conv_transpose3d", "input", f348},
+	{"aten::convolution", "", f349},
+	{"aten::convolution_backward", "", f350},
+	{"aten::convolution_backward_overrideable", "", f351},
+	{"aten::convolution_overrideable", "", f352},
+	{"aten::copy", "", f353},
+	{"aten::copy_", "", f353},
+	{"aten::copy_sparse_to_sparse_", "", f354},
+	{"aten::cosine_embedding_loss", "", f335},
+	{"aten::cross_entropy_loss", "", f355},
+	{"aten::crow_indices_copy", "", f356},
+	{"aten::ctc_loss", "IntList", f357},
+	{"aten::ctc_loss", "Tensor", f358},
+	{"aten::cudnn_affine_grid_generator", "", f359},
+	{"aten::cudnn_affine_grid_generator_backward", "", f360},
+	{"aten::cudnn_batch_norm", "", f361},
+	{"aten::cudnn_batch_norm_backward", "", f362},
+	{"aten::cudnn_convolution", "", f363},
+	{"aten::cudnn_convolution_add_relu", "", f364},
+	{"aten::cudnn_convolution_relu", "", f365},
+	{"aten::cudnn_convolution_transpose", "", f366},
+	{"aten::cudnn_grid_sampler", "", f367},
+	{"aten::cudnn_grid_sampler_backward", "", f368},
+	{"aten::cudnn_is_acceptable", "", f369},
+	{"aten::cummaxmin_backward", "", f370},
+	{"aten::cumprod_backward", "", f371},
+	{"aten::cumulative_trapezoid", "dx", f372},
+	{"aten::cumulative_trapezoid", "x", f372},
+	{"aten::dequantize", "self", f373},
+	{"aten::dequantize", "tensors", f374},
+	{"aten::diagonal_backward", "", f375},
+	{"aten::div", "Scalar_mode", f376},
+	{"aten::div", "Tensor_mode", f377},
+	{"aten::div_", "Scalar_mode", f376},
+	{"aten::div_", "Tensor_mode", f377},
+	{"aten::divide", "Scalar_mode", f376},
+	{"aten::divide", "Tensor_mode", f377},
+	{"aten::divide_", "Scalar_mode", f376},
+	{"aten::divide_", "Tensor_mode", f377},
+	{"aten::dot", "", f337},
+	{"aten::dropout", "", f315},
+	{"aten::dropout_", "", f315},
+	{"aten::dsplit", "int", f378},
+	{"aten::embedding_backward", "", f379},
+	{"aten::embedding_bag", "", f380},
+	{"aten::embedding_bag", "padding_idx", f380},
+	{"aten::embedding_dense_backward", "", f381},
+	{"aten::embedding_sparse_backward", "", f382},
+	{"aten::empty_strided", "", f383},
+	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f384},
+	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f385},
+	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f386},
+	{"aten::fbgemm_linear_fp16_weight", "", f387},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f388},
+	{"aten::fbgemm_linear_int8_weight", "", f389},
+	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f390},
+	{"aten::fbgemm_linear_quantize_weight", "", f391},
+	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f392},
+	{"aten::fbgemm_pack_quantized_matrix", "", f393},
+	{"aten::fbgemm_pack_quantized_matrix", "KN", f394},
+	{"aten::feature_alpha_dropout", "", f315},
+	{"aten::feature_alpha_dropout_", "", f315},
+	{"aten::feature_dropout", "", f315},
+	{"aten::feature_dropout_", "", f315},
+	{"aten::fill", "Tensor", f395},
+	{"aten::fill_", "Tensor", f395},
+	{"aten::fractional_max_pool2d", "", f396},
+	{"aten::fractional_max_pool2d_backward", "", f397},
+	{"aten::fractional_max_pool3d", "", f396},
+	{"aten::fractional_max_pool3d_backward", "", f398},
+	{"aten::from_file", "", f399},
+	{"aten::full", "", f400},
+	{"aten::full_like", "", f400},
+	{"aten::fused_moving_avg_obs_fake_quant", "", f401},
+	{"aten::gather", "", f402},
+	{"aten::gather_backward", "", f403},
+	{"aten::gelu_backward", "", f404},
+	{"aten::glu_backward", "", f405},
+	{"aten::glu_backward_jvp", "", f406},
+	{"aten::grid_sampler", "", f407},
+	{"aten::grid_sampler_2d", "", f407},
+	{"aten::grid_sampler_2d_backward", "", f408},
+	{"aten::grid_sampler_3d", "", f407},
+	{"aten::grid_sampler_3d_backward", "", f409},
+	{"aten::group_norm", "", f410},
+	{"aten::gru", "data", f411},
+	{"aten::gru", "input", f412},
+	{"aten::hinge_embedding_loss", "", f355},
+	{"aten::hsplit", "int", f378},
+	{"aten::hspmm", "", f413},
+	{"aten::huber_loss", "", f414},
+	{"aten::huber_loss_backward", "", f355},
+	{"aten::im2col", "", f415},
+	{"aten::index_add", "", f416},
+	{"aten::index_add_", "", f416},
+	{"aten::index_copy", "", f416},
+	{"aten::index_copy_", "", f416},
+	{"aten::index_fill", "int_Scalar", f417},
+	{"aten::index_fill", "int_Tensor", f416},
+	{"aten::index_fill_", "int_Scalar", f417},
+	{"aten::index_fill_", "int_Tensor", f416},
+	{"aten::index_reduce", "", f416},
+	{"aten::index_reduce_", "", f416},
+	{"aten::index_select_backward", "", f418},
+	{"aten::indices_copy", "", f419},
+	{"aten::infinitely_differentiable_gelu_backward", "", f420},
+	{"aten::kl_div", "", f414},
+	{"aten::l1_loss", "", f414},
+	{"aten::lcm", "", f421},
+	{"aten::lcm_", "", f421},
+	{"aten::lift", "", f422},
+	{"aten::lift_fresh", "", f423},
+	{"aten::lift_fresh_copy", "", f424},
+	{"aten::linalg_eigh", "", f425},
+	{"aten::linalg_eigvals", "", f425},
+	{"aten::linalg_eigvalsh", "", f425},
+	{"aten::linalg_ldl_solve", "", f426},
+	{"aten::linalg_lstsq", "", f427},
+	{"aten::linalg_matmul", "", f428},
+	{"aten::linalg_matrix_power", "", f429},
+	{"aten::linalg_matrix_rank", "", f430},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f431},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f431},
+	{"aten::linalg_matrix_rank", "tol_tensor", f430},
+	{"aten::linalg_pinv", "", f430},
+	{"aten::linalg_pinv", "atol_rtol_float", f431},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f431},
+	{"aten::linalg_pinv", "rcond_tensor", f430},
+	{"aten::linear_backward", "", f432},
+	{"aten::log_sigmoid_backward", "", f433},
+	{"aten::lstm", "data", f434},
+	{"aten::lstm", "input", f435},
+	{"aten::lu_unpack", "", f436},
+	{"aten::margin_ranking_loss", "", f335},
+	{"aten::masked_scatter_backward", "", f437},
+	{"aten::masked_select_backward", "", f438},
+	{"aten::matmul", "", f428},
+	{"aten::matmul_backward", "", f439},
+	{"aten::matrix_exp_backward", "", f440},
+	{"aten::matrix_power", "", f429},
+	{"aten::max_pool1d", "", f441},
+	{"aten::max_pool1d_with_indices", "", f441},
+	{"aten::max_pool2d", "", f442},
+	{"aten::max_pool2d_backward", "", f443},
+	{"aten::max_pool2d_with_indices", "", f442},
+	{"aten::max_pool2d_with_indices_backward", "", f444},
+	{"aten::max_pool3d", "", f445},
+	{"aten::max_pool3d_with_indices", "", f445},
+	{"aten::max_pool3d_with_indices_backward", "", f446},
+	{"aten::max_unpool2d", "", f447},
+	{"aten::max_unpool3d", "", f448},
+	{"aten::miopen_batch_norm", "", f449},
+	{"aten::miopen_batch_norm_backward", "", f450},
+	{"aten::miopen_convolution", "", f451},
+	{"aten::miopen_convolution_add_relu", "", f452},
+	{"aten::miopen_convolution_relu", "", f453},
+	{"aten::miopen_convolution_transpose", "", f454},
+	{"aten::miopen_ctc_loss", "", f455},
+	{"aten::miopen_ctc_loss", "Tensor", f456},
+	{"aten::miopen_depthwise_convolution", "", f457},
+	{"aten::miopen_rnn", "", f458},
+	{"aten::miopen_rnn_backward", "", f459},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f460},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f461},
+	{"aten::mkldnn_convolution", "", f462},
+	{"aten::mkldnn_linear", "", f463},
+	{"aten::mkldnn_linear_backward", "", f464},
+	{"aten::mkldnn_linear_backward_input", "", f465},
+	{"aten::mkldnn_linear_backward_weights", "", f466},
+	{"aten::mkldnn_max_pool2d", "", f467},
+	{"aten::mkldnn_max_pool2d_backward", "", f468},
+	{"aten::mkldnn_max_pool3d", "", f469},
+	{"aten::mkldnn_max_pool3d_backward", "", f470},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f471},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f472},
+	{"aten::mkldnn_rnn_layer", "", f473},
+	{"aten::mkldnn_rnn_layer_backward", "", f474},
+	{"aten::mm", "", f337},
+	{"aten::mps_convolution_backward", "", f475},
+	{"aten::mps_convolution_transpose_backward", "", f476},
+	{"aten::mse_loss", "", f414},
+	{"aten::mse_loss_backward", "", f355},
+	{"aten::multi_margin_loss", "", f477},
+	{"aten::multi_margin_loss_backward", "", f478},
+	{"aten::multilabel_margin_loss", "", f479},
+	{"aten::multilabel_margin_loss_backward", "", f480},
+	{"aten::multilabel_margin_loss_forward", "", f481},
+	{"aten::mv", "", f428},
+	{"aten::native_batch_norm", "", f482},
+	{"aten::native_batch_norm_backward", "", f483},
+	{"aten::native_channel_shuffle", "", f484},
+	{"aten::native_dropout_backward", "", f485},
+	{"aten::native_group_norm", "", f486},
+	{"aten::native_group_norm_backward", "", f487},
+	{"aten::native_layer_norm_backward", "", f488},
+	{"aten::new_empty_strided", "", f489},
+	{"aten::new_full", "", f490},
+	{"aten::new_ones", "", f400},
+	{"aten::new_zeros", "", f491},
+	{"aten::nll_loss", "", f355},
+	{"aten::nll_loss2d", "", f355},
+	{"aten::nll_loss2d_backward", "", f492},
+	{"aten::nll_loss2d_forward", "", f493},
+	{"aten::nll_loss_backward", "", f494},
+	{"aten::nll_loss_forward", "", f495},
+	{"aten::nll_loss_nd", "", f355},
+	{"aten::normal", "float_float", f496},
+	{"aten::ones", "", f497},
+	{"aten::ones_like", "", f497},
+	{"aten::pad", "", f498},
+	{"aten::poisson_nll_loss", "", f477},
+	{"aten::quantize_per_tensor", "tensor_qparams", f385},
+	{"aten::quantized_batch_norm", "", f499},
+	{"aten::quantized_gru_cell", "", f500},
+	{"aten::quantized_lstm_cell", "", f501},
+	{"aten::quantized_max_pool1d", "", f502},
+	{"aten::quantized_max_pool2d", "", f503},
+	{"aten::quantized_max_pool3d", "", f504},
+	{"aten::quantized_rnn_relu_cell", "", f505},
+	{"aten::quantized_rnn_tanh_cell", "", f506},
+	{"aten::rand", "", f497},
+	{"aten::rand", "generator", f400},
+	{"aten::rand_like", "", f497},
+	{"aten::rand_like", "generator", f400},
+	{"aten::randint", "", f400},
+	{"aten::randint", "generator", f490},
+	{"aten::randint", "low", f490},
+	{"aten::randint", "low_generator", f496},
+	{"aten::randint_like", "", f400},
+	{"aten::randint_like", "Tensor", f400},
+	{"aten::randint_like", "Tensor_generator", f490},
+	{"aten::randint_like", "generator", f490},
+	{"aten::randint_like", "low_dtype", f490},
+	{"aten::randint_like", "low_generator_dtype", f496},
+	{"aten::randn", "", f497},
+	{"aten::randn", "generator", f400},
+	{"aten::randn_like", "", f497},
+	{"aten::randn_like", "generator", f400},
+	{"aten::random_", "from", f507},
+	{"aten::randperm", "", f497},
+	{"aten::randperm", "generator", f400},
+	{"aten::range", "step", f316},
+	{"aten::reflection_pad1d", "", f508},
+	{"aten::reflection_pad1d_backward", "", f509},
+	{"aten::reflection_pad2d", "", f510},
+	{"aten::reflection_pad2d_backward", "", f511},
+	{"aten::reflection_pad3d", "", f512},
+	{"aten::reflection_pad3d_backward", "", f513},
+	{"aten::repeat_interleave", "Tensor", f514},
+	{"aten::repeat_interleave", "self_Tensor", f515},
+	{"aten::replication_pad1d", "", f508},
+	{"aten::replication_pad1d_backward", "", f516},
+	{"aten::replication_pad2d", "", f510},
+	{"aten::replication_pad2d_backward", "", f517},
+	{"aten::replication_pad3d", "", f512},
+	{"aten::replication_pad3d_backward", "", f518},
+	{"aten::reshape", "", f519},
+	{"aten::resize_", "", f520},
+	{"aten::resize_as_", "", f521},
+	{"aten::resize_as_sparse_", "", f522},
+	{"aten::rnn_relu", "data", f523},
+	{"aten::rnn_relu", "input", f524},
+	{"aten::rnn_tanh", "data", f523},
+	{"aten::rnn_tanh", "input", f524},
+	{"aten::row_indices_copy", "", f525},
+	{"aten::rrelu_with_noise", "", f526},
+	{"aten::rrelu_with_noise_", "", f527},
+	{"aten::rrelu_with_noise_backward", "", f528},
+	{"aten::scaled_dot_product_attention", "", f529},
+	{"aten::scatter", "reduce", f530},
+	{"aten::scatter", "src", f530},
+	{"aten::scatter", "value", f531},
+	{"aten::scatter", "value_reduce", f531},
+	{"aten::scatter_", "reduce", f530},
+	{"aten::scatter_", "src", f530},
+	{"aten::scatter_", "value", f531},
+	{"aten::scatter_", "value_reduce", f531},
+	{"aten::scatter_add", "", f530},
+	{"aten::scatter_add_", "", f530},
+	{"aten::scatter_reduce", "two", f530},
+	{"aten::scatter_reduce_", "two", f530},
+	{"aten::segment_reduce", "", f532},
+	{"aten::select", "int", f533},
+	{"aten::select_backward", "", f534},
+	{"aten::select_copy", "int", f533},
+	{"aten::set_", "source_Tensor_storage_offset", f535},
+	{"aten::slice_backward", "", f536},
+	{"aten::slice_inverse", "", f537},
+	{"aten::slow_conv3d", "", f538},
+	{"aten::slow_conv3d_forward", "", f539},
+	{"aten::slow_conv_dilated2d", "", f540},
+	{"aten::slow_conv_dilated3d", "", f541},
+	{"aten::slow_conv_transpose2d", "", f542},
+	{"aten::slow_conv_transpose3d", "", f543},
+	{"aten::smooth_l1_loss", "", f414},
+	{"aten::smooth_l1_loss_backward", "", f355},
+	{"aten::soft_margin_loss", "", f414},
+	{"aten::soft_margin_loss_backward", "", f355},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f544},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f545},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f546},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f547},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f548},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f549},
+	{"aten::sparse_coo_tensor", "indices_size", f550},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f551},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f552},
+	{"aten::sparse_csr_tensor", "crow_col_value", f553},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f554},
+	{"aten::sparse_resize_", "", f555},
+	{"aten::sparse_resize_and_clear_", "", f556},
+	{"aten::special_chebyshev_polynomial_t", "", f557},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f558},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f559},
+	{"aten::special_chebyshev_polynomial_u", "", f557},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f558},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f559},
+	{"aten::special_chebyshev_polynomial_v", "", f557},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f558},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f559},
+	{"aten::special_chebyshev_polynomial_w", "", f557},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f558},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f559},
+	{"aten::special_hermite_polynomial_h", "", f557},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f558},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f559},
+	{"aten::special_hermite_polynomial_he", "", f557},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f558},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f559},
+	{"aten::special_laguerre_polynomial_l", "", f557},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f558},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f559},
+	{"aten::special_legendre_polynomial_p", "", f557},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f558},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f557},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f558},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f557},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f558},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f557},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f558},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f557},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f558},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f559},
+	{"aten::split", "Tensor", f560},
+	{"aten::split_copy", "Tensor", f560},
+	{"aten::sspaddmm", "", f561},
+	{"aten::sub_", "Tensor", f311},
+	{"aten::tensor_split", "sections", f378},
+	{"aten::tensor_split", "tensor_indices_or_sections", f562},
+	{"aten::thnn_conv2d", "", f563},
+	{"aten::to", "device", f564},
+	{"aten::to", "dtype", f565},
+	{"aten::to", "dtype_layout", f255},
+	{"aten::to_dense_backward", "", f566},
+	{"aten::to_mkldnn", "", f567},
+	{"aten::to_mkldnn_backward", "", f568},
+	{"aten::trace_backward", "", f569},
+	{"aten::trapezoid", "dx", f372},
+	{"aten::trapezoid", "x", f372},
+	{"aten::trapz", "dx", f372},
+	{"aten::trapz", "x", f372},
+	{"aten::triplet_margin_loss", "", f570},
+	{"aten::unbind", "int", f571},
+	{"aten::unbind_copy", "int", f571},
+	{"aten::unfold_backward", "", f572},
+	{"aten::unsafe_chunk", "", f340},
+	{"aten::unsafe_split", "Tensor", f560},
+	{"aten::upsample_bicubic2d", "", f573},
+	{"aten::upsample_bicubic2d", "vec", f275},
+	{"aten::upsample_bicubic2d_backward", "", f574},
+	{"aten::upsample_bilinear2d", "", f573},
+	{"aten::upsample_bilinear2d", "vec", f275},
+	{"aten::upsample_bilinear2d_backward", "", f575},
+	{"aten::upsample_linear1d", "", f576},
+	{"aten::upsample_linear1d", "vec", f275},
+	{"aten::upsample_linear1d_backward", "", f577},
+	{"aten::upsample_nearest1d", "", f278},
+	{"aten::upsample_nearest1d", "vec", f279},
+	{"aten::upsample_nearest1d_backward", "", f578},
+	{"aten::upsample_nearest2d", "", f281},
+	{"aten::upsample_nearest2d", "vec", f279},
+	{"aten::upsample_nearest2d_backward", "", f579},
+	{"aten::upsample_nearest3d", "", f283},
+	{"aten::upsample_nearest3d", "vec", f279},
+	{"aten::upsample_nearest3d_backward", "", f580},
+	{"aten::upsample_trilinear3d", "", f581},
+	{"aten::upsample_trilinear3d", "vec", f275},
+	{"aten::upsample_trilinear3d_backward", "", f582},
+	{"aten::value_selecting_reduction_backward", "", f583},
+	{"aten::values_copy", "", f584},
+	{"aten::vander", "", f585},
+	{"aten::view", "dtype", f586},
+	{"aten::view_copy", "dtype", f586},
+	{"aten::vsplit", "int", f378},
+	{"aten::zero_", "", f587},
+	{"aten::zeros", "", f588},
+	{"aten::zeros_like", "", f588},
+	{"aten::align_to", "ellipsis_idx", f589},
+	{"aten::add", "out", f590},
+	{"aten::addmv", "out", f312},
+	{"aten::arange", "start_out", f591},
+	{"aten::baddbmm", "out", f312},
+	{"aten::binary_cross_entropy", "out", f333},
+	{"aten::binary_cross_entropy_backward", "grad_input", f592},
+	{"aten::bmm", "out", f337},
+	{"aten::cat", "out", f314},
+	{"aten::concat", "out", f314},
+	{"aten::concatenate", "out", f314},
+	{"aten::cudnn_batch_norm", "out", f593},
+	{"aten::cudnn_convolution", "out", f594},
+	{"aten::div", "out_mode", f377},
+	{"aten::divide", "out_mode", f377},
+	{"aten::dot", "out", f337},
+	{"aten::full", "names", f490},
+	{"aten::lcm", "out", f421},
+	{"aten::_fft_r2c", "out", f595},
+	{"aten::_fft_c2r", "out", f596},
+	{"aten::_fft_c2c", "out", f597},
+	{"aten::index_copy", "out", f416},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f598},
+	{"aten::fbgemm_linear_fp16_weight", "out", f599},
+	{"aten::_log_softmax_backward_data", "out", f600},
+	{"aten::_logcumsumexp", "out", f601},
+	{"aten::matmul", "out", f428},
+	{"aten::matrix_power", "out", f429},
+	{"aten::_compute_linear_combination", "out", f602},
+	{"aten::mm", "out", f337},
+	{"aten::_int_mm", "out", f603},
+	{"aten::mv", "out", f428},
+	{"aten::native_batch_norm", "out", f482},
+	{"aten::_native_batch_norm_legit", "out", f604},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f605},
+	{"aten::batch_norm_elemt", "out", f606},
+	{"aten::ones", "names", f400},
+	{"aten::rand", "names", f400},
+	{"aten::rand", "generator_with_names", f490},
+	{"aten::randn", "names", f400},
+	{"aten::randn", "generator_with_names", f490},
+	{"aten::range", "out", f591},
+	{"aten::gelu_backward", "grad_input", f404},
+	{"aten::_softmax_backward_data", "out", f607},
+	{"aten::sspaddmm", "out", f608},
+	{"aten::_chunk_cat", "out", f609},
+	{"aten::_stack", "out", f610},
+	{"aten::zeros", "names", f491},
+	{"aten::_batch_norm_with_update", "out", f611},
+	{"aten::_sparse_softmax", "Dimname", f612},
+	{"aten::_sparse_log_softmax", "Dimname", f613},
+	{"aten::sub", "out", f590},
+	{"aten::addmm", "out", f312},
+	{"aten::_scaled_mm", "out", f614},
+	{"aten::_scaled_mm_v2", "out", f615},
+	{"aten::hspmm", "out", f616},
+	{"aten::lstm_mps_backward", "", f617},
+	{"aten::set_", "source_Storage_storage_offset", f535},
+	{"aten::index_add", "out", f416},
+	{"aten::index_reduce", "out", f416},
+	{"aten::scatter", "src_out", f530},
+	{"aten::scatter", "value_out", f531},
+	{"aten::scatter", "reduce_out", f530},
+	{"aten::scatter", "value_reduce_out", f531},
+	{"aten::scatter", "dimname_src", f402},
+	{"aten::scatter", "dimname_value", f402},
+	{"aten::scatter_add", "out", f530},
+	{"aten::scatter_reduce", "two_out", f530},
+	{"aten::addbmm", "out", f312},
+	{"aten::gather", "out", f402},
+	{"aten::lu_unpack", "out", f436},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f618},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f619},
+	{"aten::mse_loss", "out", f414},
+	{"aten::mse_loss_backward", "grad_input", f355},
+	{"aten::multi_margin_loss", "out", f477},
+	{"aten::multi_margin_loss_backward", "grad_input", f620},
+	{"aten::multilabel_margin_loss", "out", f479},
+	{"aten::multilabel_margin_loss_forward", "output", f621},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f622},
+	{"aten::nll_loss", "out", f355},
+	{"aten::nll_loss_forward", "output", f623},
+	{"aten::nll_loss_backward", "grad_input", f624},
+	{"aten::nll_loss2d", "out", f355},
+	{"aten::nll_loss2d_forward", "output", f625},
+	{"aten::nll_loss2d_backward", "grad_input", f626},
+	{"aten::smooth_l1_loss", "out", f414},
+	{"aten::smooth_l1_loss_backward", "grad_input", f355},
+	{"aten::huber_loss", "out", f414},
+	{"aten::huber_loss_backward", "out", f355},
+	{"aten::soft_margin_loss", "out", f414},
+	{"aten::soft_margin_loss_backward", "grad_input", f355},
+	{"aten::glu_backward", "grad_input", f627},
+	{"aten::log_sigmoid_backward", "grad_input", f628},
+	{"aten::rrelu_with_noise", "out", f629},
+	{"aten::adaptive_avg_pool2d", "out", f308},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f630},
+	{"aten::adaptive_avg_pool3d", "out", f308},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f631},
+	{"aten::adaptive_max_pool2d", "out", f308},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f632},
+	{"aten::adaptive_max_pool3d", "out", f308},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f633},
+	{"aten::avg_pool2d", "out", f321},
+	{"aten::avg_pool2d_backward", "grad_input", f634},
+	{"aten::avg_pool3d", "out", f323},
+	{"aten::avg_pool3d_backward", "grad_input", f635},
+	{"aten::fractional_max_pool2d", "output", f396},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f636},
+	{"aten::fractional_max_pool3d", "output", f396},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f637},
+	{"aten::max_pool2d_with_indices", "out", f442},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f638},
+	{"aten::max_pool3d_with_indices", "out", f445},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f639},
+	{"aten::max_unpool2d", "out", f447},
+	{"aten::max_unpool3d", "out", f448},
+	{"aten::reflection_pad1d", "out", f508},
+	{"aten::reflection_pad1d_backward", "grad_input", f640},
+	{"aten::reflection_pad2d", "out", f510},
+	{"aten::reflection_pad2d_backward", "grad_input", f641},
+	{"aten::reflection_pad3d", "out", f512},
+	{"aten::reflection_pad3d_backward", "grad_input", f642},
+	{"aten::replication_pad1d", "out", f508},
+	{"aten::replication_pad1d_backward", "grad_input", f643},
+	{"aten::replication_pad2d", "out", f510},
+	{"aten::replication_pad2d_backward", "grad_input", f644},
+	{"aten::replication_pad3d", "out", f512},
+	{"aten::replication_pad3d_backward", "grad_input", f645},
+	{"aten::upsample_linear1d", "out", f576},
+	{"aten::upsample_linear1d_backward", "grad_input", f646},
+	{"aten::upsample_bilinear2d", "out", f573},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f647},
+	{"aten::_upsample_bilinear2d_aa", "out", f274},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f648},
+	{"aten::upsample_bicubic2d", "out", f573},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f649},
+	{"aten::_upsample_bicubic2d_aa", "out", f274},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f650},
+	{"aten::upsample_trilinear3d", "out", f581},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f651},
+	{"aten::upsample_nearest1d", "out", f278},
+	{"aten::_upsample_nearest_exact1d", "out", f278},
+	{"aten::upsample_nearest1d_backward", "grad_input", f652},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f653},
+	{"aten::upsample_nearest2d", "out", f281},
+	{"aten::_upsample_nearest_exact2d", "out", f281},
+	{"aten::upsample_nearest2d_backward", "grad_input", f654},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f655},
+	{"aten::upsample_nearest3d", "out", f283},
+	{"aten::_upsample_nearest_exact3d", "out", f283},
+	{"aten::upsample_nearest3d_backward", "grad_input", f656},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f657},
+	{"aten::slow_conv_transpose2d", "out", f658},
+	{"aten::slow_conv_transpose3d", "out", f659},
+	{"aten::thnn_conv2d", "out", f660},
+	{"aten::_slow_conv2d_forward", "output", f661},
+	{"aten::_slow_conv2d_backward", "grad_input", f662},
+	{"aten::_conv_depthwise2d", "out", f663},
+	{"aten::slow_conv3d", "out", f664},
+	{"aten::slow_conv3d_forward", "output", f665},
+	{"aten::col2im", "out", f341},
+	{"aten::im2col", "out", f415},
+	{"aten::_linalg_det", "result", f666},
+	{"aten::linalg_ldl_solve", "out", f426},
+	{"aten::linalg_lstsq", "out", f427},
+	{"aten::linalg_matmul", "out", f428},
+	{"aten::_linalg_slogdet", "sign", f667},
+	{"aten::linalg_eigvals", "out", f425},
+	{"aten::_linalg_eigh", "eigenvalues", f668},
+	{"aten::linalg_eigh", "eigvals", f425},
+	{"aten::linalg_eigvalsh", "out", f425},
+	{"aten::_linalg_svd", "U", f669},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f431},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f431},
+	{"aten::linalg_pinv", "out", f430},
+	{"aten::linalg_pinv", "out_rcond_tensor", f430},
+	{"aten::_linalg_solve_ex", "result", f670},
+	{"aten::linalg_matrix_power", "out", f429},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f431},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f431},
+	{"aten::linalg_matrix_rank", "out", f430},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f430},
+	{"aten::unbind_copy", "int_out", f571},
+	{"aten::split_copy", "Tensor_out", f560},
+	{"aten::special_chebyshev_polynomial_t", "out", f557},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f558},
+	{"aten::special_chebyshev_polynomial_u", "out", f557},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f558},
+	{"aten::special_chebyshev_polynomial_v", "out", f557},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f558},
+	{"aten::special_chebyshev_polynomial_w", "out", f557},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f558},
+	{"aten::special_hermite_polynomial_h", "out", f557},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f559},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f558},
+	{"aten::special_hermite_polynomial_he", "out", f557},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f559},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f558},
+	{"aten::special_laguerre_polynomial_l", "out", f557},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f559},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f558},
+	{"aten::special_legendre_polynomial_p", "out", f557},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f559},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f557},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f557},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f557},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f557},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f558},
 };
 const size_t guard_count = std::size(guard_rows);
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "entries.h"
+#include "rules/rules.h"
 
 namespace tg::entry {
 
@@ -215,6 +216,7 @@ void to(Args& a, Results& r) {
 	auto layout = a.opt_layout();
 	bool non_blocking = a.boolean();
 	bool copy = a.boolean();
+	rule::quantizable(t, dtype);
 	r.tensor(at::_ops::to_dtype_layout::call(t, dtype, layout, device, std::nullopt, non_blocking, copy, a.opt_format()));
 }
 

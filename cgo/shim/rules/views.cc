@@ -2,6 +2,7 @@
 // tensors in more pieces than anyone can hold.
 #include "rules.h"
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/SparseCsrTensorUtils.h>
 
 namespace tg::rule {
@@ -173,6 +174,16 @@ void not_nested(const Tensor& x) {
 // oneDNN's kernel reads both as of one size.
 void same_size(const Tensor& gradient, const Tensor& x) {
 	TORCH_CHECK(!has(gradient) || !has(x) || gradient.sizes() == x.sizes(), "expected a gradient of size ", x.sizes(), ", but got ", gradient.sizes());
+}
+
+// A target that is larger than the input makes more losses than there is room for.
+void fits(const Tensor& x, const Tensor& target) {
+	TORCH_CHECK_VALUE(!has(x) || !has(target) || at::is_expandable_to(target.sizes(), x.sizes()), "expected a target of the input's size, ", x.sizes(), ", but got one of size ", target.sizes());
+}
+
+// There is no quantizer for the parts of a nested tensor.
+void quantizable(const Tensor& x, std::optional<at::ScalarType> dtype) {
+	TORCH_CHECK_NOT_IMPLEMENTED(!x.defined() || !x.is_nested() || !dtype || !at::isQIntType(*dtype), "there are no nested tensors of dtype ", *dtype);
 }
 
 // The kernel writes what it computes, whatever the output's dtype.
