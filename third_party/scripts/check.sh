@@ -22,7 +22,6 @@ checks() {
 		step road
 		step race "${flags[@]}"
 		step readers
-		step fuzzed
 		step asan
 		step hardened
 	fi
@@ -64,9 +63,6 @@ readers() {
 		go test "$package" -run '^$' -fuzz '^FuzzRead$' -fuzztime "${READERS:-30s}" -fuzzminimizetime 10x -timeout 5m
 	done
 }
-
-# fuzzed: calls that nobody would write, others in every run. The seed is printed: ./build.sh fuzz -seed N -time 2m makes the same ones.
-fuzzed() { fuzz -time "${FUZZED:-2m}"; }
 
 # road: what README says of a user's own module, from an empty home to a program that is shipped.
 road() {
