@@ -1,6 +1,7 @@
 package pt
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/libtorch-go/libtorch/internal/pickle"
@@ -21,6 +22,7 @@ func allBuilders() map[pickle.Global]builder {
 		{Module: utils, Name: "_rebuild_parameter"}:                     buildParameter,
 		{Module: utils, Name: "_rebuild_parameter_with_state"}:          buildParameter,
 		{Module: utils, Name: "_rebuild_qtensor"}:                       buildQuantized,
+		{Module: utils, Name: "_rebuild_nested_tensor"}:                 buildNested,
 		{Module: utils, Name: "_rebuild_sparse_tensor"}:                 buildSparse,
 		{Module: utils, Name: "_rebuild_meta_tensor_no_storage"}:        buildMeta,
 		{Module: utils, Name: "_rebuild_device_tensor_from_cpu_tensor"}: buildMoved,
@@ -38,6 +40,11 @@ func allBuilders() map[pickle.Global]builder {
 		{Module: "builtins", Name: "complex"}:                           buildComplex,
 	}
 }
+
+// errNested is the error for what Python permits and is not read or written here.
+var errNested = errors.New("a nested tensor is not supported here: save the list of its parts, which unbind returns")
+
+func buildNested(*call) (any, error) { return nil, errNested }
 
 func buildOrdered(c *call) (any, error) {
 	if err := c.count(0, 1); err != nil {

@@ -59,6 +59,14 @@ func (e *encoder) call(t torch.Tensor, detached bool) (*pickle.Object, error) {
 	case layout != torch.Strided:
 		return nil, fmt.Errorf("a tensor of layout %v is not written; convert it by ToDense", layout)
 	}
+	if torch.Try(func() { t.Shape() }) != nil { // only these have none
+		return nil, errNested
+	}
+	if isQuantized(t.DType()) {
+		if err := quantizable(t.DType()); err != nil {
+			return nil, err
+		}
+	}
 	if !covered(t) { // a gradient of zeros has no memory
 		t = t.Clone()
 	}

@@ -32,10 +32,8 @@ func buildQuantized(c *call) (any, error) {
 	if p.requiresGrad, err = c.flag(5); err != nil {
 		return nil, err
 	}
-	switch p.dtype {
-	case torch.QInt8, torch.QUint8, torch.QInt32:
-	default:
-		return nil, c.failed("a quantized tensor of %v, expected qint8, quint8 or qint32", p.dtype)
+	if err := quantizable(p.dtype); err != nil {
+		return nil, err
 	}
 	if p.quantized, err = c.quantization(p, params); err != nil {
 		return nil, err
@@ -106,13 +104,17 @@ func (p *plan) buildQuantized() (t torch.Tensor) {
 	return p.finish(t)
 }
 
+// quantizable refuses the quantized dtypes with several elements in a byte.
+func quantizable(d torch.DType) error {
+	switch d {
+	case torch.QInt8, torch.QUint8, torch.QInt32:
+		return nil
+	}
+	return fmt.Errorf("a quantized tensor of %v is not supported here, those of qint8, quint8 and qint32 are: save what Dequantize returns", d)
+}
+
 // quantizer are the parameters of a quantized tensor as Python writes them.
 func (e *encoder) quantizer(t torch.Tensor) (any, error) {
-	switch t.DType() {
-	case torch.QInt8, torch.QUint8, torch.QInt32:
-	default:
-		return nil, fmt.Errorf("a tensor of %v is not written", t.DType())
-	}
 	if err := torch.Try(func() { aten.QScale(t) }); err == nil {
 		return pickle.Tuple{global("torch", "per_tensor_affine"), aten.QScale(t), aten.QZeroPoint(t)}, nil
 	}
