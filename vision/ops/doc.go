@@ -4,7 +4,6 @@
 //	stem := ops.NewConv2dNormActivation(3, 32, ops.Conv2dNormActivationOptions{Stride: 2})
 //	se := ops.NewSqueezeExcitation(64, 16)
 //	kept := ops.NMS(boxes, scores, 0.5)
-//	crops := ops.RoIAlign(features, rois, [2]int{7, 7}, ops.RoIAlignOptions{SpatialScale: 0.25})
 //
 // Layers have torchvision's parameter names and, after the same seed, its initial values. Boxes are [N, 4], each x1, y1, x2,
 // y2 with x1 < x2 and y1 < y2, unless a function says otherwise.

@@ -96,6 +96,14 @@ var otherCases = cases{
 		w := must(models.FindWeights("resnet18", "DEFAULT"))
 		_, _ = fmt.Sprint(w, w.Hash()), models.WeightsOf("resnet50")
 	},
+	"boxes": func() {
+		boxes := torch.FromSlice([]float32{0, 0, 4, 4, 1, 1, 4, 4}, 2, 4)
+		_ = fmt.Sprint(ops.BoxArea(boxes), ops.BoxIoU(boxes, boxes), ops.GeneralizedBoxIoU(boxes, boxes), ops.XYWH, ops.DropRow)
+		ops.BoxConvert(boxes, ops.XYXY, ops.CXCYWH)
+		ops.ClipBoxesToImage(boxes, [2]int{3, 3})
+		ops.RemoveSmallBoxes(boxes, 2)
+		ops.NMS(boxes, torch.Rand(2), 0.5)
+	},
 	"layers of vision": func() {
 		x := torch.RandN(2, 3, 4, 4)
 		row := nn.NamedSequential{{Name: "conv", Module: ops.NewConv2dNormActivation(3, 3)}}
