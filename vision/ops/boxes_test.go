@@ -38,6 +38,7 @@ func TestBoxesAreTorchvisions(t *testing.T) {
 			torchtest.Equal(t, got, want[name])
 		}
 		require.ErrorContains(t, torch.Try(func() { ops.BoxIoU(a, scores) }), "expected boxes [N, 4], got [300]")
-		require.ErrorContains(t, torch.Try(func() { ops.NMS(a, scores.Narrow(0, 0, 9), 0.5) }), "expected boxes [N, 4] and scores [N] of one type")
+		require.ErrorContains(t, torch.Try(func() { ops.NMS(a, scores.Narrow(0, 0, 9), 0.5) }),
+			"expected boxes [N, 4] and scores [N] of one type")
 	})
 }
