@@ -53,7 +53,7 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		args, want string
 	}{
 		{"-modle resnet18", "not defined: -modle"},
-		{"-model alexnet", `-model: there is no "alexnet", expected a list of resnet`},
+		{"-model lenet", `-model: there is no "lenet", expected a list of `},
 		{"-model conv", `-model: there is no "conv"`},
 		{"-conv 64x56,128x3x3", `for flag -conv: "64x56" is no input of CHANNELSxHEIGHTxWIDTH; expected`},
 		{"-b 0", `-b: "0" is not a number above 0`},

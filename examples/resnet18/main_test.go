@@ -81,8 +81,8 @@ func TestWhatIsMissing(t *testing.T) {
 	requireFails(t, 1, "data_batch_1.bin is missing", "-device", "cpu", "-data", damaged)
 	require.NoError(t, os.WriteFile(damaged+"/data_batch_1.bin", make([]byte, 1000), 0o644))
 	requireFails(t, 1, "has 1000 bytes where 30730000 are expected", "-device", "cpu", "-data", damaged)
-	requireFails(t, 1, "there is no checkpoint to resume", "-device", "cpu", "-resume", t.TempDir()+"/absent", "-data", damaged)
-	requireFails(t, 1, "no checkpoint can be written", tiny("-save", t.TempDir()+"/absent/run.pt")...)
+	requireFails(t, 1, "checkpoint: there is none to load", "-device", "cpu", "-resume", t.TempDir()+"/absent", "-data", damaged)
+	requireFails(t, 1, "checkpoint: none can be saved to", tiny("-save", t.TempDir()+"/absent/run.pt")...)
 }
 
 func TestHelp(t *testing.T) {

@@ -58,7 +58,7 @@ func newServer() (*server, error) {
 	return s, nn.LoadStateDict(s.model, file.Tensors)
 }
 
-// predict makes the five likeliest classes of a JPEG, PNG or GIF image. All that is heavy happens
+// predict makes the five likeliest classes of a JPEG, PNG, GIF or WebP image. All that is heavy happens
 // in a lane, and what is made there is freed at its end.
 func (s *server) predict(ctx context.Context, file []byte) (top []map[string]any, err error) {
 	var unreadable error

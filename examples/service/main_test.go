@@ -115,7 +115,7 @@ func TestRefuses(t *testing.T) {
 		file   []byte
 		status int
 	}{
-		"expected a JPEG, PNG or GIF image": {[]byte("no image"), http.StatusBadRequest},
+		"expected a JPEG, PNG, GIF or WebP image": {[]byte("no image"), http.StatusBadRequest},
 		"it is damaged":                     {photo(t, 300, 260)[:900], http.StatusBadRequest},
 		"at most 64 times as long as wide":  {photo(t, 400, 2), http.StatusBadRequest},
 		"request body too large":            {make([]byte, 9<<20), http.StatusRequestEntityTooLarge},
