@@ -12,7 +12,7 @@ import (
 // packages in rows above its own; a name ending in / stands for all packages below it.
 var layers = [][]string{
 	{"internal/flock", "internal/frames", "internal/home", "internal/proc"},
-	{"cgo", "cgo/gen", "cgo/libm", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/faults", "internal/fetch",
+	{"cgo", "cgo/gen", "cgo/libm", "internal/archive", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/faults", "internal/fetch",
 		"internal/lint", "internal/migrate", "internal/pace", "internal/pickle", "internal/pytext", "internal/reliability", "internal/replay",
 		"internal/road", "internal/talk"},
 	{"internal/bridge"},
@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable", "internal/tensorfile"},
 	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data", "torch/meter",
 		"torch/profiler", "torch/safetensors", "torch/pt", "torch/cpp", "torch/tensorboard"},
-	{"torch/nn", "torch/optim/lr", "torch/hub", "internal/peer"},
+	{"torch/nn", "torch/optim/lr", "torch/hub", "torch/export", "internal/peer"},
 	{"torch/nn/utils"},
 	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint"},
 	{"amp", "vision/ops", "internal/modparity", "internal/parity"},

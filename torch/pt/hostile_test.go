@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/archive"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -46,12 +47,12 @@ func tensor(storage string, offset int64, size, stride string) string {
 // archived is a file with that pickle and a storage of 16 bytes.
 func archived(pickle string) []byte {
 	var b bytes.Buffer
-	a := &archiveWriter{w: &b}
-	a.text("data.pkl", proto+pickle+".")
-	a.text("byteorder", "little")
-	a.text("data/0", strings.Repeat("\x00\x00\x80\x3f", 4))
-	a.text("version", "3\n")
-	if err := a.finish(); err != nil {
+	a := archive.NewWriter(&b, "archive")
+	a.Text("data.pkl", proto+pickle+".")
+	a.Text("byteorder", "little")
+	a.Text("data/0", strings.Repeat("\x00\x00\x80\x3f", 4))
+	a.Text("version", "3\n")
+	if err := a.Finish(); err != nil {
 		panic(err)
 	}
 	return b.Bytes()

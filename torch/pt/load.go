@@ -6,11 +6,26 @@ import (
 	"io"
 	"os"
 
+	"github.com/libtorch-go/libtorch/internal/archive"
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pickle"
 	"github.com/libtorch-go/libtorch/internal/tensorfile"
 	"github.com/libtorch-go/libtorch/torch"
 )
+
+// ErrFormat is matched by every error that means: this is not a sound file of torch.save.
+var ErrFormat = errors.New("not a sound file of torch.save")
+
+// malformed is an error that matches [ErrFormat].
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+}
+
+// bytesAt reads n bytes.
+func bytesAt(r io.ReaderAt, at int64, n int) ([]byte, error) {
+	b, err := archive.BytesAt(r, at, n)
+	return b, named(err)
+}
 
 // LoadOptions are the rarer arguments of [Load], [Read] and [LoadStateDict].
 type LoadOptions struct {
@@ -161,12 +176,12 @@ func (d *decoder) build(v any) (any, error) {
 
 // openZip finds the parts of a file of today's format.
 func openZip(r io.ReaderAt, size int64, l pickle.Limits, verify bool) (src source, err error) {
-	a, err := openArchive(r, size)
+	a, err := archive.Open(r, size)
 	if err != nil {
-		return src, err
+		return src, named(err)
 	}
-	main, ok := a.records["data.pkl"]
-	if _, script := a.records["constants.pkl"]; script {
+	main, ok := a.Records["data.pkl"]
+	if _, script := a.Records["constants.pkl"]; script {
 		return src, malformed("it is a TorchScript program, which torch.jit.save wrote, and no data")
 	}
 	if !ok {
@@ -177,9 +192,9 @@ func openZip(r io.ReaderAt, size int64, l pickle.Limits, verify bool) (src sourc
 			return src, err
 		}
 	}
-	order, err := a.text("byteorder")
+	order, err := a.Text("byteorder")
 	if err != nil {
-		return src, err
+		return src, named(err)
 	}
 	switch order {
 	case "", "little":
@@ -191,24 +206,24 @@ func openZip(r io.ReaderAt, size int64, l pickle.Limits, verify bool) (src sourc
 	var refs []*pickle.Ref
 	l.Refs = &refs
 	var end int64
-	if src.value, end, err = pickle.Read(r, main.data, main.data+main.size, l); err != nil {
+	if src.value, end, err = pickle.Read(r, main.Data, main.Data+main.Size, l); err != nil {
 		return src, named(err)
 	}
-	if end != main.data+main.size {
-		return src, malformed("%d bytes follow the pickle", main.data+main.size-end)
+	if end != main.Data+main.Size {
+		return src, malformed("%d bytes follow the pickle", main.Data+main.Size-end)
 	}
-	src.pickled = main.size
+	src.pickled = main.Size
 	src.storages = map[string]*storage{}
 	return src, eachRef(refs, func(id refID) error {
-		rec, ok := a.records["data/"+id.key]
+		rec, ok := a.Records["data/"+id.key]
 		if !ok {
 			return malformed("there is no record of storage %q", id.key)
 		}
-		if id.size > rec.size {
-			return malformed("storage %q has %d bytes, its record %d", id.key, id.size, rec.size)
+		if id.size > rec.Size {
+			return malformed("storage %q has %d bytes, its record %d", id.key, id.size, rec.Size)
 		}
 		if src.storages[id.key] == nil {
-			src.storages[id.key] = &storage{key: id.key, dtype: id.dtype, at: rec.data, size: rec.size, crc: &rec.crc}
+			src.storages[id.key] = &storage{key: id.key, dtype: id.dtype, at: rec.Data, size: rec.Size, crc: &rec.CRC}
 		}
 		return nil
 	})
@@ -227,10 +242,10 @@ func eachRef(refs []*pickle.Ref, see func(refID) error) error {
 	return nil
 }
 
-// named makes an error of the pickle's one of the file's.
+// named makes an error of the zip file's or the pickle's one of the file's.
 func named(err error) error {
 	switch {
-	case errors.Is(err, pickle.ErrFormat):
+	case errors.Is(err, pickle.ErrFormat), errors.Is(err, archive.ErrFormat):
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	case errors.Is(err, pickle.ErrBudget):
 		return fmt.Errorf("%w; LoadOptions.MaxMemory permits more", err)

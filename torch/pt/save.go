@@ -3,11 +3,10 @@ package pt
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"io"
 
+	"github.com/libtorch-go/libtorch/internal/archive"
 	"github.com/libtorch-go/libtorch/internal/atomicfile"
 	"github.com/libtorch-go/libtorch/internal/pickle"
 	"github.com/libtorch-go/libtorch/torch"
@@ -57,26 +56,16 @@ func write(w io.Writer, value any) error {
 	if err := pickle.Write(&text, v); err != nil {
 		return err
 	}
-	a := &archiveWriter{w: w}
-	a.text("data.pkl", text.String())
-	a.text(".format_version", "1")
-	a.text(".storage_alignment", fmt.Sprint(alignment))
-	a.text("byteorder", "little")
+	a := archive.NewWriter(w, "archive")
+	a.Text("data.pkl", text.String())
+	a.Text(".format_version", "1")
+	a.Text(".storage_alignment", fmt.Sprint(archive.Alignment))
+	a.Text("byteorder", "little")
 	buffer := make([]byte, piece)
 	for _, p := range e.order {
-		a.record("data/"+p.key, p.high-p.low, func(w io.Writer) error { return p.write(w, buffer) })
+		a.Record("data/"+p.key, p.high-p.low, func(w io.Writer) error { return p.write(w, buffer) })
 	}
-	a.text("version", "3\n")
-	a.text(".data/serialization_id", a.id())
-	return a.finish()
-}
-
-// id are forty digits that depend on all that was written.
-func (a *archiveWriter) id() string {
-	sum := sha256.New()
-	for _, rec := range a.done {
-		_, _ = fmt.Fprintln(sum, rec.name, rec.size, rec.crc)
-	}
-	digest := sum.Sum(nil)
-	return fmt.Sprintf("%020d%020d", binary.LittleEndian.Uint64(digest), binary.LittleEndian.Uint64(digest[8:]))
+	a.Text("version", "3\n")
+	a.Text(".data/serialization_id", a.ID())
+	return a.Finish()
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/archive"
 	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/internal/tensorfile"
 	"github.com/libtorch-go/libtorch/torch"
@@ -93,13 +94,13 @@ func (l *loader) fill(s *storage) error {
 }
 
 // verified compares the bytes of a record with its sum.
-func verified(r io.ReaderAt, rec record) error {
+func verified(r io.ReaderAt, rec archive.Record) error {
 	sum := crc32.NewIEEE()
-	if _, err := io.Copy(sum, io.NewSectionReader(r, rec.data, rec.size)); err != nil {
+	if _, err := io.Copy(sum, io.NewSectionReader(r, rec.Data, rec.Size)); err != nil {
 		return err
 	}
-	if got := sum.Sum32(); got != rec.crc {
-		return malformed("the sum of record %q is %08x, expected %08x", rec.name, got, rec.crc)
+	if got := sum.Sum32(); got != rec.CRC {
+		return malformed("the sum of record %q is %08x, expected %08x", rec.Name, got, rec.CRC)
 	}
 	return nil
 }

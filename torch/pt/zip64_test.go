@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/archive"
 	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -34,13 +35,13 @@ func TestFilesOfMoreThan4GB(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.pt")
 	f, err := os.Create(path)
 	require.NoError(t, err)
-	a := &archiveWriter{w: sparseFile{f}}
+	a := archive.NewWriter(sparseFile{f}, "archive")
 	byteTensor := func(key string, size int64) string {
 		return tensor(refOf("ctorch\nByteStorage\n", key, size), 0, num(size)+"\x85", "K\x01\x85")
 	}
-	a.text("data.pkl", proto+byteTensor("0", n)+byteTensor("1", 4)+"\x86.")
-	a.text("byteorder", "little")
-	a.record("data/0", n, func(w io.Writer) error {
+	a.Text("data.pkl", proto+byteTensor("0", n)+byteTensor("1", 4)+"\x86.")
+	a.Text("byteorder", "little")
+	a.Record("data/0", n, func(w io.Writer) error {
 		for range n / piece {
 			if _, err := w.Write(zeros); err != nil {
 				return err
@@ -48,9 +49,9 @@ func TestFilesOfMoreThan4GB(t *testing.T) {
 		}
 		return nil
 	})
-	a.text("data/1", "\x01\x02\x03\x04")
-	a.text("version", "3\n")
-	require.NoError(t, a.finish())
+	a.Text("data/1", "\x01\x02\x03\x04")
+	a.Text("version", "3\n")
+	require.NoError(t, a.Finish())
 	require.NoError(t, f.Close())
 
 	v, err := Load(path, LoadOptions{MMap: true})

@@ -1,4 +1,4 @@
-package pt
+package archive
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// ErrFormat is matched by every error that means: this is not a sound file of torch.save.
-var ErrFormat = errors.New("not a sound file of torch.save")
+// ErrFormat is matched by every error that means: this is not a sound zip file of PyTorch's.
+var ErrFormat = errors.New("not a sound zip file")
 
 // malformed is an error that matches [ErrFormat].
 func malformed(format string, args ...any) error {
@@ -31,25 +31,26 @@ const (
 	extra64                   = 1 // the extra field with what 32 bits do not hold
 )
 
-// record is a file within a zip file.
-type record struct {
-	name         string
-	header, data int64 // where they begin
-	size         int64
-	crc          uint32
+// Record is a file within a zip file.
+type Record struct {
+	Name   string
+	Data   int64 // where its bytes begin
+	Size   int64
+	CRC    uint32 // of its bytes
+	header int64  // where it begins
 }
 
-// archive is a zip file of torch.save. All of its records are stored as they are, lie one behind
+// Archive is a zip file. All of its records are stored as they are, lie one behind
 // the other and have names of their own: whatever else zip permits is refused.
-type archive struct {
-	r       io.ReaderAt
-	size    int64
-	folder  string // before all names of records, with its slash
-	records map[string]record
+type Archive struct {
+	Records map[string]Record // by their names without the file's own folder
+
+	r      io.ReaderAt
+	folder string // before all names of records, with its slash
 }
 
-// bytesAt reads n bytes.
-func bytesAt(r io.ReaderAt, at int64, n int) ([]byte, error) {
+// BytesAt reads n bytes. A file that ends before is an error that matches [ErrFormat].
+func BytesAt(r io.ReaderAt, at int64, n int) ([]byte, error) {
 	b := make([]byte, n)
 	got, err := r.ReadAt(b, at)
 	if got == n {
@@ -67,8 +68,8 @@ const longestDirectory = 8 << 20
 // directory is where the list of records lies.
 type directory struct{ at, size, count uint64 }
 
-// openArchive reads the list of records and checks all of it.
-func openArchive(r io.ReaderAt, size int64) (*archive, error) {
+// Open reads the list of records and checks all of it.
+func Open(r io.ReaderAt, size int64) (*Archive, error) {
 	d, end, err := findDirectory(r, size)
 	if err != nil {
 		return nil, err
@@ -79,23 +80,23 @@ func openArchive(r io.ReaderAt, size int64) (*archive, error) {
 	if d.at > uint64(end) || d.size != uint64(end)-d.at || d.count > d.size/centralSize {
 		return nil, malformed("its directory of %d records would lie at bytes %d to %d of %d", d.count, d.at, d.at+d.size, end)
 	}
-	a := &archive{r: r, size: size, records: map[string]record{}}
+	a := &Archive{r: r, Records: map[string]Record{}}
 	list, err := a.list(io.NewSectionReader(r, int64(d.at), int64(d.size)), d)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list, func(a, b record) int { return cmp.Compare(a.header, b.header) })
+	slices.SortFunc(list, func(a, b Record) int { return cmp.Compare(a.header, b.header) })
 	free := int64(0) // where the next record may begin
 	for _, rec := range list {
 		if rec.header < free {
-			return nil, malformed("record %q overlaps the one before it", rec.name)
+			return nil, malformed("record %q overlaps the one before it", rec.Name)
 		}
 		if err := a.locate(&rec, int64(d.at)); err != nil {
 			return nil, err
 		}
-		free = rec.data + rec.size
-		if own, ok := strings.CutPrefix(rec.name, a.folder); ok {
-			a.records[own] = rec
+		free = rec.Data + rec.Size
+		if own, ok := strings.CutPrefix(rec.Name, a.folder); ok {
+			a.Records[own] = rec
 		}
 	}
 	return a, nil
@@ -106,7 +107,7 @@ func findDirectory(r io.ReaderAt, size int64) (d directory, end int64, err error
 	if size < endSize {
 		return d, 0, malformed("a zip file of %d bytes has no directory", size)
 	}
-	tail, err := bytesAt(r, size-min(size, endSize+math.MaxUint16), int(min(size, endSize+math.MaxUint16)))
+	tail, err := BytesAt(r, size-min(size, endSize+math.MaxUint16), int(min(size, endSize+math.MaxUint16)))
 	if err != nil {
 		return d, 0, err
 	}
@@ -127,7 +128,7 @@ func findDirectory(r io.ReaderAt, size int64) (d directory, end int64, err error
 	if end < locatorSize {
 		return d, end, nil
 	}
-	b, err = bytesAt(r, end-locatorSize, locatorSize)
+	b, err = BytesAt(r, end-locatorSize, locatorSize)
 	if err != nil || binary.LittleEndian.Uint32(b) != locatorMagic {
 		return d, end, err
 	}
@@ -135,7 +136,7 @@ func findDirectory(r io.ReaderAt, size int64) (d directory, end int64, err error
 	if at64 > uint64(end-locatorSize) || uint64(end-locatorSize)-at64 < end64Size {
 		return d, 0, malformed("the end of the zip file would lie at byte %d", at64)
 	}
-	b, err = bytesAt(r, int64(at64), end64Size)
+	b, err = BytesAt(r, int64(at64), end64Size)
 	if err != nil {
 		return d, 0, err
 	}
@@ -147,25 +148,25 @@ func findDirectory(r io.ReaderAt, size int64) (d directory, end int64, err error
 }
 
 // list reads the directory.
-func (a *archive) list(r io.Reader, d directory) ([]record, error) {
+func (a *Archive) list(r io.Reader, d directory) ([]Record, error) {
 	all := make([]byte, d.size)
 	if _, err := io.ReadFull(r, all); err != nil {
 		return nil, err
 	}
-	list, seen := []record{}, map[string]bool{}
+	list, seen := []Record{}, map[string]bool{}
 	for range d.count {
 		rec, n, err := entry(all)
 		if err != nil {
 			return nil, err
 		}
-		if seen[rec.name] {
-			return nil, malformed("there are two records %q", rec.name)
+		if seen[rec.Name] {
+			return nil, malformed("there are two records %q", rec.Name)
 		}
-		seen[rec.name] = true
+		seen[rec.Name] = true
 		if a.folder == "" {
-			folder, _, ok := strings.Cut(rec.name, "/")
+			folder, _, ok := strings.Cut(rec.Name, "/")
 			if !ok {
-				return nil, malformed("record %q is in no folder, expected the file's own", rec.name)
+				return nil, malformed("record %q is in no folder, expected the file's own", rec.Name)
 			}
 			a.folder = folder + "/"
 		}
@@ -178,7 +179,7 @@ func (a *archive) list(r io.Reader, d directory) ([]record, error) {
 }
 
 // entry reads an entry of the directory, which takes n bytes.
-func entry(b []byte) (rec record, n int, err error) {
+func entry(b []byte) (rec Record, n int, err error) {
 	if len(b) < centralSize || binary.LittleEndian.Uint32(b) != centralMagic {
 		return rec, 0, malformed("the directory has no entry where it should have one")
 	}
@@ -188,19 +189,19 @@ func entry(b []byte) (rec record, n int, err error) {
 	if n > len(b) {
 		return rec, 0, malformed("the directory ends within an entry")
 	}
-	rec.name = string(b[centralSize : centralSize+name])
-	if err := checkName(rec.name); err != nil {
+	rec.Name = string(b[centralSize : centralSize+name])
+	if err := checkName(rec.Name); err != nil {
 		return rec, 0, err
 	}
 	const encrypted, unix, link, kinds = 1, 3, 0xa000, 0xf000
 	attributes := binary.LittleEndian.Uint32(b[38:])
 	switch {
 	case binary.LittleEndian.Uint16(b[8:])&encrypted != 0:
-		return rec, 0, malformed("record %q is encrypted", rec.name)
+		return rec, 0, malformed("record %q is encrypted", rec.Name)
 	case binary.LittleEndian.Uint16(b[10:]) != 0:
-		return rec, 0, malformed("record %q is compressed; torch.save writes records as they are", rec.name)
+		return rec, 0, malformed("record %q is compressed; PyTorch writes records as they are", rec.Name)
 	case b[5] == unix && attributes>>16&kinds == link:
-		return rec, 0, malformed("record %q is a symbolic link", rec.name)
+		return rec, 0, malformed("record %q is a symbolic link", rec.Name)
 	}
 	stored, size := uint64(binary.LittleEndian.Uint32(b[20:])), uint64(binary.LittleEndian.Uint32(b[24:]))
 	header := uint64(binary.LittleEndian.Uint32(b[42:]))
@@ -208,9 +209,9 @@ func entry(b []byte) (rec record, n int, err error) {
 		return rec, 0, err
 	}
 	if stored != size || size > math.MaxInt64 || header > math.MaxInt64 {
-		return rec, 0, malformed("record %q has %d bytes and takes %d, at byte %d", rec.name, size, stored, header)
+		return rec, 0, malformed("record %q has %d bytes and takes %d, at byte %d", rec.Name, size, stored, header)
 	}
-	rec.size, rec.header, rec.crc = int64(size), int64(header), binary.LittleEndian.Uint32(b[16:])
+	rec.Size, rec.header, rec.CRC = int64(size), int64(header), binary.LittleEndian.Uint32(b[16:])
 	return rec, n, nil
 }
 
@@ -253,35 +254,35 @@ func widen(extra []byte, numbers ...*uint64) error {
 }
 
 // locate finds the bytes of a record behind its own header, which lies before the directory.
-func (a *archive) locate(rec *record, directory int64) error {
+func (a *Archive) locate(rec *Record, directory int64) error {
 	if rec.header > directory-localSize {
-		return malformed("record %q would lie at byte %d of %d", rec.name, rec.header, directory)
+		return malformed("record %q would lie at byte %d of %d", rec.Name, rec.header, directory)
 	}
-	b, err := bytesAt(a.r, rec.header, int(min(localSize+int64(len(rec.name)), directory-rec.header)))
+	b, err := BytesAt(a.r, rec.header, int(min(localSize+int64(len(rec.Name)), directory-rec.header)))
 	if err != nil {
 		return err
 	}
-	if binary.LittleEndian.Uint32(b) != localMagic || !bytes.Equal(b[localSize:], []byte(rec.name)) ||
-		int(binary.LittleEndian.Uint16(b[26:])) != len(rec.name) {
-		return malformed("there is no record %q at byte %d", rec.name, rec.header)
+	if binary.LittleEndian.Uint32(b) != localMagic || !bytes.Equal(b[localSize:], []byte(rec.Name)) ||
+		int(binary.LittleEndian.Uint16(b[26:])) != len(rec.Name) {
+		return malformed("there is no record %q at byte %d", rec.Name, rec.header)
 	}
-	rec.data = rec.header + localSize + int64(len(rec.name)) + int64(binary.LittleEndian.Uint16(b[28:]))
-	if rec.data > directory || rec.size > directory-rec.data {
-		return malformed("record %q of %d bytes would lie at byte %d of %d", rec.name, rec.size, rec.data, directory)
+	rec.Data = rec.header + localSize + int64(len(rec.Name)) + int64(binary.LittleEndian.Uint16(b[28:]))
+	if rec.Data > directory || rec.Size > directory-rec.Data {
+		return malformed("record %q of %d bytes would lie at byte %d of %d", rec.Name, rec.Size, rec.Data, directory)
 	}
 	return nil
 }
 
-// text is the content of a small record, empty where there is none.
-func (a *archive) text(name string) (string, error) {
+// Text is the content of a small record, empty where there is none.
+func (a *Archive) Text(name string) (string, error) {
 	const most = 1 << 10
-	rec, ok := a.records[name]
+	rec, ok := a.Records[name]
 	if !ok {
 		return "", nil
 	}
-	if rec.size > most {
-		return "", malformed("record %q has %d bytes, expected a word", rec.name, rec.size)
+	if rec.Size > most {
+		return "", malformed("record %q has %d bytes, expected a word", rec.Name, rec.Size)
 	}
-	b, err := bytesAt(a.r, rec.data, int(rec.size))
+	b, err := BytesAt(a.r, rec.Data, int(rec.Size))
 	return string(b), err
 }

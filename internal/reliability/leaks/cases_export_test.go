@@ -1,0 +1,65 @@
+package leaks
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/export"
+)
+
+// exportCases are about programs.
+var exportCases = cases{
+	"export": func() {
+		p := doubling()
+		path := filepath.Join(os.TempDir(), "leaks.pt2")
+		check(p.Save(path))
+		loaded := must(export.Load(path))
+		check(os.Remove(path))
+		_, _, _ = loaded.String(), loaded.Graph.String(), loaded.Graph.Nodes[0]
+		file, line, function, code := loaded.Graph.Nodes[0].Line()
+		_, _, _, _ = file, line, function, code
+		check(loaded.Verify())
+		m := must(loaded.Module())
+		must(m.Run(random(3)))
+		must(m.Call(random(4)))
+		must(loaded.Run(random(5)))
+		must(loaded.Call(random(6)))
+		if _, err := loaded.Run(random(3, 3)); err == nil {
+			panic("a wrong shape was taken")
+		}
+		var b bytes.Buffer
+		check(loaded.Write(&b))
+		loaded.Close()
+		must(export.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))).Close()
+		n := loaded.Graph.Tensors["x"].Sizes[0]
+		_, _ = n.Value()
+		_, _ = n.Eval(map[string]int64{"n": 3})
+		_, _, _ = n.String(), export.UserInput.String(), export.UserOutput.String()
+		_ = (&export.OperatorError{Operator: "aten::from_file"}).Error()
+	},
+}
+
+// doubling is a program that doubles a vector.
+func doubling() *export.Program {
+	one := export.Expr{Op: "Integer", Int: 1}
+	vector := export.TensorMeta{DType: torch.Float32, Sizes: []export.Expr{{Op: "Symbol", Name: "n"}}, Strides: []export.Expr{one},
+		StorageOffset: export.Expr{Op: "Integer"}, Device: torch.CPU, Layout: torch.Strided}
+	x, y, leaf := export.TensorArgument("x"), export.TensorArgument("mul"), &export.TreeSpec{}
+	tuple := func(children ...*export.TreeSpec) *export.TreeSpec {
+		return &export.TreeSpec{Type: "builtins.tuple", Children: children}
+	}
+	return &export.Program{
+		Graph: export.Graph{
+			Inputs: []export.Argument{x}, Outputs: []export.Argument{y},
+			Nodes: []export.Node{{Name: "mul", Target: "torch.ops.aten.mul.Tensor", Outputs: []export.Argument{y},
+				Inputs: []export.NamedArgument{{Name: "self", Value: x}, {Name: "other", Value: int64(2)}}}},
+			Tensors: map[string]export.TensorMeta{"x": vector, "mul": vector},
+		},
+		Signature: export.Signature{Inputs: []export.InputSpec{{Kind: export.UserInput, Arg: x}},
+			Outputs: []export.OutputSpec{{Kind: export.UserOutput, Arg: y}}},
+		Modules: []export.ModuleCall{{Signature: &export.ModuleCallSignature{
+			In: tuple(tuple(leaf), &export.TreeSpec{Type: "builtins.dict"}), Out: tuple(leaf), ArgNames: []string{"x"}}}},
+	}
+}

@@ -1,0 +1,26 @@
+// Package export reads, checks, prints, runs and writes the programs of PyTorch's torch.export, files that end in .pt2,
+// without Python:
+//
+//	program, err := export.Load("model.pt2")
+//	defer program.Close()
+//	fmt.Println(program)
+//	out, err := program.Run(x)
+//
+// A program is data: a [Graph] of nodes, each an operator of libtorch by name with its arguments; a [Signature], which says
+// which of the graph's inputs are parameters, buffers, constants and what the caller gives; the tensors themselves; and
+// the sizes that may differ from call to call, with their ranges. All of it is plain Go, to be looked at and changed;
+// [Program.Verify] tells whether it is sound.
+//
+// [Program.Run] returns the tensors of a program's results, [Program.Call] the results as Python's program.module() returns
+// them: tuples and lists are []any, dictionaries map[string]any. Both compute what Python computes, to the bit. [Program.Module]
+// is a program that was verified and is ready to run many times, by several goroutines at once unless it changes its buffers.
+//
+//	module, err := program.Module()
+//	out, err := module.Run(x, map[string]torch.Tensor{"mask": mask}, torch.Arg("scale", s))
+//
+// # Files of strangers
+//
+// A program has no code, and this package runs none: operators are looked up by name in libtorch, and only those of aten that
+// compute are allowed. One that reads files is refused by name, and so are operators of other libraries unless
+// LoadOptions.Operators names them. What a file says of sizes is compared with the file before anything is allocated.
+package export

@@ -1,0 +1,70 @@
+package export_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/export"
+)
+
+// A program is data: this one is made by hand, saved, and read again. Most come from Python's torch.export.save.
+func Example() {
+	dir, err := os.MkdirTemp("", "export")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "model.pt2")
+	made := doubling()
+	if err := made.Save(path); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	program, err := export.Load(path)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer program.Close()
+	fmt.Print(program.Graph)
+	torch.Scope(func() {
+		out, err := program.Run(torch.FromSlice([]float32{1, 2, 3}))
+		fmt.Println(out[0], err)
+		_, err = program.Run(torch.Ones(3, 3))
+		fmt.Println(err)
+	})
+	// Output:
+	// class GraphModule(torch.nn.Module):
+	//     def forward(self, x: "f32[n]"):
+	//         # No stacktrace found for following nodes
+	//         mul: "f32[n]" = torch.ops.aten.mul.Tensor(x, 2);  x = None
+	//         return (mul,)
+	// tensor([2., 4., 6.]) <nil>
+	// export: input "x" has the shape [3 3], expected [n]
+}
+
+// doubling is a program that doubles a vector of 2 to 64 elements.
+func doubling() *export.Program {
+	n := export.Expr{Op: "Symbol", Name: "n"}
+	vector := export.TensorMeta{DType: torch.Float32, Sizes: []export.Expr{n}, Strides: []export.Expr{{Op: "Integer", Int: 1}},
+		StorageOffset: export.Expr{Op: "Integer"}, Device: torch.CPU, Layout: torch.Strided}
+	x, y := export.TensorArgument("x"), export.TensorArgument("mul")
+	return &export.Program{
+		Graph: export.Graph{
+			Inputs: []export.Argument{x}, Outputs: []export.Argument{y},
+			Nodes: []export.Node{{Name: "mul", Target: "torch.ops.aten.mul.Tensor", Outputs: []export.Argument{y},
+				Inputs: []export.NamedArgument{{Name: "self", Value: x}, {Name: "other", Value: int64(2)}}}},
+			Tensors: map[string]export.TensorMeta{"x": vector, "mul": vector},
+		},
+		Signature: export.Signature{Inputs: []export.InputSpec{{Kind: export.UserInput, Arg: x}},
+			Outputs: []export.OutputSpec{{Kind: export.UserOutput, Arg: y}}},
+		Ranges: map[string]export.Range{"n": {Min: new(int64(2)), Max: new(int64(64))}},
+		Modules: []export.ModuleCall{{Signature: &export.ModuleCallSignature{
+			In: tuple(tuple(leaf()), &export.TreeSpec{Type: "builtins.dict"}), Out: tuple(leaf()), ArgNames: []string{"x"}}}},
+		Opset: map[string]int{"aten": 10}, Verifiers: []string{"TRAINING"}, Torch: torch.Version(),
+	}
+}
