@@ -12,9 +12,9 @@ import (
 // packages in rows above its own; a name ending in / stands for all packages below it.
 var layers = [][]string{
 	{"internal/flock", "internal/frames", "internal/home", "internal/proc"},
-	{"cgo", "cgo/gen", "cgo/libm", "internal/archive", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/faults", "internal/fetch",
-		"internal/lint", "internal/migrate", "internal/pace", "internal/pickle", "internal/pytext", "internal/reliability", "internal/replay",
-		"internal/road", "internal/talk"},
+	{"cgo", "cgo/gen", "cgo/libm", "internal/archive", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/faults",
+		"internal/fetch", "internal/lint", "internal/migrate", "internal/pace", "internal/pickle", "internal/pytext", "internal/reliability",
+		"internal/replay", "internal/road", "internal/talk"},
 	{"internal/bridge"},
 	{"torch"},
 	{"internal/form", "internal/jpeg"},

@@ -367,8 +367,8 @@ func (e *encoder) moduleCall(m ModuleCall) object {
 		return object{"fqn": m.Name, "signature": nil}
 	}
 	s := m.Signature
-	o := object{"inputs": each(s.Inputs, e.argument), "outputs": each(s.Outputs, e.argument), "in_spec": e.tree(s.In), "out_spec": e.tree(s.Out),
-		"forward_arg_names": nil}
+	o := object{"inputs": each(s.Inputs, e.argument), "outputs": each(s.Outputs, e.argument), "in_spec": e.tree(s.In),
+		"out_spec": e.tree(s.Out), "forward_arg_names": nil}
 	if s.ArgNames != nil {
 		o["forward_arg_names"] = s.ArgNames
 	}

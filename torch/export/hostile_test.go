@@ -22,6 +22,14 @@ const (
 	weights = "data/weights/model_weights_config.json"
 )
 
+// An argument of the sample's second node, its result, and a result of the program.
+const (
+	output   = `"outputs":[{"as_tensor":{"name":"linear"}}]`
+	last     = `{"user_output":{"arg":{"as_tensor":{"name":"right"}}}}`
+	inputEnd = `,"kind":1,"name":"input"`
+	inputX   = `{"as_tensor":{"name":"x"}}` + inputEnd
+)
+
 // rewritten is a file whose records are changed: change gets the name and the content of each, and returns the new content, or false
 // to leave it out.
 func rewritten(t testing.TB, file []byte, change func(name, text string) (string, bool)) []byte {
@@ -78,21 +86,21 @@ var bends = []struct{ record, old, with, want string }{
 	{model, `torch.ops.aten.linear.default`, `torch.ops.aten.relu.default`, `argument "self" is missing`},
 	{model, `"name":"input"`, `"name":"inputs"`, `argument "input" is missing`},
 	{model, `"name":"weight"`, `"name":"input"`, "was given twice"},
-	{model, `{"as_tensor":{"name":"x"}},"kind":1,"name":"input"`, `{"as_int":1},"kind":1,"name":"input"`, `argument "input" is 1, expected Tensor`},
-	{model, `{"as_tensor":{"name":"x"}},"kind":1,"name":"input"`, `{"as_tensor":{"name":"y"}},"kind":1,"name":"input"`, `"y" is used before it is defined`},
-	{model, `{"as_tensor":{"name":"x"}},"kind":1,"name":"input"`, `{"as_tensor":{"name":"right"}},"kind":1,"name":"input"`, `"right" is used before`},
-	{model, `{"as_tensor":{"name":"x"}},"kind":1,"name":"input"`, `{"as_tensor":{"name":"rows"}},"kind":1,"name":"input"`, `is a SymInt, and is used as a Tensor`},
-	{model, `{"as_tensor":{"name":"x"}},"kind":1,"name":"input"`, `{"as_tensor":{}},"kind":1,"name":"input"`, `"name" is missing`},
-	{model, `{"as_tensor":{"name":"x"}},"kind":1,"name":"input"`, `{},"kind":1,"name":"input"`, "expected one value with its kind, found 0"},
-	{model, `{"as_tensor":{"name":"x"}},"kind":1,"name":"input"`, `{"as_tensor":{"name":"x"},"as_int":1},"kind":1,"name":"input"`, "found 2"},
-	{model, `{"as_tensor":{"name":"x"}},"kind":1,"name":"input"`, `{"as_evil":1},"kind":1,"name":"input"`, "there is no kind of values"},
-	{model, `{"as_tensor":{"name":"x"}},"kind":1,"name":"input"`, `{"as_operator":"os.system"},"kind":1,"name":"input"`, `argument "input" is os.system, expected Tensor`},
-	{model, `{"as_tensor":{"name":"x"}},"kind":1,"name":"input"`, `{"as_custom_obj":{"name":"x","class_fqn":"y"}},"kind":1,"name":"input"`, "expected Tensor"},
-	{model, `"outputs":[{"as_tensor":{"name":"linear"}}]`, `"outputs":[{"as_tensor":{"name":"x"}}]`, `two values have the name "x"`},
-	{model, `"outputs":[{"as_tensor":{"name":"linear"}}]`, `"outputs":[{"as_tensor":{"name":"nobody"}}]`, `the graph says nothing of the Tensor "nobody"`},
-	{model, `"outputs":[{"as_tensor":{"name":"linear"}}]`, `"outputs":[]`, "0 results, expected 1"},
-	{model, `"outputs":[{"as_tensor":{"name":"linear"}}]`, `"outputs":[{"as_tensors":[{"name":"linear"}]}]`, "result 0 is [linear], expected Tensor"},
-	{model, `"outputs":[{"as_tensor":{"name":"linear"}}]`, `"outputs":[{"as_int":7}]`, "result 0 is 7, expected Tensor"},
+	{model, inputX, `{"as_int":1}` + inputEnd, `argument "input" is 1, expected Tensor`},
+	{model, inputX, `{"as_tensor":{"name":"y"}}` + inputEnd, `"y" is used before it is defined`},
+	{model, inputX, `{"as_tensor":{"name":"right"}}` + inputEnd, `"right" is used before`},
+	{model, inputX, `{"as_tensor":{"name":"rows"}}` + inputEnd, `is a SymInt, and is used as a Tensor`},
+	{model, inputX, `{"as_tensor":{}}` + inputEnd, `"name" is missing`},
+	{model, inputX, `{}` + inputEnd, "expected one value with its kind, found 0"},
+	{model, inputX, `{"as_tensor":{"name":"x"},"as_int":1}` + inputEnd, "found 2"},
+	{model, inputX, `{"as_evil":1}` + inputEnd, "there is no kind of values"},
+	{model, inputX, `{"as_operator":"os.system"}` + inputEnd, `argument "input" is os.system, expected Tensor`},
+	{model, inputX, `{"as_custom_obj":{"name":"x","class_fqn":"y"}}` + inputEnd, "expected Tensor"},
+	{model, output, `"outputs":[{"as_tensor":{"name":"x"}}]`, `two values have the name "x"`},
+	{model, output, `"outputs":[{"as_tensor":{"name":"nobody"}}]`, `the graph says nothing of the Tensor "nobody"`},
+	{model, output, `"outputs":[]`, "0 results, expected 1"},
+	{model, output, `"outputs":[{"as_tensors":[{"name":"linear"}]}]`, "result 0 is [linear], expected Tensor"},
+	{model, output, `"outputs":[{"as_int":7}]`, "result 0 is 7, expected Tensor"},
 	{model, `{"as_scalar_type":7}`, `{"as_scalar_type":77}`, "there is no dtype number 77"},
 	{model, `{"as_scalar_type":7}`, `{"as_layout":70}`, "there is no layout number 70"},
 	{model, `{"as_scalar_type":7}`, `{"as_memory_format":70}`, "there is no memory format number 70"},
@@ -110,7 +118,7 @@ var bends = []struct{ record, old, with, want string }{
 	{model, `"parameter_name":"weight"`, `"parameter_name":"height"`, `PARAMETER "height" is missing`},
 	{model, `"parameter":{`, `"parametre":{`, "there is no kind of inputs"},
 	{model, `"user_output":{`, `"token":{},"loss_output":{`, `"name" is missing`},
-	{model, `{"user_output":{"arg":{"as_tensor":{"name":"right"}}}}`, `{"loss_output":{"arg":{"name":"right"}}}`, "this is a program for training"},
+	{model, last, `{"loss_output":{"arg":{"name":"right"}}}`, "this is a program for training"},
 	{model, `"user_output":{`, `"user_ouput":{`, "there is no kind of outputs"},
 	{model, `"in_spec":"[1,`, `"in_spec":"[2,`, "version 2 of trees"},
 	{model, `"in_spec":"[1,`, `"in_spec":"[1,{},`, "a tree has two parts"},

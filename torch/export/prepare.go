@@ -392,8 +392,8 @@ func (p *preparer) permitted(op string, node *Node) error {
 }
 
 // plainTypes are the types of what a program may pass to an operator.
-var plainTypes = []string{"Tensor", "int", "SymInt", "float", "SymFloat", "bool", "SymBool", "complex", "Scalar", "number", "str", "ScalarType",
-	"Layout", "Device", "MemoryFormat", "Generator"}
+var plainTypes = []string{"Tensor", "int", "SymInt", "float", "SymFloat", "bool", "SymBool", "complex", "Scalar", "number", "str",
+	"ScalarType", "Layout", "Device", "MemoryFormat", "Generator"}
 
 // schema finds what an operator takes.
 func (p *preparer) schema(op string, node *Node) (library.Schema, error) {
