@@ -185,7 +185,7 @@ func TestBudget(t *testing.T) {
 	torchtest.NoLeaks(t)
 	file := rewritten(t, written(t), func(name, text string) (string, bool) {
 		if name == model {
-			text = strings.Replace(text, `"nodes":[`, `"nodes":[`+strings.Repeat("{},", 1<<20), 1)
+			text = strings.Replace(text, `"nodes":[`, `"nodes":[`+strings.Repeat("{},", 1<<18), 1)
 		}
 		return text, true
 	})
