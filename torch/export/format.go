@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -54,10 +53,18 @@ func (p *Program) String() string {
 
 // symbols are the names of those that have a range, in the order of the file.
 func (p *Program) symbols() []string {
-	names := slices.Sorted(maps.Keys(p.Ranges))
-	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(uint(slices.Index(p.order, a)), uint(slices.Index(p.order, b)))
-	})
+	var names []string
+	seen := map[string]bool{}
+	for _, name := range p.order {
+		if _, ok := p.Ranges[name]; ok && !seen[name] {
+			names, seen[name] = append(names, name), true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Ranges)) {
+		if !seen[name] {
+			names = append(names, name)
+		}
+	}
 	return names
 }
 

@@ -54,6 +54,7 @@ func rewritten(t testing.TB, file []byte, change func(name, text string) (string
 func read(file []byte) error {
 	p, err := export.Read(bytes.NewReader(file), int64(len(file)))
 	if err == nil {
+		_ = p.String()
 		p.Close()
 	}
 	return err
@@ -140,6 +141,7 @@ var bends = []struct{ record, old, with, want string }{
 	{weights, `"storage_offset":{"as_int":0}`, `"storage_offset":{"as_int":1000000}`, "do not fit into the"},
 	{weights, `"dtype":7`, `"dtype":8`, "do not fit into the"},
 	{weights, `"dtype":7`, `"dtype":4`, "it is of int32, expected float32"},
+	{weights, `"dtype":7,"layout":7,"requires_grad":false`, `"dtype":4,"layout":7,"requires_grad":true`, "floating point"},
 	{weights, `"layout":7`, `"layout":1`, "its layout is"},
 	{weights, `"tensor_meta":{`, `"tensor_meta":null,"x":{`, "an object of a C++ class"},
 	{"archive_format", "pt2", "pt3", "expected \"pt2\""},

@@ -196,8 +196,10 @@ func (p *Program) tensorsOf(f *file, config, folder string) (map[string]torch.Te
 	}
 	storages, all := map[string]torch.Tensor{}, map[string]torch.Tensor{}
 	for _, own := range list {
-		t, err := own.load(f, folder, storages)
-		if err != nil {
+		var t torch.Tensor
+		var err error
+		broken := torch.Try(func() { t, err = own.load(f, folder, storages) })
+		if err = errors.Join(err, broken); err != nil {
 			closeAll(all)
 			return nil, malformed("tensor %q: %w", own.name, err)
 		}

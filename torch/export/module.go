@@ -15,7 +15,8 @@ type Module struct {
 	program *Program
 	main    *block
 	call    *ModuleCallSignature
-	inputs  []int // the inputs of the graph that the caller gives, in their order
+	inputs  []int          // the inputs of the graph that the caller gives, in their order
+	named   map[string]int // those of them that are tensors
 }
 
 // Verify tells whether a program is sound: all values have one name each and are defined before they are used, all operators
@@ -32,7 +33,7 @@ func (p *Program) Module() (*Module, error) {
 	if len(p.Modules) == 0 || p.Modules[0].Signature == nil {
 		return nil, malformed("it does not say what it takes and returns: module_call_graph has no entry for the whole")
 	}
-	m := &Module{program: p, call: p.Modules[0].Signature}
+	m := &Module{program: p, call: p.Modules[0].Signature, named: map[string]int{}}
 	if err := m.call.check(); err != nil {
 		return nil, malformed("%w", err)
 	}
@@ -64,6 +65,9 @@ func (m *Module) checkInputs() error {
 			return malformed("input %d is %q in the signature and %q in the graph", i, name, own)
 		}
 		if s.Kind == UserInput {
+			if kind == "Tensor" {
+				m.named[name] = i
+			}
 			continue
 		}
 		t, ok := p.state(s)
@@ -98,7 +102,7 @@ func (m *Module) checkOutputs() error {
 		case BufferMutation, ParameterMutation:
 			_, ok = m.mutated(s, nil)
 		case UserInputMutation:
-			_, ok = m.inputNamed(s.Target)
+			_, ok = m.named[s.Target]
 		default:
 			return malformed("output %d is a %v: this is a program for training, and only those for inference run here", i, s.Kind)
 		}
@@ -112,20 +116,10 @@ func (m *Module) checkOutputs() error {
 	return nil
 }
 
-// inputNamed finds the input of the graph with a name.
-func (m *Module) inputNamed(name string) (int, bool) {
-	for _, i := range m.inputs {
-		if own, kind := kindOf(m.program.Graph.Inputs[i]); own == name && kind == "Tensor" {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
 // mutated is the tensor that an output replaces. Values are those of the graph's inputs.
 func (m *Module) mutated(s OutputSpec, values []any) (torch.Tensor, bool) {
 	if s.Kind == UserInputMutation {
-		i, ok := m.inputNamed(s.Target)
+		i, ok := m.named[s.Target]
 		if !ok || values == nil {
 			return torch.Tensor{}, ok
 		}
