@@ -7,6 +7,8 @@
 //	libtorch inspect FILE       what is in a .pt, .pth, .safetensors or checkpoint
 //	libtorch convert FROM TO    weights from one of these formats into another
 //	libtorch migrate DIR        a program for gotorch, rewritten to libtorch for Go
+//	libtorch show FILE          a program of torch.export, .pt2
+//	libtorch run -input IN FILE such a program run
 //	libtorch env                the variables that name what is in use
 //
 // In a module that uses libtorch, `go get -tool github.com/libtorch-go/libtorch/cmd/libtorch` makes
@@ -41,6 +43,8 @@ func verbs() []verb {
 		{"inspect", "list what is in a .pt, .pth, .safetensors or checkpoint", inspect},
 		{"convert", "convert weights between .pt, .pth and .safetensors", convert},
 		{"migrate", "rewrite a program for gotorch to libtorch for Go", migrateVerb},
+		{"show", "print a program of torch.export, .pt2", show},
+		{"run", "run a program of torch.export, .pt2", runProgram},
 		{"env", "print the variables that name what is in use", env},
 	}
 }

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/safetensors"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+)
+
+// A program of Python's is shown and run.
+func TestProgram(t *testing.T) {
+	torchtest.NoLeaks(t)
+	const program = "testdata/linear.pt2"
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"show", program}, &out))
+	require.Contains(t, out.String(), `linear: "f32[s77, 5]" = torch.ops.aten.linear.default(x, w);  x = w = None`)
+
+	dir := t.TempDir()
+	in, results := filepath.Join(dir, "in.safetensors"), filepath.Join(dir, "out.safetensors")
+	torch.Scope(func() {
+		x, w := torch.RandN(3, 4), torch.RandN(5, 4)
+		require.NoError(t, safetensors.Save(in, maps.All(map[string]torch.Tensor{"x": x, "w": w})))
+		require.NoError(t, run(t.Context(), []string{"run", program, "-input", in, "-output", results}, &out))
+		file, err := safetensors.Load(results)
+		require.NoError(t, err)
+		defer file.Close()
+		torchtest.AllClose(t, file.Tensors["relu"], x.MatMul(w.T()).ReLU())
+		out.Reset()
+		require.NoError(t, run(t.Context(), []string{"run", "-input", in, program}, &out))
+		require.Contains(t, out.String(), "relu = tensor(")
+	})
+	require.ErrorContains(t, run(t.Context(), []string{"run", program}, &out), "expected -input")
+	require.ErrorContains(t, run(t.Context(), []string{"show", in}, &out), "not a sound file of torch.export.save")
+}
