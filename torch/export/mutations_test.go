@@ -19,8 +19,8 @@ const mutationsVariable = "EXPORT_MUTATIONS"
 // pieces are texts that mean something in a program.
 var pieces = []string{"{", "}", "[", "]", ",", ":", `"`, "null", "true", "-1", "0", "1", "2", "7", "99", "9223372036854775807",
 	"1e308", "\\", `{"as_none":true}`, `{"as_int":3}`, `{"as_tensor":{"name":"x"}}`, `{"as_tensor":{"name":"add"}}`,
-	`{"as_sym_int":{"as_name":"rows"}}`, `{"as_ints":[1,2]}`, `{"as_sym_ints":[{"as_int":1}]}`, `{"as_tensors":[]}`, `{"as_float":"NaN"}`, `{"as_string":"x"}`,
-	"torch.ops.aten.mul.Tensor", "torch.ops.aten.relu.default", "torch.ops.aten.from_file.default", "_operator.floordiv",
+	`{"as_sym_int":{"as_name":"rows"}}`, `{"as_ints":[1,2]}`, `{"as_sym_ints":[{"as_int":1}]}`, `{"as_tensors":[]}`, `{"as_float":"NaN"}`,
+	`{"as_string":"x"}`, "torch.ops.aten.mul.Tensor", "torch.ops.aten.relu.default", "torch.ops.aten.from_file.default", "_operator.floordiv",
 	"torch.ops.higher_order.while_loop", "Symbol('n')", "Add(Integer(1), Symbol('n'))", "x", "weight", "mean", "linear"}
 
 // bent is a text with a few changes.
