@@ -102,7 +102,7 @@ func TestServesErrors(t *testing.T) {
 		`there is no command "dance"`: {{Cmd: "dance", Device: "cpu"}},
 		`"tpu"`:                       {{Cmd: "open", Device: "tpu"}},
 		"out of memory":               {{Cmd: "open", Device: "cpu", Work: huge}, {Cmd: "run", Device: "cpu", Setting: plain, N: 1}},
-		`there is no model "lenet"`: {{Cmd: "shapes", Device: "cpu", Work: workload{Model: "lenet"}}},
+		`there is no model "lenet"`:   {{Cmd: "shapes", Device: "cpu", Work: workload{Model: "lenet"}}},
 		"new_graph: CUDA is not av": {{Cmd: "open", Device: "cpu", Work: small},
 			{Cmd: "run", Device: "cpu", Setting: plain.with("graph", "on"), N: 1}},
 		"device cuda:0: CUDA is not av": {{Cmd: "open", Device: "cuda:0", Work: small}},

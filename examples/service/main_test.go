@@ -116,9 +116,9 @@ func TestRefuses(t *testing.T) {
 		status int
 	}{
 		"expected a JPEG, PNG, GIF or WebP image": {[]byte("no image"), http.StatusBadRequest},
-		"it is damaged":                     {photo(t, 300, 260)[:900], http.StatusBadRequest},
-		"at most 64 times as long as wide":  {photo(t, 400, 2), http.StatusBadRequest},
-		"request body too large":            {make([]byte, 9<<20), http.StatusRequestEntityTooLarge},
+		"it is damaged":                    {photo(t, 300, 260)[:900], http.StatusBadRequest},
+		"at most 64 times as long as wide": {photo(t, 400, 2), http.StatusBadRequest},
+		"request body too large":           {make([]byte, 9<<20), http.StatusRequestEntityTooLarge},
 	} {
 		status, text := ask(t, url, c.file)
 		require.Equal(t, c.status, status, text)
