@@ -88,7 +88,7 @@ def largest(x):
 
 @case(((values(3), [values(2), values(4)]), {"b": values(2, 2), "a": values(1)}))
 def trees(pair, named):
-    return {"sum": pair[0].sum() + named["a"], "list": [pair[1][0], (named["b"], None, 5, True, 0.5, "text")]}
+    return {"sum": pair[0].sum() + named["a"], "list": [pair[1][0], (named["b"], None, 5, True, 0.5)]}
 
 
 @case((values(3, 3),), scale=values(3), bias=values(3, 1))
