@@ -282,7 +282,9 @@ func (e Expr) format() (text string, binds int) {
 	case "Pow", "PowByNatural":
 		return e.infix("**", bindsAtom), bindsPow
 	case "FloorDiv", "CleanDiv":
-		return "(" + e.infix("//", bindsMul+1) + ")", bindsAtom
+		return "(" + e.infix("//", bindsMul+1) + ")", bindsComparison
+	case "Mod", "PythonMod":
+		return e.call(e.Op), bindsComparison // as PyTorch's functions say of themselves
 	case "Equality":
 		return e.call("Eq"), bindsAtom
 	case "Unequality":
@@ -330,7 +332,10 @@ func (e Expr) infix(op string, least int) string {
 func (e Expr) sum() string {
 	var first, last []string
 	for _, a := range e.Args {
-		text, _ := a.format()
+		text, binds := a.format()
+		if binds < bindsAdd {
+			text = "(" + text + ")"
+		}
 		if a.Op == "Integer" {
 			last = append(last, text)
 		} else {

@@ -71,6 +71,12 @@ def reshaped(x):
 
 
 @case((values(6, 2),), (values(9, 2),), shapes=({0: A},))
+def halves(x):
+    n = x.shape[0]
+    return x[: n // 2], x[n // 2 :], x.new_zeros(n + 1, n % 3 + 2), n
+
+
+@case((values(6, 2),), (values(9, 2),), shapes=({0: A},))
 def counted(x):
     n = x.shape[0]
     return torch.arange(n, dtype=torch.float32) + x[:, 0], torch.full((n, 3), 7, dtype=torch.int64), x.sum() / n, x * (n / 2)
@@ -168,6 +174,12 @@ def einsum(x, y):
     return torch.einsum("bij,bjk->bik", x, y), torch.bmm(x, y), x @ y
 
 
+@case((values(2, 2, 5, 6),), (values(3, 2, 5, 6),), shapes=({0: A},))
+def resized(x):
+    return (F.interpolate(x, scale_factor=2, mode="bilinear"), F.interpolate(x, size=(3, 4)), F.pad(x, (1, -1, 2, 0), value=0.5),
+            F.pad(x, (1, 1, 1, 1), mode="reflect"), F.adaptive_avg_pool2d(x, (2, None)))
+
+
 @case((values(2, 4, 8, 16), values(2, 4, 8, 16)), (values(3, 4, 8, 16), values(3, 4, 8, 16)), shapes=({0: N}, {0: N}))
 def attention(q, k):
     return F.scaled_dot_product_attention(q, k, q, is_causal=True), F.scaled_dot_product_attention(q, k, k, scale=0.5)
@@ -235,6 +247,16 @@ class Embedding(nn.Module):
 
     def forward(self, x):
         return F.gelu(self.n(self.e(x)), approximate="tanh")
+
+
+@case((values(2, 5, 4),), (values(3, 5, 4),), shapes=({0: A},))
+class LSTM(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.LSTM(4, 6, num_layers=2, batch_first=True, bidirectional=True)
+
+    def forward(self, x):
+        return self.l(x)
 
 
 @case((values(5, 2, 4), values(1, 2, 6)))
