@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -45,13 +46,28 @@ func publish(checkout, proxy string) error {
 		return err
 	}
 	z := zip.NewWriter(file)
-	for name := range strings.SplitSeq(strings.TrimRight(string(names), "\x00"), "\x00") {
+	files := strings.Split(strings.TrimRight(string(names), "\x00"), "\x00")
+	nested := nestedModules(files)
+	for _, name := range files {
+		if slices.ContainsFunc(nested, func(dir string) bool { return strings.HasPrefix(name, dir) }) {
+			continue
+		}
 		if err := add(z, checkout, name); err != nil {
 			file.Close()
 			return err
 		}
 	}
 	return errors.Join(z.Close(), file.Close())
+}
+
+// nestedModules are the folders of modules within the module, which are no part of it, each with a slash at its end.
+func nestedModules(files []string) (dirs []string) {
+	for _, name := range files {
+		if dir, found := strings.CutSuffix(name, "/go.mod"); found {
+			dirs = append(dirs, dir+"/")
+		}
+	}
+	return dirs
 }
 
 // add packs one file; what is no regular file is not part of a module.
