@@ -28,8 +28,8 @@ func newCopier(d torch.Device) (copier, error) {
 	return c, err
 }
 
-// replace is fn as it has to be for tensors that go to the device: with their copies, and an event at the end of them, nil where
-// there is nothing to wait for. The copies read pinned memory, which libtorch does not give away before that event.
+// copyAhead replaces the tensors of a batch by copies on the device, and returns an event at the end of the copies; nil where
+// there is nothing to wait for. They read pinned memory, which libtorch does not give away before that event.
 func copyAhead[B any](c copier, batch *B) *cuda.Event {
 	move := func() {
 		replaceTensors(batch, func(t torch.Tensor) torch.Tensor {

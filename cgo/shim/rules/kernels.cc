@@ -72,11 +72,17 @@ bool reads_beyond(const Tensor& x, const Tensor& weight, IntArrayRef stride, Int
 }
 
 // strides are those of windows that begin inside the padded input: longer ones, over which oneDNN reads outside memory, come
-// to the same.
+// to the same. Lists of other lengths than libtorch takes are left to its complaint.
 std::vector<c10::SymInt> strides(const Tensor& x, IntArrayRef stride, IntArrayRef padding) {
-	std::vector<c10::SymInt> inside;
+	auto dims = x.dim() - 2;
+	auto fits = [=](IntArrayRef list) { return list.size() == 1 || static_cast<int64_t>(list.size()) == dims; };
 	auto of = [](IntArrayRef list, int64_t d) { return list.size() == 1 ? list[0] : list[d]; };
-	for (int64_t d = 0; d < x.dim() - 2; d++) {
+	std::vector<c10::SymInt> inside;
+	if (!fits(stride) || !fits(padding)) {
+		inside.assign(stride.begin(), stride.end());
+		return inside;
+	}
+	for (int64_t d = 0; d < dims; d++) {
 		inside.emplace_back(std::min(of(stride, d), std::max<int64_t>(1, x.size(d + 2) + 2 * of(padding, d))));
 	}
 	return inside;
