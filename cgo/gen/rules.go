@@ -168,7 +168,7 @@ var counted = regexp.MustCompile(`^(reflection_pad|replication_pad|_adaptive_)`)
 
 // bySchema are the rules that the schema selects: where it speaks of windows or borders, these
 // are bounded, because kernels compute with them in 32 bits, or step through them, and are as
-// many as kernels read; sizes and
+// many as kernels read, and a window with holes reaches no further than these; sizes and
 // strides reach no further than numbers do; a reduction is one of three.
 func (o *Op) bySchema() (calls []RuleCall) {
 	ints := func(name string) int {
@@ -186,6 +186,9 @@ func (o *Op) bySchema() (calls []RuleCall) {
 	})
 	if !windows {
 		return calls
+	}
+	if kernel, dilation := ints("kernel_size"), ints("dilation"); kernel >= 0 && dilation >= 0 {
+		calls = append(calls, RuleCall{Function: "reach", Args: []int{kernel, dilation}})
 	}
 	for i, a := range o.Args {
 		if windowNames.MatchString(a.Name) && a.Type.Key() == "int[]" {

@@ -388,6 +388,7 @@ void _conv_depthwise2d(Args& a, Results& r) {
 	auto stride = a.symints();
 	auto padding = a.symints();
 	auto dilation = a.symints();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));

@@ -2316,6 +2316,7 @@ void col2im(Args& a, Results& r) {
 	auto dilation = a.ints();
 	auto padding = a.ints();
 	auto stride = a.ints();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("output_size", rule::of(output_size));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("dilation", rule::of(dilation));
@@ -2399,6 +2400,7 @@ void conv_depthwise3d(Args& a, Results& r) {
 	auto stride = a.symints();
 	auto padding = a.symints();
 	auto dilation = a.symints();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));

@@ -1176,6 +1176,7 @@ void im2col(Args& a, Results& r) {
 	auto dilation = a.ints();
 	auto padding = a.ints();
 	auto stride = a.ints();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("dilation", rule::of(dilation));
 	rule::lengths("padding", rule::of(padding));
@@ -1635,6 +1636,7 @@ void max_pool1d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -1650,6 +1652,7 @@ void max_pool1d_with_indices(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -1667,6 +1670,7 @@ void max_pool2d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -1684,6 +1688,7 @@ void max_pool2d_backward(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -1698,6 +1703,7 @@ void max_pool2d_with_indices(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -1718,6 +1724,7 @@ void max_pool2d_with_indices_backward(Args& a, Results& r) {
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
 	const auto& indices = a.needed("indices");
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -1732,6 +1739,7 @@ void max_pool3d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -1747,6 +1755,7 @@ void max_pool3d_with_indices(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -1767,6 +1776,7 @@ void max_pool3d_with_indices_backward(Args& a, Results& r) {
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
 	const auto& indices = a.needed("indices");
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -2072,6 +2082,7 @@ void mkldnn_max_pool2d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -2090,6 +2101,7 @@ void mkldnn_max_pool2d_backward(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -2105,6 +2117,7 @@ void mkldnn_max_pool3d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -2123,6 +2136,7 @@ void mkldnn_max_pool3d_backward(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));

@@ -341,6 +341,7 @@ void quantized_max_pool1d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -357,6 +358,7 @@ void quantized_max_pool2d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -373,6 +375,7 @@ void quantized_max_pool3d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -1228,6 +1231,7 @@ void slow_conv_dilated2d(Args& a, Results& r) {
 	auto stride = a.symints();
 	auto padding = a.symints();
 	auto dilation = a.symints();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -1244,6 +1248,7 @@ void slow_conv_dilated3d(Args& a, Results& r) {
 	auto stride = a.symints();
 	auto padding = a.symints();
 	auto dilation = a.symints();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -1261,6 +1266,7 @@ void slow_conv_transpose2d(Args& a, Results& r) {
 	auto padding = a.symints();
 	auto output_padding = a.symints();
 	auto dilation = a.symints();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
@@ -1279,6 +1285,7 @@ void slow_conv_transpose3d(Args& a, Results& r) {
 	auto padding = a.symints();
 	auto output_padding = a.symints();
 	auto dilation = a.symints();
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));

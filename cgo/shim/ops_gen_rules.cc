@@ -66,6 +66,7 @@ void f17(const c10::IValue* s) {
 }
 void f18(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
@@ -1121,6 +1122,7 @@ void f340(const c10::IValue* s) {
 	rule::chunks(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
 void f341(const c10::IValue* s) {
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[3]));
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
@@ -1145,6 +1147,7 @@ void f345(const c10::IValue* s) {
 }
 void f346(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_depthwise3d");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
@@ -1397,6 +1400,7 @@ void f414(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 }
 void f415(const c10::IValue* s) {
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[2]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1481,6 +1485,7 @@ void f440(const c10::IValue* s) {
 	rule::refuse_unsafe("matrix_exp_backward");
 }
 void f441(const c10::IValue* s) {
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1488,6 +1493,7 @@ void f441(const c10::IValue* s) {
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
 void f442(const c10::IValue* s) {
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1496,6 +1502,7 @@ void f442(const c10::IValue* s) {
 }
 void f443(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_backward");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
@@ -1503,12 +1510,14 @@ void f443(const c10::IValue* s) {
 }
 void f444(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
 void f445(const c10::IValue* s) {
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1517,6 +1526,7 @@ void f445(const c10::IValue* s) {
 }
 void f446(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
@@ -1608,6 +1618,7 @@ void f466(const c10::IValue* s) {
 }
 void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1616,6 +1627,7 @@ void f467(const c10::IValue* s) {
 }
 void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
+	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
@@ -1623,6 +1635,7 @@ void f468(const c10::IValue* s) {
 }
 void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1631,6 +1644,7 @@ void f469(const c10::IValue* s) {
 }
 void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
+	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
@@ -1757,6 +1771,7 @@ void f501(const c10::IValue* s) {
 }
 void f502(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1765,6 +1780,7 @@ void f502(const c10::IValue* s) {
 }
 void f503(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1773,6 +1789,7 @@ void f503(const c10::IValue* s) {
 }
 void f504(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1912,6 +1929,7 @@ void f539(const c10::IValue* s) {
 }
 void f540(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
@@ -1919,6 +1937,7 @@ void f540(const c10::IValue* s) {
 }
 void f541(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
@@ -1926,6 +1945,7 @@ void f541(const c10::IValue* s) {
 }
 void f542(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
@@ -1934,6 +1954,7 @@ void f542(const c10::IValue* s) {
 }
 void f543(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
@@ -2265,6 +2286,7 @@ void f637(const c10::IValue* s) {
 }
 void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
@@ -2272,6 +2294,7 @@ void f638(const c10::IValue* s) {
 }
 void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
@@ -2364,6 +2387,7 @@ void f657(const c10::IValue* s) {
 }
 void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
@@ -2372,6 +2396,7 @@ void f658(const c10::IValue* s) {
 }
 void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
@@ -2398,6 +2423,7 @@ void f662(const c10::IValue* s) {
 }
 void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));

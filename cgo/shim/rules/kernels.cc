@@ -7,6 +7,7 @@
 #include <ATen/ops/convolution_backward_compositeexplicitautograd_dispatch.h>
 #include <ATen/ops/empty_native.h>
 #include <ATen/ops/median_cpu_dispatch.h>
+#include <ATen/ops/mkldnn_linear_native.h>
 #include <ATen/ops/nanmedian_cpu_dispatch.h>
 #include <ATen/ops/reflection_pad3d_backward_cpu_dispatch.h>
 #include <ATen/ops/resize_native.h>
@@ -141,6 +142,12 @@ Tensor sparse_mask_compressed(const Tensor& x, const Tensor& mask) {
 	return x.is_same(mask) ? x.clone() : at::native::sparse_mask_sparse_compressed(x, mask);
 }
 
+// oneDNN reads a bias as it lies in memory.
+Tensor mkldnn_linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
+	bool strided = bias && bias->defined() && bias->layout() == at::kStrided;
+	return at::native::mkldnn_linear(x, weight, strided ? std::optional<Tensor>(bias->contiguous()) : bias);
+}
+
 // libtorch warns of kernels that are replaced.
 struct Silent final : c10::WarningHandler {
 	void process(const c10::Warning&) override {}
@@ -165,6 +172,8 @@ void replace_kernels() {
 	compressed.impl("sparse_mask", sparse_mask_compressed);
 	static auto& sparse = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCPU, "libtorch for Go", 0);
 	sparse.impl("sparse_mask", sparse_mask);
+	static auto& mkldnn = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::MkldnnCPU, "libtorch for Go", 0);
+	mkldnn.impl("mkldnn_linear", mkldnn_linear);
 	know_inner_namespaces();
 }
 

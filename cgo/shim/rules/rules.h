@@ -108,6 +108,7 @@ void lu_pivots(const Tensor& lu, const Tensor& pivots, bool wanted);
 
 // windows.cc
 void lengths(const char* name, OptionalIntArrayRef list);
+void reach(IntArrayRef kernel, IntArrayRef dilation);
 void pooled1(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void pooled2(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void pooled3(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);

@@ -93,6 +93,14 @@ void lengths(const char* name, OptionalIntArrayRef list) {
 	}
 }
 
+// Kernels compute the reach of a window with holes in 32 bits.
+void reach(IntArrayRef kernel, IntArrayRef dilation) {
+	for (size_t d = 0; d < std::max(kernel.size(), dilation.size()); d++) {
+		Wide k = element(kernel, d, 1), w = element(dilation, d, 1);
+		TORCH_CHECK_VALUE(k <= 1 || w <= 0 || w * (k - 1) < most, "a window of kernel_size ", kernel, " and dilation ", dilation, " reaches too far: at most ", most, " elements");
+	}
+}
+
 void pooled1(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
 	pooled(1, x, kernel, stride, padding, dilation);
 }
