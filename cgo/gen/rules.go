@@ -187,9 +187,6 @@ func (o *Op) bySchema() (calls []RuleCall) {
 	if !windows {
 		return calls
 	}
-	if kernel, dilation := ints("kernel_size"), ints("dilation"); kernel >= 0 && dilation >= 0 {
-		calls = append(calls, RuleCall{Function: "reach", Args: []int{kernel, dilation}})
-	}
 	for i, a := range o.Args {
 		if windowNames.MatchString(a.Name) && a.Type.Key() == "int[]" {
 			calls = append(calls, RuleCall{Function: "lengths", Args: []int{i}, Told: []string{strconv.Quote(a.Name)}})
@@ -197,6 +194,9 @@ func (o *Op) bySchema() (calls []RuleCall) {
 				calls = append(calls, RuleCall{Function: "numbers", Args: []int{i}, Told: []string{strconv.Quote(a.Name), strconv.Itoa(a.Type.Size)}})
 			}
 		}
+	}
+	if kernel, dilation := ints("kernel_size"), ints("dilation"); kernel >= 0 && dilation >= 0 {
+		calls = append(calls, RuleCall{Function: "reach", Args: []int{kernel, dilation}})
 	}
 	return calls
 }

@@ -87,7 +87,6 @@
 #include <ATen/ops/_is_zerotensor_ops.h>
 #include <ATen/ops/_log_softmax_ops.h>
 #include <ATen/ops/_logcumsumexp_ops.h>
-#include <ATen/ops/_nested_tensor_from_tensor_list_ops.h>
 #include <ATen/ops/_nnz_ops.h>
 #include <ATen/ops/_pack_padded_sequence_ops.h>
 #include <ATen/ops/_pin_memory_ops.h>
@@ -1256,15 +1255,6 @@ void _logcumsumexp(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	r.tensor(at::_ops::_logcumsumexp::call(self, dim));
-}
-
-void _nested_tensor_from_tensor_list(Args& a, Results& r) {
-	auto list = a.tensors();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_nested_tensor_from_tensor_list::call(list, dtype, layout, device, pin_memory));
 }
 
 void _nnz(Args& a, Results& r) {

@@ -165,6 +165,7 @@
 #include <ATen/ops/_nested_sum_backward_ops.h>
 #include <ATen/ops/_nested_tensor_from_mask_ops.h>
 #include <ATen/ops/_nested_tensor_from_mask_left_aligned_ops.h>
+#include <ATen/ops/_nested_tensor_from_tensor_list_ops.h>
 #include <ATen/ops/_nested_tensor_size_ops.h>
 #include <ATen/ops/_nested_tensor_softmax_with_shape_ops.h>
 #include <ATen/ops/_nested_tensor_storage_offsets_ops.h>
@@ -183,7 +184,6 @@
 #include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
 #include <ATen/ops/_pdist_backward_ops.h>
 #include <ATen/ops/_pdist_forward_ops.h>
-#include <ATen/ops/_prelu_kernel_ops.h>
 
 namespace tg::op {
 
@@ -388,11 +388,11 @@ void _conv_depthwise2d(Args& a, Results& r) {
 	auto stride = a.symints();
 	auto padding = a.symints();
 	auto dilation = a.symints();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	r.tensor(at::_ops::_conv_depthwise2d::call(self, weight, kernel_size, bias, stride, padding, dilation));
 }
 
@@ -2258,6 +2258,16 @@ void _nested_tensor_from_mask_left_aligned(Args& a, Results& r) {
 	r.boolean(at::_ops::_nested_tensor_from_mask_left_aligned::call(t, mask));
 }
 
+void _nested_tensor_from_tensor_list(Args& a, Results& r) {
+	auto list = a.tensors();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::quantizable(rule::of(list), rule::of(dtype));
+	r.tensor(at::_ops::_nested_tensor_from_tensor_list::call(list, dtype, layout, device, pin_memory));
+}
+
 void _nested_tensor_size(Args& a, Results& r) {
 	rule::refuse_unsafe("_nested_tensor_size");
 	const auto& self = a.needed("self");
@@ -2411,13 +2421,6 @@ void _pdist_forward(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto p = a.number();
 	r.tensor(at::_ops::_pdist_forward::call(self, p));
-}
-
-void _prelu_kernel(Args& a, Results& r) {
-	rule::refuse_unsafe("_prelu_kernel");
-	const auto& self = a.needed("self");
-	const auto& weight = a.needed("weight");
-	r.tensor(at::_ops::_prelu_kernel::call(self, weight));
 }
 
 }  // namespace tg::op

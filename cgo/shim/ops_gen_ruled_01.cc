@@ -4,6 +4,7 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
+#include <ATen/ops/_prelu_kernel_ops.h>
 #include <ATen/ops/_prelu_kernel_backward_ops.h>
 #include <ATen/ops/_print_ops.h>
 #include <ATen/ops/_propagate_xla_data_ops.h>
@@ -189,6 +190,13 @@
 #include <ATen/ops/conv_transpose2d_ops.h>
 
 namespace tg::op {
+
+void _prelu_kernel(Args& a, Results& r) {
+	rule::refuse_unsafe("_prelu_kernel");
+	const auto& self = a.needed("self");
+	const auto& weight = a.needed("weight");
+	r.tensor(at::_ops::_prelu_kernel::call(self, weight));
+}
 
 void _prelu_kernel_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("_prelu_kernel_backward");
@@ -2316,12 +2324,12 @@ void col2im(Args& a, Results& r) {
 	auto dilation = a.ints();
 	auto padding = a.ints();
 	auto stride = a.ints();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("output_size", rule::of(output_size));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("dilation", rule::of(dilation));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("stride", rule::of(stride));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::folded(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::col2im::call(self, output_size, kernel_size, dilation, padding, stride));
 }
@@ -2400,11 +2408,11 @@ void conv_depthwise3d(Args& a, Results& r) {
 	auto stride = a.symints();
 	auto padding = a.symints();
 	auto dilation = a.symints();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
 }
 

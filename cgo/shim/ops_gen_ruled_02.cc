@@ -1176,11 +1176,11 @@ void im2col(Args& a, Results& r) {
 	auto dilation = a.ints();
 	auto padding = a.ints();
 	auto stride = a.ints();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("dilation", rule::of(dilation));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("stride", rule::of(stride));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::unfolded(rule::of(self), rule::of(kernel_size), rule::of(dilation), rule::of(padding), rule::of(stride));
 	r.tensor(at::_ops::im2col::call(self, kernel_size, dilation, padding, stride));
 }
@@ -1636,11 +1636,11 @@ void max_pool1d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::pooled1(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::max_pool1d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
@@ -1652,11 +1652,11 @@ void max_pool1d_with_indices(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::pooled1(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	auto out = at::_ops::max_pool1d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
 	r.tensor(std::move(std::get<0>(out)));
@@ -1670,11 +1670,11 @@ void max_pool2d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::pooled2(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
@@ -1688,11 +1688,11 @@ void max_pool2d_backward(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	r.tensor(at::_ops::max_pool2d_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
@@ -1703,11 +1703,11 @@ void max_pool2d_with_indices(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::pooled2(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	auto out = at::_ops::max_pool2d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
 	r.tensor(std::move(std::get<0>(out)));
@@ -1724,11 +1724,11 @@ void max_pool2d_with_indices_backward(Args& a, Results& r) {
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
 	const auto& indices = a.needed("indices");
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	r.tensor(at::_ops::max_pool2d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices));
 }
 
@@ -1739,11 +1739,11 @@ void max_pool3d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::pooled3(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::max_pool3d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
@@ -1755,11 +1755,11 @@ void max_pool3d_with_indices(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::pooled3(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	auto out = at::_ops::max_pool3d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
 	r.tensor(std::move(std::get<0>(out)));
@@ -1776,11 +1776,11 @@ void max_pool3d_with_indices_backward(Args& a, Results& r) {
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
 	const auto& indices = a.needed("indices");
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	r.tensor(at::_ops::max_pool3d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices));
 }
 
@@ -2082,11 +2082,11 @@ void mkldnn_max_pool2d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::pooled2(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::mkldnn_max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
@@ -2101,11 +2101,11 @@ void mkldnn_max_pool2d_backward(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	r.tensor(at::_ops::mkldnn_max_pool2d_backward::call(grad_output, output, input, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
@@ -2117,11 +2117,11 @@ void mkldnn_max_pool3d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::pooled3(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::mkldnn_max_pool3d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
@@ -2136,11 +2136,11 @@ void mkldnn_max_pool3d_backward(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	r.tensor(at::_ops::mkldnn_max_pool3d_backward::call(grad_output, output, input, kernel_size, stride, padding, dilation, ceil_mode));
 }
 

@@ -341,11 +341,11 @@ void quantized_max_pool1d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::pooled1(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::quantized_max_pool1d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
@@ -358,11 +358,11 @@ void quantized_max_pool2d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::pooled2(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::quantized_max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
@@ -375,11 +375,11 @@ void quantized_max_pool3d(Args& a, Results& r) {
 	auto padding = a.ints();
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::pooled3(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::quantized_max_pool3d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
@@ -1231,11 +1231,11 @@ void slow_conv_dilated2d(Args& a, Results& r) {
 	auto stride = a.symints();
 	auto padding = a.symints();
 	auto dilation = a.symints();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	r.tensor(at::_ops::slow_conv_dilated2d::call(self, weight, kernel_size, bias, stride, padding, dilation));
 }
 
@@ -1248,11 +1248,11 @@ void slow_conv_dilated3d(Args& a, Results& r) {
 	auto stride = a.symints();
 	auto padding = a.symints();
 	auto dilation = a.symints();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	r.tensor(at::_ops::slow_conv_dilated3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
 }
 
@@ -1266,12 +1266,12 @@ void slow_conv_transpose2d(Args& a, Results& r) {
 	auto padding = a.symints();
 	auto output_padding = a.symints();
 	auto dilation = a.symints();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("output_padding", rule::of(output_padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	r.tensor(at::_ops::slow_conv_transpose2d::call(self, weight, kernel_size, bias, stride, padding, output_padding, dilation));
 }
 
@@ -1285,12 +1285,12 @@ void slow_conv_transpose3d(Args& a, Results& r) {
 	auto padding = a.symints();
 	auto output_padding = a.symints();
 	auto dilation = a.symints();
-	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("output_padding", rule::of(output_padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	r.tensor(at::_ops::slow_conv_transpose3d::call(self, weight, kernel_size, bias, stride, padding, output_padding, dilation));
 }
 

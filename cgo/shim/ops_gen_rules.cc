@@ -66,11 +66,11 @@ void f17(const c10::IValue* s) {
 }
 void f18(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
 void f19(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr");
@@ -497,1964 +497,1967 @@ void f150(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask_left_aligned");
 }
 void f151(const c10::IValue* s) {
-	rule::refuse_unsafe("_nested_tensor_size");
+	rule::quantizable(boxed::tensors(s[0]), boxed::opt_dtype(s[1]));
 }
 void f152(const c10::IValue* s) {
-	rule::refuse_unsafe("_nested_tensor_softmax_with_shape");
+	rule::refuse_unsafe("_nested_tensor_size");
 }
 void f153(const c10::IValue* s) {
-	rule::refuse_unsafe("_nested_tensor_storage_offsets");
+	rule::refuse_unsafe("_nested_tensor_softmax_with_shape");
 }
 void f154(const c10::IValue* s) {
-	rule::refuse_unsafe("_nested_tensor_strides");
+	rule::refuse_unsafe("_nested_tensor_storage_offsets");
 }
 void f155(const c10::IValue* s) {
-	rule::refuse_unsafe("_nested_view_from_buffer");
+	rule::refuse_unsafe("_nested_tensor_strides");
 }
 void f156(const c10::IValue* s) {
-	rule::refuse_unsafe("_nested_view_from_buffer_copy");
+	rule::refuse_unsafe("_nested_view_from_buffer");
 }
 void f157(const c10::IValue* s) {
-	rule::refuse_unsafe("_nested_view_from_jagged");
+	rule::refuse_unsafe("_nested_view_from_buffer_copy");
 }
 void f158(const c10::IValue* s) {
-	rule::refuse_unsafe("_nested_view_from_jagged_copy");
+	rule::refuse_unsafe("_nested_view_from_jagged");
 }
 void f159(const c10::IValue* s) {
-	rule::refuse_unsafe("_new_zeros_with_same_feature_meta");
+	rule::refuse_unsafe("_nested_view_from_jagged_copy");
 }
 void f160(const c10::IValue* s) {
-	rule::refuse_unsafe("_nnpack_available");
+	rule::refuse_unsafe("_new_zeros_with_same_feature_meta");
 }
 void f161(const c10::IValue* s) {
+	rule::refuse_unsafe("_nnpack_available");
+}
+void f162(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_spatial_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 }
-void f162(const c10::IValue* s) {
+void f163(const c10::IValue* s) {
 	rule::refuse_unsafe("_pack_padded_sequence_backward");
 }
-void f163(const c10::IValue* s) {
+void f164(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f164(const c10::IValue* s) {
+void f165(const c10::IValue* s) {
 	rule::refuse_unsafe("_pad_enum");
 	rule::lengths("pad", boxed::ints(s[1]));
 }
-void f165(const c10::IValue* s) {
+void f166(const c10::IValue* s) {
 	rule::packed(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f166(const c10::IValue* s) {
+void f167(const c10::IValue* s) {
 	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
 }
-void f167(const c10::IValue* s) {
+void f168(const c10::IValue* s) {
 	rule::refuse_unsafe("_pdist_backward");
 }
-void f168(const c10::IValue* s) {
+void f169(const c10::IValue* s) {
 	rule::refuse_unsafe("_pdist_forward");
 }
-void f169(const c10::IValue* s) {
+void f170(const c10::IValue* s) {
 	rule::refuse_unsafe("_prelu_kernel");
 }
-void f170(const c10::IValue* s) {
+void f171(const c10::IValue* s) {
 	rule::refuse_unsafe("_prelu_kernel_backward");
 }
-void f171(const c10::IValue* s) {
+void f172(const c10::IValue* s) {
 	rule::refuse_unsafe("_print");
 }
-void f172(const c10::IValue* s) {
+void f173(const c10::IValue* s) {
 	rule::refuse_unsafe("_propagate_xla_data");
 }
-void f173(const c10::IValue* s) {
+void f174(const c10::IValue* s) {
 	rule::refuse_unsafe("_remove_batch_dim");
 }
-void f174(const c10::IValue* s) {
+void f175(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f175(const c10::IValue* s) {
+void f176(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f176(const c10::IValue* s) {
+void f177(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_from_tensor");
 }
-void f177(const c10::IValue* s) {
+void f178(const c10::IValue* s) {
 	rule::refuse_unsafe("_resize_output_");
 }
-void f178(const c10::IValue* s) {
+void f179(const c10::IValue* s) {
 	rule::refuse_unsafe("_rowwise_prune");
 }
-void f179(const c10::IValue* s) {
+void f180(const c10::IValue* s) {
 	rule::refuse_unsafe("_sample_dirichlet");
 }
-void f180(const c10::IValue* s) {
+void f181(const c10::IValue* s) {
 	rule::refuse_unsafe("_saturate_weight_to_fp16");
 }
-void f181(const c10::IValue* s) {
+void f182(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math");
 }
-void f182(const c10::IValue* s) {
+void f183(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math_for_mps");
 }
-void f183(const c10::IValue* s) {
+void f184(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention");
 }
-void f184(const c10::IValue* s) {
+void f185(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention_backward");
 }
-void f185(const c10::IValue* s) {
+void f186(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention");
 }
-void f186(const c10::IValue* s) {
+void f187(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention_backward");
 }
-void f187(const c10::IValue* s) {
+void f188(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention");
 }
-void f188(const c10::IValue* s) {
+void f189(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention.quantized");
 }
-void f189(const c10::IValue* s) {
+void f190(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_backward");
 }
-void f190(const c10::IValue* s) {
+void f191(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu");
 }
-void f191(const c10::IValue* s) {
+void f192(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu_backward");
 }
-void f192(const c10::IValue* s) {
+void f193(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable");
 }
-void f193(const c10::IValue* s) {
+void f194(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable_backward");
 }
-void f194(const c10::IValue* s) {
+void f195(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm");
 }
-void f195(const c10::IValue* s) {
+void f196(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm_v2");
 }
-void f196(const c10::IValue* s) {
+void f197(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm");
 }
-void f197(const c10::IValue* s) {
+void f198(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2");
 }
-void f198(const c10::IValue* s) {
+void f199(const c10::IValue* s) {
 	rule::refuse_unsafe("_segment_reduce_backward");
 }
-void f199(const c10::IValue* s) {
+void f200(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.output_mask");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f200(const c10::IValue* s) {
+void f201(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f201(const c10::IValue* s) {
+void f202(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_draw");
 }
-void f202(const c10::IValue* s) {
+void f203(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_ff_");
 }
-void f203(const c10::IValue* s) {
+void f204(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_initialize_state_");
 }
-void f204(const c10::IValue* s) {
+void f205(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_scramble_");
 }
-void f205(const c10::IValue* s) {
+void f206(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data");
 }
-void f206(const c10::IValue* s) {
+void f207(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_addmm");
 }
-void f207(const c10::IValue* s) {
+void f208(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_broadcast_to");
 }
-void f208(const c10::IValue* s) {
+void f209(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_broadcast_to_copy");
 }
-void f209(const c10::IValue* s) {
+void f210(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_bsc_tensor_unsafe");
 }
-void f210(const c10::IValue* s) {
+void f211(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_bsr_tensor_unsafe");
 }
-void f211(const c10::IValue* s) {
+void f212(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_compressed_tensor_unsafe");
 }
-void f212(const c10::IValue* s) {
+void f213(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_compressed_tensor_with_dims");
 }
-void f213(const c10::IValue* s) {
+void f214(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_unsafe");
 }
-void f214(const c10::IValue* s) {
+void f215(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_with_dims");
 }
-void f215(const c10::IValue* s) {
+void f216(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_with_dims_and_tensors");
 }
-void f216(const c10::IValue* s) {
+void f217(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csc_tensor_unsafe");
 }
-void f217(const c10::IValue* s) {
+void f218(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_prod.dim_dtype");
 }
-void f218(const c10::IValue* s) {
+void f219(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_sum.dim_dtype");
 }
-void f219(const c10::IValue* s) {
+void f220(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_tensor_unsafe");
 }
-void f220(const c10::IValue* s) {
+void f221(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax");
 }
-void f221(const c10::IValue* s) {
+void f222(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.int");
 }
-void f222(const c10::IValue* s) {
+void f223(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax_backward_data");
 }
-void f223(const c10::IValue* s) {
+void f224(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mask_projection");
 }
-void f224(const c10::IValue* s) {
+void f225(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm");
 }
-void f225(const c10::IValue* s) {
+void f226(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm.reduce");
 }
-void f226(const c10::IValue* s) {
+void f227(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm_reduce_impl");
 }
-void f227(const c10::IValue* s) {
+void f228(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm_reduce_impl_backward");
 }
-void f228(const c10::IValue* s) {
+void f229(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_addmm");
 }
-void f229(const c10::IValue* s) {
+void f230(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_apply");
 }
-void f230(const c10::IValue* s) {
+void f231(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_apply_dense");
 }
-void f231(const c10::IValue* s) {
+void f232(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_linear");
 }
-void f232(const c10::IValue* s) {
+void f233(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_mm");
 }
-void f233(const c10::IValue* s) {
+void f234(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_tile");
 }
-void f234(const c10::IValue* s) {
+void f235(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax");
 }
-void f235(const c10::IValue* s) {
+void f236(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.int");
 }
-void f236(const c10::IValue* s) {
+void f237(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax_backward_data");
 }
-void f237(const c10::IValue* s) {
+void f238(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sparse_matmul");
 }
-void f238(const c10::IValue* s) {
+void f239(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum");
 }
-void f239(const c10::IValue* s) {
+void f240(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dim");
 }
-void f240(const c10::IValue* s) {
+void f241(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dim_dtype");
 }
-void f241(const c10::IValue* s) {
+void f242(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dtype");
 }
-void f242(const c10::IValue* s) {
+void f243(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum_backward");
 }
-void f243(const c10::IValue* s) {
+void f244(const c10::IValue* s) {
 	rule::refuse_unsafe("_spdiags");
 }
-void f244(const c10::IValue* s) {
+void f245(const c10::IValue* s) {
 	rule::refuse_unsafe("_spsolve");
 }
-void f245(const c10::IValue* s) {
+void f246(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack");
 	rule::some(boxed::tensors(s[0]));
 }
-void f246(const c10::IValue* s) {
+void f247(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma");
 }
-void f247(const c10::IValue* s) {
+void f248(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma_grad");
 }
-void f248(const c10::IValue* s) {
+void f249(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_gru_cell_backward");
 }
-void f249(const c10::IValue* s) {
+void f250(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_lstm_cell_backward");
 }
-void f250(const c10::IValue* s) {
+void f251(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell");
 }
-void f251(const c10::IValue* s) {
+void f252(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell_backward");
 }
-void f252(const c10::IValue* s) {
+void f253(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell");
 }
-void f253(const c10::IValue* s) {
+void f254(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward");
 }
-void f254(const c10::IValue* s) {
+void f255(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward_impl");
 }
-void f255(const c10::IValue* s) {
+void f256(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::opt_dtype(s[1]));
 }
-void f256(const c10::IValue* s) {
+void f257(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse");
 }
-void f257(const c10::IValue* s) {
+void f258(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse.sparse_dim");
 }
-void f258(const c10::IValue* s) {
+void f259(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsc");
 }
-void f259(const c10::IValue* s) {
+void f260(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsr");
 }
-void f260(const c10::IValue* s) {
+void f261(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csc");
 }
-void f261(const c10::IValue* s) {
+void f262(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csr");
 }
-void f262(const c10::IValue* s) {
+void f263(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_semi_structured");
 }
-void f263(const c10::IValue* s) {
+void f264(const c10::IValue* s) {
 	rule::refuse_unsafe("_transform_bias_rescale_qkv");
 }
-void f264(const c10::IValue* s) {
+void f265(const c10::IValue* s) {
 	rule::refuse_unsafe("_transformer_encoder_layer_fwd");
 }
-void f265(const c10::IValue* s) {
+void f266(const c10::IValue* s) {
 	rule::refuse_unsafe("_trilinear");
 }
-void f266(const c10::IValue* s) {
+void f267(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_multi_head_attention");
 }
-void f267(const c10::IValue* s) {
+void f268(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_scaled_dot_attention");
 }
-void f268(const c10::IValue* s) {
+void f269(const c10::IValue* s) {
 	rule::refuse_unsafe("_unpack_dual");
 }
-void f269(const c10::IValue* s) {
+void f270(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index.Tensor");
 }
-void f270(const c10::IValue* s) {
+void f271(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index_put");
 }
-void f271(const c10::IValue* s) {
+void f272(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index");
 }
-void f272(const c10::IValue* s) {
+void f273(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index_put_accumulate");
 }
-void f273(const c10::IValue* s) {
+void f274(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_view");
 }
-void f274(const c10::IValue* s) {
+void f275(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f275(const c10::IValue* s) {
+void f276(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[3]));
 }
-void f276(const c10::IValue* s) {
+void f277(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f277(const c10::IValue* s) {
+void f278(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f278(const c10::IValue* s) {
+void f279(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[2]));
 }
-void f279(const c10::IValue* s) {
+void f280(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[2]));
 }
-void f280(const c10::IValue* s) {
+void f281(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f281(const c10::IValue* s) {
+void f282(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[2]), boxed::opt_number(s[3]));
 }
-void f282(const c10::IValue* s) {
+void f283(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f283(const c10::IValue* s) {
+void f284(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[2]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f284(const c10::IValue* s) {
+void f285(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f285(const c10::IValue* s) {
+void f286(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss");
 }
-void f286(const c10::IValue* s) {
+void f287(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss.Tensor");
 }
-void f287(const c10::IValue* s) {
+void f288(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_rnn_flatten_weight");
 }
-void f288(const c10::IValue* s) {
+void f289(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss");
 }
-void f289(const c10::IValue* s) {
+void f290(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss.Tensor");
 }
-void f290(const c10::IValue* s) {
+void f291(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_compressed_sparse_indices");
 }
-void f291(const c10::IValue* s) {
+void f292(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsc_tensor_args");
 }
-void f292(const c10::IValue* s) {
+void f293(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsr_tensor_args");
 }
-void f293(const c10::IValue* s) {
+void f294(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_compressed_tensor_args");
 }
-void f294(const c10::IValue* s) {
+void f295(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_coo_tensor_args");
 }
-void f295(const c10::IValue* s) {
+void f296(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csc_tensor_args");
 }
-void f296(const c10::IValue* s) {
+void f297(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csr_tensor_args");
 }
-void f297(const c10::IValue* s) {
+void f298(const c10::IValue* s) {
 	rule::refuse_unsafe("_values_copy");
 }
-void f298(const c10::IValue* s) {
+void f299(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm");
 }
-void f299(const c10::IValue* s) {
+void f300(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_for_cpu");
 }
-void f300(const c10::IValue* s) {
+void f301(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_with_scales_and_zeros");
 }
-void f301(const c10::IValue* s) {
+void f302(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int8pack_mm");
 }
-void f302(const c10::IValue* s) {
+void f303(const c10::IValue* s) {
 	rule::weight_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[2]));
 }
-void f303(const c10::IValue* s) {
+void f304(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_differentiable_backward");
 }
-void f304(const c10::IValue* s) {
+void f305(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface");
 }
-void f305(const c10::IValue* s) {
+void f306(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface_backward");
 }
-void f306(const c10::IValue* s) {
+void f307(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_linear_prepack");
 }
-void f307(const c10::IValue* s) {
+void f308(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_quantized_linear_prepacked");
 }
-void f308(const c10::IValue* s) {
+void f309(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f309(const c10::IValue* s) {
+void f310(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward");
 }
-void f310(const c10::IValue* s) {
+void f311(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward");
 }
-void f311(const c10::IValue* s) {
+void f312(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f312(const c10::IValue* s) {
+void f313(const c10::IValue* s) {
 	rule::one_backend(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f313(const c10::IValue* s) {
+void f314(const c10::IValue* s) {
 	rule::refuse_unsafe("affine_grid_generator_backward");
 }
-void f314(const c10::IValue* s) {
+void f315(const c10::IValue* s) {
 	rule::some(boxed::tensors(s[0]));
 }
-void f315(const c10::IValue* s) {
+void f316(const c10::IValue* s) {
 	rule::not_sparse(boxed::tensor(s[0]));
 }
-void f316(const c10::IValue* s) {
+void f317(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), boxed::opt_dtype(s[3]), {});
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f317(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
-}
 void f318(const c10::IValue* s) {
-	rule::refuse_unsafe("as_strided_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f319(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
+	rule::refuse_unsafe("as_strided_copy");
+	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f320(const c10::IValue* s) {
+	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
+}
+void f321(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f321(const c10::IValue* s) {
+void f322(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 }
-void f322(const c10::IValue* s) {
+void f323(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f323(const c10::IValue* s) {
+void f324(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f324(const c10::IValue* s) {
+void f325(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f325(const c10::IValue* s) {
+void f326(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward");
 }
-void f326(const c10::IValue* s) {
+void f327(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_elemt");
 }
-void f327(const c10::IValue* s) {
+void f328(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_reduce");
 }
-void f328(const c10::IValue* s) {
+void f329(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt");
 }
-void f329(const c10::IValue* s) {
+void f330(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats");
 }
-void f330(const c10::IValue* s) {
+void f331(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats_with_counts");
 }
-void f331(const c10::IValue* s) {
+void f332(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_stats");
 }
-void f332(const c10::IValue* s) {
+void f333(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_update_stats");
 }
-void f333(const c10::IValue* s) {
+void f334(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 	rule::fits(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f334(const c10::IValue* s) {
+void f335(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f335(const c10::IValue* s) {
+void f336(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[4]));
 }
-void f336(const c10::IValue* s) {
+void f337(const c10::IValue* s) {
 	rule::trials(boxed::tensor(s[0]));
 }
-void f337(const c10::IValue* s) {
+void f338(const c10::IValue* s) {
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f338(const c10::IValue* s) {
+void f339(const c10::IValue* s) {
 	rule::refuse_unsafe("ccol_indices_copy");
 }
-void f339(const c10::IValue* s) {
+void f340(const c10::IValue* s) {
 	rule::refuse_unsafe("choose_qparams_optimized");
 }
-void f340(const c10::IValue* s) {
+void f341(const c10::IValue* s) {
 	rule::chunks(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f341(const c10::IValue* s) {
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[3]));
+void f342(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[3]));
 	rule::folded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f342(const c10::IValue* s) {
+void f343(const c10::IValue* s) {
 	rule::refuse_unsafe("col_indices_copy");
 }
-void f343(const c10::IValue* s) {
+void f344(const c10::IValue* s) {
 	rule::combined(boxed::integer(s[1]));
 }
-void f344(const c10::IValue* s) {
+void f345(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f345(const c10::IValue* s) {
+void f346(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f346(const c10::IValue* s) {
+void f347(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_depthwise3d");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
-}
-void f347(const c10::IValue* s) {
-	rule::refuse_unsafe("conv_tbc_backward");
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
 void f348(const c10::IValue* s) {
+	rule::refuse_unsafe("conv_tbc_backward");
+}
+void f349(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("output_padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f349(const c10::IValue* s) {
+void f350(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f350(const c10::IValue* s) {
+void f351(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward");
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::lengths("output_padding", boxed::ints(s[8]));
 }
-void f351(const c10::IValue* s) {
+void f352(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f352(const c10::IValue* s) {
+void f353(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f353(const c10::IValue* s) {
+void f354(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f354(const c10::IValue* s) {
+void f355(const c10::IValue* s) {
 	rule::refuse_unsafe("copy_sparse_to_sparse_");
 }
-void f355(const c10::IValue* s) {
+void f356(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 }
-void f356(const c10::IValue* s) {
+void f357(const c10::IValue* s) {
 	rule::refuse_unsafe("crow_indices_copy");
 }
-void f357(const c10::IValue* s) {
+void f358(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f358(const c10::IValue* s) {
+void f359(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
 	rule::as_they_lie(boxed::tensor(s[2]));
 }
-void f359(const c10::IValue* s) {
+void f360(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator");
 }
-void f360(const c10::IValue* s) {
+void f361(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
 }
-void f361(const c10::IValue* s) {
+void f362(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm");
 }
-void f362(const c10::IValue* s) {
+void f363(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm_backward");
 }
-void f363(const c10::IValue* s) {
+void f364(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f364(const c10::IValue* s) {
+void f365(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f365(const c10::IValue* s) {
+void f366(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f366(const c10::IValue* s) {
+void f367(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f367(const c10::IValue* s) {
+void f368(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler");
 }
-void f368(const c10::IValue* s) {
+void f369(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler_backward");
 }
-void f369(const c10::IValue* s) {
+void f370(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_is_acceptable");
 }
-void f370(const c10::IValue* s) {
+void f371(const c10::IValue* s) {
 	rule::refuse_unsafe("cummaxmin_backward");
 }
-void f371(const c10::IValue* s) {
+void f372(const c10::IValue* s) {
 	rule::refuse_unsafe("cumprod_backward");
 }
-void f372(const c10::IValue* s) {
+void f373(const c10::IValue* s) {
 	rule::not_nested(boxed::tensor(s[0]));
 }
-void f373(const c10::IValue* s) {
+void f374(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensor(s[0]));
 }
-void f374(const c10::IValue* s) {
+void f375(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensors(s[0]));
 }
-void f375(const c10::IValue* s) {
+void f376(const c10::IValue* s) {
 	rule::refuse_unsafe("diagonal_backward");
 }
-void f376(const c10::IValue* s) {
+void f377(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
 }
-void f377(const c10::IValue* s) {
+void f378(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
 }
-void f378(const c10::IValue* s) {
+void f379(const c10::IValue* s) {
 	rule::sections(boxed::integer(s[1]));
 }
-void f379(const c10::IValue* s) {
+void f380(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_backward");
 }
-void f380(const c10::IValue* s) {
+void f381(const c10::IValue* s) {
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f381(const c10::IValue* s) {
+void f382(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_dense_backward");
 }
-void f382(const c10::IValue* s) {
+void f383(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_sparse_backward");
 }
-void f383(const c10::IValue* s) {
+void f384(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
 }
-void f384(const c10::IValue* s) {
+void f385(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
 }
-void f385(const c10::IValue* s) {
+void f386(const c10::IValue* s) {
 	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f386(const c10::IValue* s) {
+void f387(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
 }
-void f387(const c10::IValue* s) {
+void f388(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
 }
-void f388(const c10::IValue* s) {
+void f389(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
 }
-void f389(const c10::IValue* s) {
+void f390(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight");
 }
-void f390(const c10::IValue* s) {
+void f391(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
 }
-void f391(const c10::IValue* s) {
+void f392(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
 }
-void f392(const c10::IValue* s) {
+void f393(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
 }
-void f393(const c10::IValue* s) {
+void f394(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
 }
-void f394(const c10::IValue* s) {
+void f395(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
 }
-void f395(const c10::IValue* s) {
+void f396(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f396(const c10::IValue* s) {
+void f397(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f397(const c10::IValue* s) {
+void f398(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f398(const c10::IValue* s) {
+void f399(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f399(const c10::IValue* s) {
+void f400(const c10::IValue* s) {
 	rule::refuse_unsafe("from_file");
 }
-void f400(const c10::IValue* s) {
+void f401(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[3]));
 }
-void f401(const c10::IValue* s) {
+void f402(const c10::IValue* s) {
 	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
 }
-void f402(const c10::IValue* s) {
+void f403(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f403(const c10::IValue* s) {
+void f404(const c10::IValue* s) {
 	rule::refuse_unsafe("gather_backward");
 }
-void f404(const c10::IValue* s) {
+void f405(const c10::IValue* s) {
 	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f405(const c10::IValue* s) {
+void f406(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward");
 }
-void f406(const c10::IValue* s) {
+void f407(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward_jvp");
 }
-void f407(const c10::IValue* s) {
+void f408(const c10::IValue* s) {
 	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
 	rule::places(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[3]));
 }
-void f408(const c10::IValue* s) {
+void f409(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_2d_backward");
 }
-void f409(const c10::IValue* s) {
+void f410(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_3d_backward");
 }
-void f410(const c10::IValue* s) {
+void f411(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[3]));
 }
-void f411(const c10::IValue* s) {
+void f412(const c10::IValue* s) {
 	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f412(const c10::IValue* s) {
+void f413(const c10::IValue* s) {
 	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f413(const c10::IValue* s) {
+void f414(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm");
 }
-void f414(const c10::IValue* s) {
+void f415(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 }
-void f415(const c10::IValue* s) {
-	rule::reach(boxed::ints(s[1]), boxed::ints(s[2]));
+void f416(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[2]));
 	rule::unfolded(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f416(const c10::IValue* s) {
+void f417(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 }
-void f417(const c10::IValue* s) {
+void f418(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 }
-void f418(const c10::IValue* s) {
+void f419(const c10::IValue* s) {
 	rule::refuse_unsafe("index_select_backward");
 }
-void f419(const c10::IValue* s) {
+void f420(const c10::IValue* s) {
 	rule::refuse_unsafe("indices_copy");
 }
-void f420(const c10::IValue* s) {
+void f421(const c10::IValue* s) {
 	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
 }
-void f421(const c10::IValue* s) {
+void f422(const c10::IValue* s) {
 	rule::multiple(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f422(const c10::IValue* s) {
+void f423(const c10::IValue* s) {
 	rule::refuse_unsafe("lift");
 }
-void f423(const c10::IValue* s) {
+void f424(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh");
 }
-void f424(const c10::IValue* s) {
+void f425(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh_copy");
 }
-void f425(const c10::IValue* s) {
+void f426(const c10::IValue* s) {
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f426(const c10::IValue* s) {
+void f427(const c10::IValue* s) {
 	rule::pivots(boxed::tensor(s[1]));
 	rule::as_many(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f427(const c10::IValue* s) {
+void f428(const c10::IValue* s) {
 	rule::columns(boxed::tensor(s[1]), boxed::opt_string(s[3]));
 }
-void f428(const c10::IValue* s) {
+void f429(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f429(const c10::IValue* s) {
+void f430(const c10::IValue* s) {
 	rule::exponent(boxed::integer(s[1]));
 }
-void f430(const c10::IValue* s) {
+void f431(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
-void f431(const c10::IValue* s) {
+void f432(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
-void f432(const c10::IValue* s) {
+void f433(const c10::IValue* s) {
 	rule::refuse_unsafe("linear_backward");
 }
-void f433(const c10::IValue* s) {
+void f434(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward");
 }
-void f434(const c10::IValue* s) {
+void f435(const c10::IValue* s) {
 	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f435(const c10::IValue* s) {
+void f436(const c10::IValue* s) {
 	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f436(const c10::IValue* s) {
+void f437(const c10::IValue* s) {
 	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
 }
-void f437(const c10::IValue* s) {
+void f438(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_scatter_backward");
 }
-void f438(const c10::IValue* s) {
+void f439(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_select_backward");
 }
-void f439(const c10::IValue* s) {
+void f440(const c10::IValue* s) {
 	rule::refuse_unsafe("matmul_backward");
 }
-void f440(const c10::IValue* s) {
+void f441(const c10::IValue* s) {
 	rule::refuse_unsafe("matrix_exp_backward");
 }
-void f441(const c10::IValue* s) {
-	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
+void f442(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f442(const c10::IValue* s) {
-	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
+void f443(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f443(const c10::IValue* s) {
-	rule::refuse_unsafe("max_pool2d_backward");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
-	rule::lengths("kernel_size", boxed::ints(s[2]));
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
-	rule::lengths("dilation", boxed::ints(s[5]));
-}
 void f444(const c10::IValue* s) {
-	rule::refuse_unsafe("max_pool2d_with_indices_backward");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
+	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
 void f445(const c10::IValue* s) {
-	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
+	rule::refuse_unsafe("max_pool2d_with_indices_backward");
+	rule::lengths("kernel_size", boxed::ints(s[2]));
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
+}
+void f446(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f446(const c10::IValue* s) {
+void f447(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
-}
-void f447(const c10::IValue* s) {
-	rule::lengths("output_size", boxed::ints(s[2]));
-	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
 void f448(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
+}
+void f449(const c10::IValue* s) {
+	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f449(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f450(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f451(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f452(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f453(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f454(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f455(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f456(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f457(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f458(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f459(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f460(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f461(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f462(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f463(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f464(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f465(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f466(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f467(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
-	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f468(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
-	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
+	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f469(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
-	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f470(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
-	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
+	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f471(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f472(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f473(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f474(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f475(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f476(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f477(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f478(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f479(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
-void f480(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f481(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
-void f482(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f483(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f484(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f485(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f486(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f487(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f488(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f489(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f490(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f491(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f492(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f493(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f494(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f495(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f496(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f497(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f498(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
 }
-void f499(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f500(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f501(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f502(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
-	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f503(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
-	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f504(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
-	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f505(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f506(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f507(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f508(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 2, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f509(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f510(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 4, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f511(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f512(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 6, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f513(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f514(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[0]));
 }
-void f515(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[1]));
 }
-void f516(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f517(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f518(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f519(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f520(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f521(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f522(const c10::IValue* s) {
+void f523(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f523(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f524(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f525(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f526(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f527(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f528(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f529(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f530(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f531(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f532(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f533(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f534(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::refuse_unsafe("select_backward");
 }
-void f535(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
 }
-void f536(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_backward");
 }
-void f537(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_inverse");
 }
-void f538(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f539(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f540(const c10::IValue* s) {
-	rule::refuse_unsafe("slow_conv_dilated2d");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
-	rule::lengths("kernel_size", boxed::ints(s[2]));
-	rule::lengths("stride", boxed::ints(s[4]));
-	rule::lengths("padding", boxed::ints(s[5]));
-	rule::lengths("dilation", boxed::ints(s[6]));
-}
 void f541(const c10::IValue* s) {
-	rule::refuse_unsafe("slow_conv_dilated3d");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
+	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
 void f542(const c10::IValue* s) {
-	rule::refuse_unsafe("slow_conv_transpose2d");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
+	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
-	rule::lengths("output_padding", boxed::ints(s[6]));
-	rule::lengths("dilation", boxed::ints(s[7]));
+	rule::lengths("dilation", boxed::ints(s[6]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
 void f543(const c10::IValue* s) {
-	rule::refuse_unsafe("slow_conv_transpose3d");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
+	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
 void f544(const c10::IValue* s) {
-	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::refuse_unsafe("slow_conv_transpose3d");
+	rule::lengths("kernel_size", boxed::ints(s[2]));
+	rule::lengths("stride", boxed::ints(s[4]));
+	rule::lengths("padding", boxed::ints(s[5]));
+	rule::lengths("output_padding", boxed::ints(s[6]));
+	rule::lengths("dilation", boxed::ints(s[7]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
 void f545(const c10::IValue* s) {
-	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
+	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f546(const c10::IValue* s) {
-	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
 void f547(const c10::IValue* s) {
-	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
+	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f548(const c10::IValue* s) {
-	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
+	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
 void f549(const c10::IValue* s) {
-	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
+	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
 void f550(const c10::IValue* s) {
-	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
+	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
 void f551(const c10::IValue* s) {
-	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
 void f552(const c10::IValue* s) {
-	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
+	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f553(const c10::IValue* s) {
-	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
 void f554(const c10::IValue* s) {
-	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
+	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f555(const c10::IValue* s) {
-	rule::refuse_unsafe("sparse_resize_");
+	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
 void f556(const c10::IValue* s) {
-	rule::refuse_unsafe("sparse_resize_and_clear_");
+	rule::refuse_unsafe("sparse_resize_");
 }
 void f557(const c10::IValue* s) {
-	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
 void f558(const c10::IValue* s) {
-	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
+	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f559(const c10::IValue* s) {
-	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
+	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
 void f560(const c10::IValue* s) {
-	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
+	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
 void f561(const c10::IValue* s) {
-	rule::refuse_unsafe("sspaddmm");
+	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
 void f562(const c10::IValue* s) {
-	rule::sections(boxed::tensor(s[1]));
+	rule::refuse_unsafe("sspaddmm");
 }
 void f563(const c10::IValue* s) {
+	rule::sections(boxed::tensor(s[1]));
+}
+void f564(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f564(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[2]));
 }
-void f565(const c10::IValue* s) {
+void f566(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f566(const c10::IValue* s) {
+void f567(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f567(const c10::IValue* s) {
+void f568(const c10::IValue* s) {
 	rule::some_elements(boxed::tensor(s[0]));
 }
-void f568(const c10::IValue* s) {
+void f569(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f569(const c10::IValue* s) {
+void f570(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f570(const c10::IValue* s) {
+void f571(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f571(const c10::IValue* s) {
+void f572(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f572(const c10::IValue* s) {
+void f573(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f573(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f574(const c10::IValue* s) {
+void f575(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f575(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f576(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f577(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f578(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f579(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f580(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f581(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f582(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f583(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f584(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f585(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f586(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f587(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::float_mkldnn(boxed::tensor(s[0]));
 }
-void f588(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f589(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f590(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
-void f591(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f592(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f593(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f594(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f595(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f596(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f597(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f598(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f599(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f600(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f601(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f602(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f603(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f604(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f605(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f606(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f607(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f608(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f609(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f610(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f611(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f612(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f613(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f614(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f615(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f616(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f617(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f618(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f619(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f620(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f621(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
-void f622(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f623(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f624(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f625(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f626(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f627(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f628(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f629(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f630(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f631(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f632(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f633(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f634(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f635(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f636(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f637(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f638(const c10::IValue* s) {
-	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
-	rule::lengths("kernel_size", boxed::ints(s[2]));
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
-	rule::lengths("dilation", boxed::ints(s[5]));
-}
 void f639(const c10::IValue* s) {
-	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
+	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
 void f640(const c10::IValue* s) {
+	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
+	rule::lengths("kernel_size", boxed::ints(s[2]));
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
+}
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f641(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f642(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f643(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f644(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f645(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f646(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f647(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f648(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f649(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f650(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f651(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f652(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f653(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f654(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f655(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f656(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f657(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f658(const c10::IValue* s) {
-	rule::refuse_unsafe("slow_conv_transpose2d.out");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
-	rule::lengths("kernel_size", boxed::ints(s[2]));
-	rule::lengths("stride", boxed::ints(s[4]));
-	rule::lengths("padding", boxed::ints(s[5]));
-	rule::lengths("output_padding", boxed::ints(s[6]));
-	rule::lengths("dilation", boxed::ints(s[7]));
-}
 void f659(const c10::IValue* s) {
-	rule::refuse_unsafe("slow_conv_transpose3d.out");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
+	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
 void f660(const c10::IValue* s) {
+	rule::refuse_unsafe("slow_conv_transpose3d.out");
+	rule::lengths("kernel_size", boxed::ints(s[2]));
+	rule::lengths("stride", boxed::ints(s[4]));
+	rule::lengths("padding", boxed::ints(s[5]));
+	rule::lengths("output_padding", boxed::ints(s[6]));
+	rule::lengths("dilation", boxed::ints(s[7]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
+}
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f661(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f662(const c10::IValue* s) {
+void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f663(const c10::IValue* s) {
+void f664(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
-	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
+	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
-void f664(const c10::IValue* s) {
+void f665(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f665(const c10::IValue* s) {
+void f666(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f666(const c10::IValue* s) {
+void f667(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f667(const c10::IValue* s) {
+void f668(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f668(const c10::IValue* s) {
+void f669(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f669(const c10::IValue* s) {
+void f670(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f670(const c10::IValue* s) {
+void f671(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -2642,847 +2645,848 @@ const GuardRow guard_rows[] = {
 	{"aten::_nested_sum_backward", "", f148},
 	{"aten::_nested_tensor_from_mask", "", f149},
 	{"aten::_nested_tensor_from_mask_left_aligned", "", f150},
-	{"aten::_nested_tensor_size", "", f151},
-	{"aten::_nested_tensor_softmax_with_shape", "", f152},
-	{"aten::_nested_tensor_storage_offsets", "", f153},
-	{"aten::_nested_tensor_strides", "", f154},
-	{"aten::_nested_view_from_buffer", "", f155},
-	{"aten::_nested_view_from_buffer_copy", "", f156},
-	{"aten::_nested_view_from_jagged", "", f157},
-	{"aten::_nested_view_from_jagged_copy", "", f158},
-	{"aten::_new_zeros_with_same_feature_meta", "", f159},
-	{"aten::_nnpack_available", "", f160},
-	{"aten::_nnpack_spatial_convolution", "", f161},
-	{"aten::_pack_padded_sequence_backward", "", f162},
-	{"aten::_pad_circular", "", f163},
-	{"aten::_pad_enum", "", f164},
-	{"aten::_pad_packed_sequence", "", f165},
-	{"aten::_padded_dense_to_jagged_forward", "", f166},
-	{"aten::_pdist_backward", "", f167},
-	{"aten::_pdist_forward", "", f168},
-	{"aten::_prelu_kernel", "", f169},
-	{"aten::_prelu_kernel_backward", "", f170},
-	{"aten::_print", "", f171},
-	{"aten::_propagate_xla_data", "", f172},
-	{"aten::_remove_batch_dim", "", f173},
-	{"aten::_reshape_alias", "", f174},
-	{"aten::_reshape_alias_copy", "", f175},
-	{"aten::_reshape_from_tensor", "", f176},
-	{"aten::_resize_output_", "", f177},
-	{"aten::_rowwise_prune", "", f178},
-	{"aten::_sample_dirichlet", "", f179},
-	{"aten::_saturate_weight_to_fp16", "", f180},
-	{"aten::_scaled_dot_product_attention_math", "", f181},
-	{"aten::_scaled_dot_product_attention_math_for_mps", "", f182},
-	{"aten::_scaled_dot_product_cudnn_attention", "", f183},
-	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f184},
-	{"aten::_scaled_dot_product_efficient_attention", "", f185},
-	{"aten::_scaled_dot_product_efficient_attention_backward", "", f186},
-	{"aten::_scaled_dot_product_flash_attention", "", f187},
-	{"aten::_scaled_dot_product_flash_attention", "quantized", f188},
-	{"aten::_scaled_dot_product_flash_attention_backward", "", f189},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f190},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f191},
-	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f192},
-	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f193},
-	{"aten::_scaled_grouped_mm", "", f194},
-	{"aten::_scaled_grouped_mm_v2", "", f195},
-	{"aten::_scaled_mm", "", f196},
-	{"aten::_scaled_mm_v2", "", f197},
-	{"aten::_segment_reduce_backward", "", f198},
-	{"aten::_slow_conv2d_backward", "output_mask", f199},
-	{"aten::_slow_conv2d_forward", "", f200},
-	{"aten::_sobol_engine_draw", "", f201},
-	{"aten::_sobol_engine_ff_", "", f202},
-	{"aten::_sobol_engine_initialize_state_", "", f203},
-	{"aten::_sobol_engine_scramble_", "", f204},
-	{"aten::_softmax_backward_data", "", f205},
-	{"aten::_sparse_addmm", "", f206},
-	{"aten::_sparse_broadcast_to", "", f207},
-	{"aten::_sparse_broadcast_to_copy", "", f208},
-	{"aten::_sparse_bsc_tensor_unsafe", "", f209},
-	{"aten::_sparse_bsr_tensor_unsafe", "", f210},
-	{"aten::_sparse_compressed_tensor_unsafe", "", f211},
-	{"aten::_sparse_compressed_tensor_with_dims", "", f212},
-	{"aten::_sparse_coo_tensor_unsafe", "", f213},
-	{"aten::_sparse_coo_tensor_with_dims", "", f214},
-	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f215},
-	{"aten::_sparse_csc_tensor_unsafe", "", f216},
-	{"aten::_sparse_csr_prod", "dim_dtype", f217},
-	{"aten::_sparse_csr_sum", "dim_dtype", f218},
-	{"aten::_sparse_csr_tensor_unsafe", "", f219},
-	{"aten::_sparse_log_softmax", "", f220},
-	{"aten::_sparse_log_softmax", "int", f221},
-	{"aten::_sparse_log_softmax_backward_data", "", f222},
-	{"aten::_sparse_mask_projection", "", f223},
-	{"aten::_sparse_mm", "", f224},
-	{"aten::_sparse_mm", "reduce", f225},
-	{"aten::_sparse_mm_reduce_impl", "", f226},
-	{"aten::_sparse_mm_reduce_impl_backward", "", f227},
-	{"aten::_sparse_semi_structured_addmm", "", f228},
-	{"aten::_sparse_semi_structured_apply", "", f229},
-	{"aten::_sparse_semi_structured_apply_dense", "", f230},
-	{"aten::_sparse_semi_structured_linear", "", f231},
-	{"aten::_sparse_semi_structured_mm", "", f232},
-	{"aten::_sparse_semi_structured_tile", "", f233},
-	{"aten::_sparse_softmax", "", f234},
-	{"aten::_sparse_softmax", "int", f235},
-	{"aten::_sparse_softmax_backward_data", "", f236},
-	{"aten::_sparse_sparse_matmul", "", f237},
-	{"aten::_sparse_sum", "", f238},
-	{"aten::_sparse_sum", "dim", f239},
-	{"aten::_sparse_sum", "dim_dtype", f240},
-	{"aten::_sparse_sum", "dtype", f241},
-	{"aten::_sparse_sum_backward", "", f242},
-	{"aten::_spdiags", "", f243},
-	{"aten::_spsolve", "", f244},
-	{"aten::_stack", "", f245},
-	{"aten::_standard_gamma", "", f246},
-	{"aten::_standard_gamma_grad", "", f247},
-	{"aten::_thnn_differentiable_gru_cell_backward", "", f248},
-	{"aten::_thnn_differentiable_lstm_cell_backward", "", f249},
-	{"aten::_thnn_fused_gru_cell", "", f250},
-	{"aten::_thnn_fused_gru_cell_backward", "", f251},
-	{"aten::_thnn_fused_lstm_cell", "", f252},
-	{"aten::_thnn_fused_lstm_cell_backward", "", f253},
-	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f254},
-	{"aten::_to_copy", "", f255},
-	{"aten::_to_sparse", "", f256},
-	{"aten::_to_sparse", "sparse_dim", f257},
-	{"aten::_to_sparse_bsc", "", f258},
-	{"aten::_to_sparse_bsr", "", f259},
-	{"aten::_to_sparse_csc", "", f260},
-	{"aten::_to_sparse_csr", "", f261},
-	{"aten::_to_sparse_semi_structured", "", f262},
-	{"aten::_transform_bias_rescale_qkv", "", f263},
-	{"aten::_transformer_encoder_layer_fwd", "", f264},
-	{"aten::_trilinear", "", f265},
-	{"aten::_triton_multi_head_attention", "", f266},
-	{"aten::_triton_scaled_dot_attention", "", f267},
-	{"aten::_unpack_dual", "", f268},
-	{"aten::_unsafe_index", "Tensor", f269},
-	{"aten::_unsafe_index_put", "", f270},
-	{"aten::_unsafe_masked_index", "", f271},
-	{"aten::_unsafe_masked_index_put_accumulate", "", f272},
-	{"aten::_unsafe_view", "", f273},
-	{"aten::_upsample_bicubic2d_aa", "", f274},
-	{"aten::_upsample_bicubic2d_aa", "vec", f275},
-	{"aten::_upsample_bicubic2d_aa_backward", "", f276},
-	{"aten::_upsample_bilinear2d_aa", "", f274},
-	{"aten::_upsample_bilinear2d_aa", "vec", f275},
-	{"aten::_upsample_bilinear2d_aa_backward", "", f277},
-	{"aten::_upsample_nearest_exact1d", "", f278},
-	{"aten::_upsample_nearest_exact1d", "vec", f279},
-	{"aten::_upsample_nearest_exact1d_backward", "", f280},
-	{"aten::_upsample_nearest_exact2d", "", f281},
-	{"aten::_upsample_nearest_exact2d", "vec", f279},
-	{"aten::_upsample_nearest_exact2d_backward", "", f282},
-	{"aten::_upsample_nearest_exact3d", "", f283},
-	{"aten::_upsample_nearest_exact3d", "vec", f279},
-	{"aten::_upsample_nearest_exact3d_backward", "", f284},
-	{"aten::_use_cudnn_ctc_loss", "", f285},
-	{"aten::_use_cudnn_ctc_loss", "Tensor", f286},
-	{"aten::_use_cudnn_rnn_flatten_weight", "", f287},
-	{"aten::_use_miopen_ctc_loss", "", f288},
-	{"aten::_use_miopen_ctc_loss", "Tensor", f289},
-	{"aten::_validate_compressed_sparse_indices", "", f290},
-	{"aten::_validate_sparse_bsc_tensor_args", "", f291},
-	{"aten::_validate_sparse_bsr_tensor_args", "", f292},
-	{"aten::_validate_sparse_compressed_tensor_args", "", f293},
-	{"aten::_validate_sparse_coo_tensor_args", "", f294},
-	{"aten::_validate_sparse_csc_tensor_args", "", f295},
-	{"aten::_validate_sparse_csr_tensor_args", "", f296},
-	{"aten::_values_copy", "", f297},
-	{"aten::_weight_int4pack_mm", "", f298},
-	{"aten::_weight_int4pack_mm_for_cpu", "", f299},
-	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f300},
-	{"aten::_weight_int8pack_mm", "", f301},
-	{"aten::_weight_norm", "", f302},
-	{"aten::_weight_norm_differentiable_backward", "", f303},
-	{"aten::_weight_norm_interface", "", f304},
-	{"aten::_weight_norm_interface_backward", "", f305},
-	{"aten::_wrapped_linear_prepack", "", f306},
-	{"aten::_wrapped_quantized_linear_prepacked", "", f307},
-	{"aten::adaptive_avg_pool1d", "", f308},
-	{"aten::adaptive_avg_pool2d", "", f308},
-	{"aten::adaptive_avg_pool3d", "", f308},
-	{"aten::adaptive_max_pool1d", "", f308},
-	{"aten::adaptive_max_pool2d", "", f308},
-	{"aten::adaptive_max_pool2d_backward", "", f309},
-	{"aten::adaptive_max_pool3d", "", f308},
-	{"aten::adaptive_max_pool3d_backward", "", f310},
-	{"aten::add_", "Tensor", f311},
-	{"aten::addbmm", "", f312},
-	{"aten::addbmm_", "", f312},
-	{"aten::addmm", "", f312},
-	{"aten::addmm_", "", f312},
-	{"aten::addmv", "", f312},
-	{"aten::addmv_", "", f312},
-	{"aten::affine_grid_generator_backward", "", f313},
-	{"aten::align_tensors", "", f314},
-	{"aten::alpha_dropout", "", f315},
-	{"aten::alpha_dropout_", "", f315},
-	{"aten::arange", "start_step", f316},
-	{"aten::as_strided", "", f317},
-	{"aten::as_strided_", "", f317},
-	{"aten::as_strided_copy", "", f318},
-	{"aten::as_strided_scatter", "", f319},
-	{"aten::avg_pool1d", "", f320},
-	{"aten::avg_pool2d", "", f321},
-	{"aten::avg_pool2d_backward", "", f322},
-	{"aten::avg_pool3d", "", f323},
-	{"aten::avg_pool3d_backward", "", f324},
-	{"aten::baddbmm", "", f312},
-	{"aten::baddbmm_", "", f312},
-	{"aten::batch_norm_backward", "", f325},
-	{"aten::batch_norm_backward_elemt", "", f326},
-	{"aten::batch_norm_backward_reduce", "", f327},
-	{"aten::batch_norm_elemt", "", f328},
-	{"aten::batch_norm_gather_stats", "", f329},
-	{"aten::batch_norm_gather_stats_with_counts", "", f330},
-	{"aten::batch_norm_stats", "", f331},
-	{"aten::batch_norm_update_stats", "", f332},
-	{"aten::binary_cross_entropy", "", f333},
-	{"aten::binary_cross_entropy_backward", "", f334},
-	{"aten::binary_cross_entropy_with_logits", "", f335},
-	{"aten::binomial", "", f336},
-	{"aten::bmm", "", f337},
-	{"aten::ccol_indices_copy", "", f338},
-	{"aten::choose_qparams_optimized", "", f339},
-	{"aten::chunk", "", f340},
-	{"aten::col2im", "", f341},
-	{"aten::col_indices_copy", "", f342},
-	{"aten::combinations", "", f343},
-	{"aten::constant_pad_nd", "", f344},
-	{"aten::conv1d", "", f345},
-	{"aten::conv2d", "", f345},
-	{"aten::conv3d", "", f345},
-	{"aten::conv_depthwise3d", "", f346},
-	{"aten::conv_tbc_backward", "", f347},
-	{"aten::conv_transpose1d", "", f348},
-	{"aten::conv_transpose2d", "input", f348},
-	{"aten::conv_transpose3d", "input", f348},
-	{"aten::convolution", "", f349},
-	{"aten::convolution_backward", "", f350},
-	{"aten::convolution_backward_overrideable", "", f351},
-	{"aten::convolution_overrideable", "", f352},
-	{"aten::copy", "", f353},
-	{"aten::copy_", "", f353},
-	{"aten::copy_sparse_to_sparse_", "", f354},
-	{"aten::cosine_embedding_loss", "", f335},
-	{"aten::cross_entropy_loss", "", f355},
-	{"aten::crow_indices_copy", "", f356},
-	{"aten::ctc_loss", "IntList", f357},
-	{"aten::ctc_loss", "Tensor", f358},
-	{"aten::cudnn_affine_grid_generator", "", f359},
-	{"aten::cudnn_affine_grid_generator_backward", "", f360},
-	{"aten::cudnn_batch_norm", "", f361},
-	{"aten::cudnn_batch_norm_backward", "", f362},
-	{"aten::cudnn_convolution", "", f363},
-	{"aten::cudnn_convolution_add_relu", "", f364},
-	{"aten::cudnn_convolution_relu", "", f365},
-	{"aten::cudnn_convolution_transpose", "", f366},
-	{"aten::cudnn_grid_sampler", "", f367},
-	{"aten::cudnn_grid_sampler_backward", "", f368},
-	{"aten::cudnn_is_acceptable", "", f369},
-	{"aten::cummaxmin_backward", "", f370},
-	{"aten::cumprod_backward", "", f371},
-	{"aten::cumulative_trapezoid", "dx", f372},
-	{"aten::cumulative_trapezoid", "x", f372},
-	{"aten::dequantize", "self", f373},
-	{"aten::dequantize", "tensors", f374},
-	{"aten::diagonal_backward", "", f375},
-	{"aten::div", "Scalar_mode", f376},
-	{"aten::div", "Tensor_mode", f377},
-	{"aten::div_", "Scalar_mode", f376},
-	{"aten::div_", "Tensor_mode", f377},
-	{"aten::divide", "Scalar_mode", f376},
-	{"aten::divide", "Tensor_mode", f377},
-	{"aten::divide_", "Scalar_mode", f376},
-	{"aten::divide_", "Tensor_mode", f377},
-	{"aten::dot", "", f337},
-	{"aten::dropout", "", f315},
-	{"aten::dropout_", "", f315},
-	{"aten::dsplit", "int", f378},
-	{"aten::embedding_backward", "", f379},
-	{"aten::embedding_bag", "", f380},
-	{"aten::embedding_bag", "padding_idx", f380},
-	{"aten::embedding_dense_backward", "", f381},
-	{"aten::embedding_sparse_backward", "", f382},
-	{"aten::empty_strided", "", f383},
-	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f384},
-	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f385},
-	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f386},
-	{"aten::fbgemm_linear_fp16_weight", "", f387},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f388},
-	{"aten::fbgemm_linear_int8_weight", "", f389},
-	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f390},
-	{"aten::fbgemm_linear_quantize_weight", "", f391},
-	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f392},
-	{"aten::fbgemm_pack_quantized_matrix", "", f393},
-	{"aten::fbgemm_pack_quantized_matrix", "KN", f394},
-	{"aten::feature_alpha_dropout", "", f315},
-	{"aten::feature_alpha_dropout_", "", f315},
-	{"aten::feature_dropout", "", f315},
-	{"aten::feature_dropout_", "", f315},
-	{"aten::fill", "Tensor", f395},
-	{"aten::fill_", "Tensor", f395},
-	{"aten::fractional_max_pool2d", "", f396},
-	{"aten::fractional_max_pool2d_backward", "", f397},
-	{"aten::fractional_max_pool3d", "", f396},
-	{"aten::fractional_max_pool3d_backward", "", f398},
-	{"aten::from_file", "", f399},
-	{"aten::full", "", f400},
-	{"aten::full_like", "", f400},
-	{"aten::fused_moving_avg_obs_fake_quant", "", f401},
-	{"aten::gather", "", f402},
-	{"aten::gather_backward", "", f403},
-	{"aten::gelu_backward", "", f404},
-	{"aten::glu_backward", "", f405},
-	{"aten::glu_backward_jvp", "", f406},
-	{"aten::grid_sampler", "", f407},
-	{"aten::grid_sampler_2d", "", f407},
-	{"aten::grid_sampler_2d_backward", "", f408},
-	{"aten::grid_sampler_3d", "", f407},
-	{"aten::grid_sampler_3d_backward", "", f409},
-	{"aten::group_norm", "", f410},
-	{"aten::gru", "data", f411},
-	{"aten::gru", "input", f412},
-	{"aten::hinge_embedding_loss", "", f355},
-	{"aten::hsplit", "int", f378},
-	{"aten::hspmm", "", f413},
-	{"aten::huber_loss", "", f414},
-	{"aten::huber_loss_backward", "", f355},
-	{"aten::im2col", "", f415},
-	{"aten::index_add", "", f416},
-	{"aten::index_add_", "", f416},
-	{"aten::index_copy", "", f416},
-	{"aten::index_copy_", "", f416},
-	{"aten::index_fill", "int_Scalar", f417},
-	{"aten::index_fill", "int_Tensor", f416},
-	{"aten::index_fill_", "int_Scalar", f417},
-	{"aten::index_fill_", "int_Tensor", f416},
-	{"aten::index_reduce", "", f416},
-	{"aten::index_reduce_", "", f416},
-	{"aten::index_select_backward", "", f418},
-	{"aten::indices_copy", "", f419},
-	{"aten::infinitely_differentiable_gelu_backward", "", f420},
-	{"aten::kl_div", "", f414},
-	{"aten::l1_loss", "", f414},
-	{"aten::lcm", "", f421},
-	{"aten::lcm_", "", f421},
-	{"aten::lift", "", f422},
-	{"aten::lift_fresh", "", f423},
-	{"aten::lift_fresh_copy", "", f424},
-	{"aten::linalg_eigh", "", f425},
-	{"aten::linalg_eigvals", "", f425},
-	{"aten::linalg_eigvalsh", "", f425},
-	{"aten::linalg_ldl_solve", "", f426},
-	{"aten::linalg_lstsq", "", f427},
-	{"aten::linalg_matmul", "", f428},
-	{"aten::linalg_matrix_power", "", f429},
-	{"aten::linalg_matrix_rank", "", f430},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f431},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f431},
-	{"aten::linalg_matrix_rank", "tol_tensor", f430},
-	{"aten::linalg_pinv", "", f430},
-	{"aten::linalg_pinv", "atol_rtol_float", f431},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f431},
-	{"aten::linalg_pinv", "rcond_tensor", f430},
-	{"aten::linear_backward", "", f432},
-	{"aten::log_sigmoid_backward", "", f433},
-	{"aten::lstm", "data", f434},
-	{"aten::lstm", "input", f435},
-	{"aten::lu_unpack", "", f436},
-	{"aten::margin_ranking_loss", "", f335},
-	{"aten::masked_scatter_backward", "", f437},
-	{"aten::masked_select_backward", "", f438},
-	{"aten::matmul", "", f428},
-	{"aten::matmul_backward", "", f439},
-	{"aten::matrix_exp_backward", "", f440},
-	{"aten::matrix_power", "", f429},
-	{"aten::max_pool1d", "", f441},
-	{"aten::max_pool1d_with_indices", "", f441},
-	{"aten::max_pool2d", "", f442},
-	{"aten::max_pool2d_backward", "", f443},
-	{"aten::max_pool2d_with_indices", "", f442},
-	{"aten::max_pool2d_with_indices_backward", "", f444},
-	{"aten::max_pool3d", "", f445},
-	{"aten::max_pool3d_with_indices", "", f445},
-	{"aten::max_pool3d_with_indices_backward", "", f446},
-	{"aten::max_unpool2d", "", f447},
-	{"aten::max_unpool3d", "", f448},
-	{"aten::miopen_batch_norm", "", f449},
-	{"aten::miopen_batch_norm_backward", "", f450},
-	{"aten::miopen_convolution", "", f451},
-	{"aten::miopen_convolution_add_relu", "", f452},
-	{"aten::miopen_convolution_relu", "", f453},
-	{"aten::miopen_convolution_transpose", "", f454},
-	{"aten::miopen_ctc_loss", "", f455},
-	{"aten::miopen_ctc_loss", "Tensor", f456},
-	{"aten::miopen_depthwise_convolution", "", f457},
-	{"aten::miopen_rnn", "", f458},
-	{"aten::miopen_rnn_backward", "", f459},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f460},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f461},
-	{"aten::mkldnn_convolution", "", f462},
-	{"aten::mkldnn_linear", "", f463},
-	{"aten::mkldnn_linear_backward", "", f464},
-	{"aten::mkldnn_linear_backward_input", "", f465},
-	{"aten::mkldnn_linear_backward_weights", "", f466},
-	{"aten::mkldnn_max_pool2d", "", f467},
-	{"aten::mkldnn_max_pool2d_backward", "", f468},
-	{"aten::mkldnn_max_pool3d", "", f469},
-	{"aten::mkldnn_max_pool3d_backward", "", f470},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f471},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f472},
-	{"aten::mkldnn_rnn_layer", "", f473},
-	{"aten::mkldnn_rnn_layer_backward", "", f474},
-	{"aten::mm", "", f337},
-	{"aten::mps_convolution_backward", "", f475},
-	{"aten::mps_convolution_transpose_backward", "", f476},
-	{"aten::mse_loss", "", f414},
-	{"aten::mse_loss_backward", "", f355},
-	{"aten::multi_margin_loss", "", f477},
-	{"aten::multi_margin_loss_backward", "", f478},
-	{"aten::multilabel_margin_loss", "", f479},
-	{"aten::multilabel_margin_loss_backward", "", f480},
-	{"aten::multilabel_margin_loss_forward", "", f481},
-	{"aten::mv", "", f428},
-	{"aten::native_batch_norm", "", f482},
-	{"aten::native_batch_norm_backward", "", f483},
-	{"aten::native_channel_shuffle", "", f484},
-	{"aten::native_dropout_backward", "", f485},
-	{"aten::native_group_norm", "", f486},
-	{"aten::native_group_norm_backward", "", f487},
-	{"aten::native_layer_norm_backward", "", f488},
-	{"aten::new_empty_strided", "", f489},
-	{"aten::new_full", "", f490},
-	{"aten::new_ones", "", f400},
-	{"aten::new_zeros", "", f491},
-	{"aten::nll_loss", "", f355},
-	{"aten::nll_loss2d", "", f355},
-	{"aten::nll_loss2d_backward", "", f492},
-	{"aten::nll_loss2d_forward", "", f493},
-	{"aten::nll_loss_backward", "", f494},
-	{"aten::nll_loss_forward", "", f495},
-	{"aten::nll_loss_nd", "", f355},
-	{"aten::normal", "float_float", f496},
-	{"aten::ones", "", f497},
-	{"aten::ones_like", "", f497},
-	{"aten::pad", "", f498},
-	{"aten::poisson_nll_loss", "", f477},
-	{"aten::quantize_per_tensor", "tensor_qparams", f385},
-	{"aten::quantized_batch_norm", "", f499},
-	{"aten::quantized_gru_cell", "", f500},
-	{"aten::quantized_lstm_cell", "", f501},
-	{"aten::quantized_max_pool1d", "", f502},
-	{"aten::quantized_max_pool2d", "", f503},
-	{"aten::quantized_max_pool3d", "", f504},
-	{"aten::quantized_rnn_relu_cell", "", f505},
-	{"aten::quantized_rnn_tanh_cell", "", f506},
-	{"aten::rand", "", f497},
-	{"aten::rand", "generator", f400},
-	{"aten::rand_like", "", f497},
-	{"aten::rand_like", "generator", f400},
-	{"aten::randint", "", f400},
-	{"aten::randint", "generator", f490},
-	{"aten::randint", "low", f490},
-	{"aten::randint", "low_generator", f496},
-	{"aten::randint_like", "", f400},
-	{"aten::randint_like", "Tensor", f400},
-	{"aten::randint_like", "Tensor_generator", f490},
-	{"aten::randint_like", "generator", f490},
-	{"aten::randint_like", "low_dtype", f490},
-	{"aten::randint_like", "low_generator_dtype", f496},
-	{"aten::randn", "", f497},
-	{"aten::randn", "generator", f400},
-	{"aten::randn_like", "", f497},
-	{"aten::randn_like", "generator", f400},
-	{"aten::random_", "from", f507},
-	{"aten::randperm", "", f497},
-	{"aten::randperm", "generator", f400},
-	{"aten::range", "step", f316},
-	{"aten::reflection_pad1d", "", f508},
-	{"aten::reflection_pad1d_backward", "", f509},
-	{"aten::reflection_pad2d", "", f510},
-	{"aten::reflection_pad2d_backward", "", f511},
-	{"aten::reflection_pad3d", "", f512},
-	{"aten::reflection_pad3d_backward", "", f513},
-	{"aten::repeat_interleave", "Tensor", f514},
-	{"aten::repeat_interleave", "self_Tensor", f515},
-	{"aten::replication_pad1d", "", f508},
-	{"aten::replication_pad1d_backward", "", f516},
-	{"aten::replication_pad2d", "", f510},
-	{"aten::replication_pad2d_backward", "", f517},
-	{"aten::replication_pad3d", "", f512},
-	{"aten::replication_pad3d_backward", "", f518},
-	{"aten::reshape", "", f519},
-	{"aten::resize_", "", f520},
-	{"aten::resize_as_", "", f521},
-	{"aten::resize_as_sparse_", "", f522},
-	{"aten::rnn_relu", "data", f523},
-	{"aten::rnn_relu", "input", f524},
-	{"aten::rnn_tanh", "data", f523},
-	{"aten::rnn_tanh", "input", f524},
-	{"aten::row_indices_copy", "", f525},
-	{"aten::rrelu_with_noise", "", f526},
-	{"aten::rrelu_with_noise_", "", f527},
-	{"aten::rrelu_with_noise_backward", "", f528},
-	{"aten::scaled_dot_product_attention", "", f529},
-	{"aten::scatter", "reduce", f530},
-	{"aten::scatter", "src", f530},
-	{"aten::scatter", "value", f531},
-	{"aten::scatter", "value_reduce", f531},
-	{"aten::scatter_", "reduce", f530},
-	{"aten::scatter_", "src", f530},
-	{"aten::scatter_", "value", f531},
-	{"aten::scatter_", "value_reduce", f531},
-	{"aten::scatter_add", "", f530},
-	{"aten::scatter_add_", "", f530},
-	{"aten::scatter_reduce", "two", f530},
-	{"aten::scatter_reduce_", "two", f530},
-	{"aten::segment_reduce", "", f532},
-	{"aten::select", "int", f533},
-	{"aten::select_backward", "", f534},
-	{"aten::select_copy", "int", f533},
-	{"aten::set_", "source_Tensor_storage_offset", f535},
-	{"aten::slice_backward", "", f536},
-	{"aten::slice_inverse", "", f537},
-	{"aten::slow_conv3d", "", f538},
-	{"aten::slow_conv3d_forward", "", f539},
-	{"aten::slow_conv_dilated2d", "", f540},
-	{"aten::slow_conv_dilated3d", "", f541},
-	{"aten::slow_conv_transpose2d", "", f542},
-	{"aten::slow_conv_transpose3d", "", f543},
-	{"aten::smooth_l1_loss", "", f414},
-	{"aten::smooth_l1_loss_backward", "", f355},
-	{"aten::soft_margin_loss", "", f414},
-	{"aten::soft_margin_loss_backward", "", f355},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f544},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f545},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f546},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f547},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f548},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f549},
-	{"aten::sparse_coo_tensor", "indices_size", f550},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f551},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f552},
-	{"aten::sparse_csr_tensor", "crow_col_value", f553},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f554},
-	{"aten::sparse_resize_", "", f555},
-	{"aten::sparse_resize_and_clear_", "", f556},
-	{"aten::special_chebyshev_polynomial_t", "", f557},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f558},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f559},
-	{"aten::special_chebyshev_polynomial_u", "", f557},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f558},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f559},
-	{"aten::special_chebyshev_polynomial_v", "", f557},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f558},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f559},
-	{"aten::special_chebyshev_polynomial_w", "", f557},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f558},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f559},
-	{"aten::special_hermite_polynomial_h", "", f557},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f558},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f559},
-	{"aten::special_hermite_polynomial_he", "", f557},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f558},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f559},
-	{"aten::special_laguerre_polynomial_l", "", f557},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f558},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f559},
-	{"aten::special_legendre_polynomial_p", "", f557},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f558},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f559},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f557},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f558},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f559},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f557},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f558},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f559},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f557},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f558},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f559},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f557},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f558},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f559},
-	{"aten::split", "Tensor", f560},
-	{"aten::split_copy", "Tensor", f560},
-	{"aten::sspaddmm", "", f561},
-	{"aten::sub_", "Tensor", f311},
-	{"aten::tensor_split", "sections", f378},
-	{"aten::tensor_split", "tensor_indices_or_sections", f562},
-	{"aten::thnn_conv2d", "", f563},
-	{"aten::to", "device", f564},
-	{"aten::to", "dtype", f565},
-	{"aten::to", "dtype_layout", f255},
-	{"aten::to_dense_backward", "", f566},
-	{"aten::to_mkldnn", "", f567},
-	{"aten::to_mkldnn_backward", "", f568},
-	{"aten::trace_backward", "", f569},
-	{"aten::trapezoid", "dx", f372},
-	{"aten::trapezoid", "x", f372},
-	{"aten::trapz", "dx", f372},
-	{"aten::trapz", "x", f372},
-	{"aten::triplet_margin_loss", "", f570},
-	{"aten::unbind", "int", f571},
-	{"aten::unbind_copy", "int", f571},
-	{"aten::unfold_backward", "", f572},
-	{"aten::unsafe_chunk", "", f340},
-	{"aten::unsafe_split", "Tensor", f560},
-	{"aten::upsample_bicubic2d", "", f573},
-	{"aten::upsample_bicubic2d", "vec", f275},
-	{"aten::upsample_bicubic2d_backward", "", f574},
-	{"aten::upsample_bilinear2d", "", f573},
-	{"aten::upsample_bilinear2d", "vec", f275},
-	{"aten::upsample_bilinear2d_backward", "", f575},
-	{"aten::upsample_linear1d", "", f576},
-	{"aten::upsample_linear1d", "vec", f275},
-	{"aten::upsample_linear1d_backward", "", f577},
-	{"aten::upsample_nearest1d", "", f278},
-	{"aten::upsample_nearest1d", "vec", f279},
-	{"aten::upsample_nearest1d_backward", "", f578},
-	{"aten::upsample_nearest2d", "", f281},
-	{"aten::upsample_nearest2d", "vec", f279},
-	{"aten::upsample_nearest2d_backward", "", f579},
-	{"aten::upsample_nearest3d", "", f283},
-	{"aten::upsample_nearest3d", "vec", f279},
-	{"aten::upsample_nearest3d_backward", "", f580},
-	{"aten::upsample_trilinear3d", "", f581},
-	{"aten::upsample_trilinear3d", "vec", f275},
-	{"aten::upsample_trilinear3d_backward", "", f582},
-	{"aten::value_selecting_reduction_backward", "", f583},
-	{"aten::values_copy", "", f584},
-	{"aten::vander", "", f585},
-	{"aten::view", "dtype", f586},
-	{"aten::view_copy", "dtype", f586},
-	{"aten::vsplit", "int", f378},
-	{"aten::zero_", "", f587},
-	{"aten::zeros", "", f588},
-	{"aten::zeros_like", "", f588},
-	{"aten::align_to", "ellipsis_idx", f589},
-	{"aten::add", "out", f590},
-	{"aten::addmv", "out", f312},
-	{"aten::arange", "start_out", f591},
-	{"aten::baddbmm", "out", f312},
-	{"aten::binary_cross_entropy", "out", f333},
-	{"aten::binary_cross_entropy_backward", "grad_input", f592},
-	{"aten::bmm", "out", f337},
-	{"aten::cat", "out", f314},
-	{"aten::concat", "out", f314},
-	{"aten::concatenate", "out", f314},
-	{"aten::cudnn_batch_norm", "out", f593},
-	{"aten::cudnn_convolution", "out", f594},
-	{"aten::div", "out_mode", f377},
-	{"aten::divide", "out_mode", f377},
-	{"aten::dot", "out", f337},
-	{"aten::full", "names", f490},
-	{"aten::lcm", "out", f421},
-	{"aten::_fft_r2c", "out", f595},
-	{"aten::_fft_c2r", "out", f596},
-	{"aten::_fft_c2c", "out", f597},
-	{"aten::index_copy", "out", f416},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f598},
-	{"aten::fbgemm_linear_fp16_weight", "out", f599},
-	{"aten::_log_softmax_backward_data", "out", f600},
-	{"aten::_logcumsumexp", "out", f601},
-	{"aten::matmul", "out", f428},
-	{"aten::matrix_power", "out", f429},
-	{"aten::_compute_linear_combination", "out", f602},
-	{"aten::mm", "out", f337},
-	{"aten::_int_mm", "out", f603},
-	{"aten::mv", "out", f428},
-	{"aten::native_batch_norm", "out", f482},
-	{"aten::_native_batch_norm_legit", "out", f604},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f605},
-	{"aten::batch_norm_elemt", "out", f606},
-	{"aten::ones", "names", f400},
-	{"aten::rand", "names", f400},
-	{"aten::rand", "generator_with_names", f490},
-	{"aten::randn", "names", f400},
-	{"aten::randn", "generator_with_names", f490},
-	{"aten::range", "out", f591},
-	{"aten::gelu_backward", "grad_input", f404},
-	{"aten::_softmax_backward_data", "out", f607},
-	{"aten::sspaddmm", "out", f608},
-	{"aten::_chunk_cat", "out", f609},
-	{"aten::_stack", "out", f610},
-	{"aten::zeros", "names", f491},
-	{"aten::_batch_norm_with_update", "out", f611},
-	{"aten::_sparse_softmax", "Dimname", f612},
-	{"aten::_sparse_log_softmax", "Dimname", f613},
-	{"aten::sub", "out", f590},
-	{"aten::addmm", "out", f312},
-	{"aten::_scaled_mm", "out", f614},
-	{"aten::_scaled_mm_v2", "out", f615},
-	{"aten::hspmm", "out", f616},
-	{"aten::lstm_mps_backward", "", f617},
-	{"aten::set_", "source_Storage_storage_offset", f535},
-	{"aten::index_add", "out", f416},
-	{"aten::index_reduce", "out", f416},
-	{"aten::scatter", "src_out", f530},
-	{"aten::scatter", "value_out", f531},
-	{"aten::scatter", "reduce_out", f530},
-	{"aten::scatter", "value_reduce_out", f531},
-	{"aten::scatter", "dimname_src", f402},
-	{"aten::scatter", "dimname_value", f402},
-	{"aten::scatter_add", "out", f530},
-	{"aten::scatter_reduce", "two_out", f530},
-	{"aten::addbmm", "out", f312},
-	{"aten::gather", "out", f402},
-	{"aten::lu_unpack", "out", f436},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f618},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f619},
-	{"aten::mse_loss", "out", f414},
-	{"aten::mse_loss_backward", "grad_input", f355},
-	{"aten::multi_margin_loss", "out", f477},
-	{"aten::multi_margin_loss_backward", "grad_input", f620},
-	{"aten::multilabel_margin_loss", "out", f479},
-	{"aten::multilabel_margin_loss_forward", "output", f621},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f622},
-	{"aten::nll_loss", "out", f355},
-	{"aten::nll_loss_forward", "output", f623},
-	{"aten::nll_loss_backward", "grad_input", f624},
-	{"aten::nll_loss2d", "out", f355},
-	{"aten::nll_loss2d_forward", "output", f625},
-	{"aten::nll_loss2d_backward", "grad_input", f626},
-	{"aten::smooth_l1_loss", "out", f414},
-	{"aten::smooth_l1_loss_backward", "grad_input", f355},
-	{"aten::huber_loss", "out", f414},
-	{"aten::huber_loss_backward", "out", f355},
-	{"aten::soft_margin_loss", "out", f414},
-	{"aten::soft_margin_loss_backward", "grad_input", f355},
-	{"aten::glu_backward", "grad_input", f627},
-	{"aten::log_sigmoid_backward", "grad_input", f628},
-	{"aten::rrelu_with_noise", "out", f629},
-	{"aten::adaptive_avg_pool2d", "out", f308},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f630},
-	{"aten::adaptive_avg_pool3d", "out", f308},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f631},
-	{"aten::adaptive_max_pool2d", "out", f308},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f632},
-	{"aten::adaptive_max_pool3d", "out", f308},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f633},
-	{"aten::avg_pool2d", "out", f321},
-	{"aten::avg_pool2d_backward", "grad_input", f634},
-	{"aten::avg_pool3d", "out", f323},
-	{"aten::avg_pool3d_backward", "grad_input", f635},
-	{"aten::fractional_max_pool2d", "output", f396},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f636},
-	{"aten::fractional_max_pool3d", "output", f396},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f637},
-	{"aten::max_pool2d_with_indices", "out", f442},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f638},
-	{"aten::max_pool3d_with_indices", "out", f445},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f639},
-	{"aten::max_unpool2d", "out", f447},
-	{"aten::max_unpool3d", "out", f448},
-	{"aten::reflection_pad1d", "out", f508},
-	{"aten::reflection_pad1d_backward", "grad_input", f640},
-	{"aten::reflection_pad2d", "out", f510},
-	{"aten::reflection_pad2d_backward", "grad_input", f641},
-	{"aten::reflection_pad3d", "out", f512},
-	{"aten::reflection_pad3d_backward", "grad_input", f642},
-	{"aten::replication_pad1d", "out", f508},
-	{"aten::replication_pad1d_backward", "grad_input", f643},
-	{"aten::replication_pad2d", "out", f510},
-	{"aten::replication_pad2d_backward", "grad_input", f644},
-	{"aten::replication_pad3d", "out", f512},
-	{"aten::replication_pad3d_backward", "grad_input", f645},
-	{"aten::upsample_linear1d", "out", f576},
-	{"aten::upsample_linear1d_backward", "grad_input", f646},
-	{"aten::upsample_bilinear2d", "out", f573},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f647},
-	{"aten::_upsample_bilinear2d_aa", "out", f274},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f648},
-	{"aten::upsample_bicubic2d", "out", f573},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f649},
-	{"aten::_upsample_bicubic2d_aa", "out", f274},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f650},
-	{"aten::upsample_trilinear3d", "out", f581},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f651},
-	{"aten::upsample_nearest1d", "out", f278},
-	{"aten::_upsample_nearest_exact1d", "out", f278},
-	{"aten::upsample_nearest1d_backward", "grad_input", f652},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f653},
-	{"aten::upsample_nearest2d", "out", f281},
-	{"aten::_upsample_nearest_exact2d", "out", f281},
-	{"aten::upsample_nearest2d_backward", "grad_input", f654},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f655},
-	{"aten::upsample_nearest3d", "out", f283},
-	{"aten::_upsample_nearest_exact3d", "out", f283},
-	{"aten::upsample_nearest3d_backward", "grad_input", f656},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f657},
-	{"aten::slow_conv_transpose2d", "out", f658},
-	{"aten::slow_conv_transpose3d", "out", f659},
-	{"aten::thnn_conv2d", "out", f660},
-	{"aten::_slow_conv2d_forward", "output", f661},
-	{"aten::_slow_conv2d_backward", "grad_input", f662},
-	{"aten::_conv_depthwise2d", "out", f663},
-	{"aten::slow_conv3d", "out", f664},
-	{"aten::slow_conv3d_forward", "output", f665},
-	{"aten::col2im", "out", f341},
-	{"aten::im2col", "out", f415},
-	{"aten::_linalg_det", "result", f666},
-	{"aten::linalg_ldl_solve", "out", f426},
-	{"aten::linalg_lstsq", "out", f427},
-	{"aten::linalg_matmul", "out", f428},
-	{"aten::_linalg_slogdet", "sign", f667},
-	{"aten::linalg_eigvals", "out", f425},
-	{"aten::_linalg_eigh", "eigenvalues", f668},
-	{"aten::linalg_eigh", "eigvals", f425},
-	{"aten::linalg_eigvalsh", "out", f425},
-	{"aten::_linalg_svd", "U", f669},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f431},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f431},
-	{"aten::linalg_pinv", "out", f430},
-	{"aten::linalg_pinv", "out_rcond_tensor", f430},
-	{"aten::_linalg_solve_ex", "result", f670},
-	{"aten::linalg_matrix_power", "out", f429},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f431},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f431},
-	{"aten::linalg_matrix_rank", "out", f430},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f430},
-	{"aten::unbind_copy", "int_out", f571},
-	{"aten::split_copy", "Tensor_out", f560},
-	{"aten::special_chebyshev_polynomial_t", "out", f557},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f559},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f558},
-	{"aten::special_chebyshev_polynomial_u", "out", f557},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f559},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f558},
-	{"aten::special_chebyshev_polynomial_v", "out", f557},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f559},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f558},
-	{"aten::special_chebyshev_polynomial_w", "out", f557},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f559},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f558},
-	{"aten::special_hermite_polynomial_h", "out", f557},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f559},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f558},
-	{"aten::special_hermite_polynomial_he", "out", f557},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f559},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f558},
-	{"aten::special_laguerre_polynomial_l", "out", f557},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f559},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f558},
-	{"aten::special_legendre_polynomial_p", "out", f557},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f559},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f558},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f557},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f558},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f557},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f558},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f557},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f558},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f557},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f558},
+	{"aten::_nested_tensor_from_tensor_list", "", f151},
+	{"aten::_nested_tensor_size", "", f152},
+	{"aten::_nested_tensor_softmax_with_shape", "", f153},
+	{"aten::_nested_tensor_storage_offsets", "", f154},
+	{"aten::_nested_tensor_strides", "", f155},
+	{"aten::_nested_view_from_buffer", "", f156},
+	{"aten::_nested_view_from_buffer_copy", "", f157},
+	{"aten::_nested_view_from_jagged", "", f158},
+	{"aten::_nested_view_from_jagged_copy", "", f159},
+	{"aten::_new_zeros_with_same_feature_meta", "", f160},
+	{"aten::_nnpack_available", "", f161},
+	{"aten::_nnpack_spatial_convolution", "", f162},
+	{"aten::_pack_padded_sequence_backward", "", f163},
+	{"aten::_pad_circular", "", f164},
+	{"aten::_pad_enum", "", f165},
+	{"aten::_pad_packed_sequence", "", f166},
+	{"aten::_padded_dense_to_jagged_forward", "", f167},
+	{"aten::_pdist_backward", "", f168},
+	{"aten::_pdist_forward", "", f169},
+	{"aten::_prelu_kernel", "", f170},
+	{"aten::_prelu_kernel_backward", "", f171},
+	{"aten::_print", "", f172},
+	{"aten::_propagate_xla_data", "", f173},
+	{"aten::_remove_batch_dim", "", f174},
+	{"aten::_reshape_alias", "", f175},
+	{"aten::_reshape_alias_copy", "", f176},
+	{"aten::_reshape_from_tensor", "", f177},
+	{"aten::_resize_output_", "", f178},
+	{"aten::_rowwise_prune", "", f179},
+	{"aten::_sample_dirichlet", "", f180},
+	{"aten::_saturate_weight_to_fp16", "", f181},
+	{"aten::_scaled_dot_product_attention_math", "", f182},
+	{"aten::_scaled_dot_product_attention_math_for_mps", "", f183},
+	{"aten::_scaled_dot_product_cudnn_attention", "", f184},
+	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f185},
+	{"aten::_scaled_dot_product_efficient_attention", "", f186},
+	{"aten::_scaled_dot_product_efficient_attention_backward", "", f187},
+	{"aten::_scaled_dot_product_flash_attention", "", f188},
+	{"aten::_scaled_dot_product_flash_attention", "quantized", f189},
+	{"aten::_scaled_dot_product_flash_attention_backward", "", f190},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f191},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f192},
+	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f193},
+	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f194},
+	{"aten::_scaled_grouped_mm", "", f195},
+	{"aten::_scaled_grouped_mm_v2", "", f196},
+	{"aten::_scaled_mm", "", f197},
+	{"aten::_scaled_mm_v2", "", f198},
+	{"aten::_segment_reduce_backward", "", f199},
+	{"aten::_slow_conv2d_backward", "output_mask", f200},
+	{"aten::_slow_conv2d_forward", "", f201},
+	{"aten::_sobol_engine_draw", "", f202},
+	{"aten::_sobol_engine_ff_", "", f203},
+	{"aten::_sobol_engine_initialize_state_", "", f204},
+	{"aten::_sobol_engine_scramble_", "", f205},
+	{"aten::_softmax_backward_data", "", f206},
+	{"aten::_sparse_addmm", "", f207},
+	{"aten::_sparse_broadcast_to", "", f208},
+	{"aten::_sparse_broadcast_to_copy", "", f209},
+	{"aten::_sparse_bsc_tensor_unsafe", "", f210},
+	{"aten::_sparse_bsr_tensor_unsafe", "", f211},
+	{"aten::_sparse_compressed_tensor_unsafe", "", f212},
+	{"aten::_sparse_compressed_tensor_with_dims", "", f213},
+	{"aten::_sparse_coo_tensor_unsafe", "", f214},
+	{"aten::_sparse_coo_tensor_with_dims", "", f215},
+	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f216},
+	{"aten::_sparse_csc_tensor_unsafe", "", f217},
+	{"aten::_sparse_csr_prod", "dim_dtype", f218},
+	{"aten::_sparse_csr_sum", "dim_dtype", f219},
+	{"aten::_sparse_csr_tensor_unsafe", "", f220},
+	{"aten::_sparse_log_softmax", "", f221},
+	{"aten::_sparse_log_softmax", "int", f222},
+	{"aten::_sparse_log_softmax_backward_data", "", f223},
+	{"aten::_sparse_mask_projection", "", f224},
+	{"aten::_sparse_mm", "", f225},
+	{"aten::_sparse_mm", "reduce", f226},
+	{"aten::_sparse_mm_reduce_impl", "", f227},
+	{"aten::_sparse_mm_reduce_impl_backward", "", f228},
+	{"aten::_sparse_semi_structured_addmm", "", f229},
+	{"aten::_sparse_semi_structured_apply", "", f230},
+	{"aten::_sparse_semi_structured_apply_dense", "", f231},
+	{"aten::_sparse_semi_structured_linear", "", f232},
+	{"aten::_sparse_semi_structured_mm", "", f233},
+	{"aten::_sparse_semi_structured_tile", "", f234},
+	{"aten::_sparse_softmax", "", f235},
+	{"aten::_sparse_softmax", "int", f236},
+	{"aten::_sparse_softmax_backward_data", "", f237},
+	{"aten::_sparse_sparse_matmul", "", f238},
+	{"aten::_sparse_sum", "", f239},
+	{"aten::_sparse_sum", "dim", f240},
+	{"aten::_sparse_sum", "dim_dtype", f241},
+	{"aten::_sparse_sum", "dtype", f242},
+	{"aten::_sparse_sum_backward", "", f243},
+	{"aten::_spdiags", "", f244},
+	{"aten::_spsolve", "", f245},
+	{"aten::_stack", "", f246},
+	{"aten::_standard_gamma", "", f247},
+	{"aten::_standard_gamma_grad", "", f248},
+	{"aten::_thnn_differentiable_gru_cell_backward", "", f249},
+	{"aten::_thnn_differentiable_lstm_cell_backward", "", f250},
+	{"aten::_thnn_fused_gru_cell", "", f251},
+	{"aten::_thnn_fused_gru_cell_backward", "", f252},
+	{"aten::_thnn_fused_lstm_cell", "", f253},
+	{"aten::_thnn_fused_lstm_cell_backward", "", f254},
+	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f255},
+	{"aten::_to_copy", "", f256},
+	{"aten::_to_sparse", "", f257},
+	{"aten::_to_sparse", "sparse_dim", f258},
+	{"aten::_to_sparse_bsc", "", f259},
+	{"aten::_to_sparse_bsr", "", f260},
+	{"aten::_to_sparse_csc", "", f261},
+	{"aten::_to_sparse_csr", "", f262},
+	{"aten::_to_sparse_semi_structured", "", f263},
+	{"aten::_transform_bias_rescale_qkv", "", f264},
+	{"aten::_transformer_encoder_layer_fwd", "", f265},
+	{"aten::_trilinear", "", f266},
+	{"aten::_triton_multi_head_attention", "", f267},
+	{"aten::_triton_scaled_dot_attention", "", f268},
+	{"aten::_unpack_dual", "", f269},
+	{"aten::_unsafe_index", "Tensor", f270},
+	{"aten::_unsafe_index_put", "", f271},
+	{"aten::_unsafe_masked_index", "", f272},
+	{"aten::_unsafe_masked_index_put_accumulate", "", f273},
+	{"aten::_unsafe_view", "", f274},
+	{"aten::_upsample_bicubic2d_aa", "", f275},
+	{"aten::_upsample_bicubic2d_aa", "vec", f276},
+	{"aten::_upsample_bicubic2d_aa_backward", "", f277},
+	{"aten::_upsample_bilinear2d_aa", "", f275},
+	{"aten::_upsample_bilinear2d_aa", "vec", f276},
+	{"aten::_upsample_bilinear2d_aa_backward", "", f278},
+	{"aten::_upsample_nearest_exact1d", "", f279},
+	{"aten::_upsample_nearest_exact1d", "vec", f280},
+	{"aten::_upsample_nearest_exact1d_backward", "", f281},
+	{"aten::_upsample_nearest_exact2d", "", f282},
+	{"aten::_upsample_nearest_exact2d", "vec", f280},
+	{"aten::_upsample_nearest_exact2d_backward", "", f283},
+	{"aten::_upsample_nearest_exact3d", "", f284},
+	{"aten::_upsample_nearest_exact3d", "vec", f280},
+	{"aten::_upsample_nearest_exact3d_backward", "", f285},
+	{"aten::_use_cudnn_ctc_loss", "", f286},
+	{"aten::_use_cudnn_ctc_loss", "Tensor", f287},
+	{"aten::_use_cudnn_rnn_flatten_weight", "", f288},
+	{"aten::_use_miopen_ctc_loss", "", f289},
+	{"aten::_use_miopen_ctc_loss", "Tensor", f290},
+	{"aten::_validate_compressed_sparse_indices", "", f291},
+	{"aten::_validate_sparse_bsc_tensor_args", "", f292},
+	{"aten::_validate_sparse_bsr_tensor_args", "", f293},
+	{"aten::_validate_sparse_compressed_tensor_args", "", f294},
+	{"aten::_validate_sparse_coo_tensor_args", "", f295},
+	{"aten::_validate_sparse_csc_tensor_args", "", f296},
+	{"aten::_validate_sparse_csr_tensor_args", "", f297},
+	{"aten::_values_copy", "", f298},
+	{"aten::_weight_int4pack_mm", "", f299},
+	{"aten::_weight_int4pack_mm_for_cpu", "", f300},
+	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f301},
+	{"aten::_weight_int8pack_mm", "", f302},
+	{"aten::_weight_norm", "", f303},
+	{"aten::_weight_norm_differentiable_backward", "", f304},
+	{"aten::_weight_norm_interface", "", f305},
+	{"aten::_weight_norm_interface_backward", "", f306},
+	{"aten::_wrapped_linear_prepack", "", f307},
+	{"aten::_wrapped_quantized_linear_prepacked", "", f308},
+	{"aten::adaptive_avg_pool1d", "", f309},
+	{"aten::adaptive_avg_pool2d", "", f309},
+	{"aten::adaptive_avg_pool3d", "", f309},
+	{"aten::adaptive_max_pool1d", "", f309},
+	{"aten::adaptive_max_pool2d", "", f309},
+	{"aten::adaptive_max_pool2d_backward", "", f310},
+	{"aten::adaptive_max_pool3d", "", f309},
+	{"aten::adaptive_max_pool3d_backward", "", f311},
+	{"aten::add_", "Tensor", f312},
+	{"aten::addbmm", "", f313},
+	{"aten::addbmm_", "", f313},
+	{"aten::addmm", "", f313},
+	{"aten::addmm_", "", f313},
+	{"aten::addmv", "", f313},
+	{"aten::addmv_", "", f313},
+	{"aten::affine_grid_generator_backward", "", f314},
+	{"aten::align_tensors", "", f315},
+	{"aten::alpha_dropout", "", f316},
+	{"aten::alpha_dropout_", "", f316},
+	{"aten::arange", "start_step", f317},
+	{"aten::as_strided", "", f318},
+	{"aten::as_strided_", "", f318},
+	{"aten::as_strided_copy", "", f319},
+	{"aten::as_strided_scatter", "", f320},
+	{"aten::avg_pool1d", "", f321},
+	{"aten::avg_pool2d", "", f322},
+	{"aten::avg_pool2d_backward", "", f323},
+	{"aten::avg_pool3d", "", f324},
+	{"aten::avg_pool3d_backward", "", f325},
+	{"aten::baddbmm", "", f313},
+	{"aten::baddbmm_", "", f313},
+	{"aten::batch_norm_backward", "", f326},
+	{"aten::batch_norm_backward_elemt", "", f327},
+	{"aten::batch_norm_backward_reduce", "", f328},
+	{"aten::batch_norm_elemt", "", f329},
+	{"aten::batch_norm_gather_stats", "", f330},
+	{"aten::batch_norm_gather_stats_with_counts", "", f331},
+	{"aten::batch_norm_stats", "", f332},
+	{"aten::batch_norm_update_stats", "", f333},
+	{"aten::binary_cross_entropy", "", f334},
+	{"aten::binary_cross_entropy_backward", "", f335},
+	{"aten::binary_cross_entropy_with_logits", "", f336},
+	{"aten::binomial", "", f337},
+	{"aten::bmm", "", f338},
+	{"aten::ccol_indices_copy", "", f339},
+	{"aten::choose_qparams_optimized", "", f340},
+	{"aten::chunk", "", f341},
+	{"aten::col2im", "", f342},
+	{"aten::col_indices_copy", "", f343},
+	{"aten::combinations", "", f344},
+	{"aten::constant_pad_nd", "", f345},
+	{"aten::conv1d", "", f346},
+	{"aten::conv2d", "", f346},
+	{"aten::conv3d", "", f346},
+	{"aten::conv_depthwise3d", "", f347},
+	{"aten::conv_tbc_backward", "", f348},
+	{"aten::conv_transpose1d", "", f349},
+	{"aten::conv_transpose2d", "input", f349},
+	{"aten::conv_transpose3d", "input", f349},
+	{"aten::convolution", "", f350},
+	{"aten::convolution_backward", "", f351},
+	{"aten::convolution_backward_overrideable", "", f352},
+	{"aten::convolution_overrideable", "", f353},
+	{"aten::copy", "", f354},
+	{"aten::copy_", "", f354},
+	{"aten::copy_sparse_to_sparse_", "", f355},
+	{"aten::cosine_embedding_loss", "", f336},
+	{"aten::cross_entropy_loss", "", f356},
+	{"aten::crow_indices_copy", "", f357},
+	{"aten::ctc_loss", "IntList", f358},
+	{"aten::ctc_loss", "Tensor", f359},
+	{"aten::cudnn_affine_grid_generator", "", f360},
+	{"aten::cudnn_affine_grid_generator_backward", "", f361},
+	{"aten::cudnn_batch_norm", "", f362},
+	{"aten::cudnn_batch_norm_backward", "", f363},
+	{"aten::cudnn_convolution", "", f364},
+	{"aten::cudnn_convolution_add_relu", "", f365},
+	{"aten::cudnn_convolution_relu", "", f366},
+	{"aten::cudnn_convolution_transpose", "", f367},
+	{"aten::cudnn_grid_sampler", "", f368},
+	{"aten::cudnn_grid_sampler_backward", "", f369},
+	{"aten::cudnn_is_acceptable", "", f370},
+	{"aten::cummaxmin_backward", "", f371},
+	{"aten::cumprod_backward", "", f372},
+	{"aten::cumulative_trapezoid", "dx", f373},
+	{"aten::cumulative_trapezoid", "x", f373},
+	{"aten::dequantize", "self", f374},
+	{"aten::dequantize", "tensors", f375},
+	{"aten::diagonal_backward", "", f376},
+	{"aten::div", "Scalar_mode", f377},
+	{"aten::div", "Tensor_mode", f378},
+	{"aten::div_", "Scalar_mode", f377},
+	{"aten::div_", "Tensor_mode", f378},
+	{"aten::divide", "Scalar_mode", f377},
+	{"aten::divide", "Tensor_mode", f378},
+	{"aten::divide_", "Scalar_mode", f377},
+	{"aten::divide_", "Tensor_mode", f378},
+	{"aten::dot", "", f338},
+	{"aten::dropout", "", f316},
+	{"aten::dropout_", "", f316},
+	{"aten::dsplit", "int", f379},
+	{"aten::embedding_backward", "", f380},
+	{"aten::embedding_bag", "", f381},
+	{"aten::embedding_bag", "padding_idx", f381},
+	{"aten::embedding_dense_backward", "", f382},
+	{"aten::embedding_sparse_backward", "", f383},
+	{"aten::empty_strided", "", f384},
+	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f385},
+	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f386},
+	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f387},
+	{"aten::fbgemm_linear_fp16_weight", "", f388},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f389},
+	{"aten::fbgemm_linear_int8_weight", "", f390},
+	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f391},
+	{"aten::fbgemm_linear_quantize_weight", "", f392},
+	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f393},
+	{"aten::fbgemm_pack_quantized_matrix", "", f394},
+	{"aten::fbgemm_pack_quantized_matrix", "KN", f395},
+	{"aten::feature_alpha_dropout", "", f316},
+	{"aten::feature_alpha_dropout_", "", f316},
+	{"aten::feature_dropout", "", f316},
+	{"aten::feature_dropout_", "", f316},
+	{"aten::fill", "Tensor", f396},
+	{"aten::fill_", "Tensor", f396},
+	{"aten::fractional_max_pool2d", "", f397},
+	{"aten::fractional_max_pool2d_backward", "", f398},
+	{"aten::fractional_max_pool3d", "", f397},
+	{"aten::fractional_max_pool3d_backward", "", f399},
+	{"aten::from_file", "", f400},
+	{"aten::full", "", f401},
+	{"aten::full_like", "", f401},
+	{"aten::fused_moving_avg_obs_fake_quant", "", f402},
+	{"aten::gather", "", f403},
+	{"aten::gather_backward", "", f404},
+	{"aten::gelu_backward", "", f405},
+	{"aten::glu_backward", "", f406},
+	{"aten::glu_backward_jvp", "", f407},
+	{"aten::grid_sampler", "", f408},
+	{"aten::grid_sampler_2d", "", f408},
+	{"aten::grid_sampler_2d_backward", "", f409},
+	{"aten::grid_sampler_3d", "", f408},
+	{"aten::grid_sampler_3d_backward", "", f410},
+	{"aten::group_norm", "", f411},
+	{"aten::gru", "data", f412},
+	{"aten::gru", "input", f413},
+	{"aten::hinge_embedding_loss", "", f356},
+	{"aten::hsplit", "int", f379},
+	{"aten::hspmm", "", f414},
+	{"aten::huber_loss", "", f415},
+	{"aten::huber_loss_backward", "", f356},
+	{"aten::im2col", "", f416},
+	{"aten::index_add", "", f417},
+	{"aten::index_add_", "", f417},
+	{"aten::index_copy", "", f417},
+	{"aten::index_copy_", "", f417},
+	{"aten::index_fill", "int_Scalar", f418},
+	{"aten::index_fill", "int_Tensor", f417},
+	{"aten::index_fill_", "int_Scalar", f418},
+	{"aten::index_fill_", "int_Tensor", f417},
+	{"aten::index_reduce", "", f417},
+	{"aten::index_reduce_", "", f417},
+	{"aten::index_select_backward", "", f419},
+	{"aten::indices_copy", "", f420},
+	{"aten::infinitely_differentiable_gelu_backward", "", f421},
+	{"aten::kl_div", "", f415},
+	{"aten::l1_loss", "", f415},
+	{"aten::lcm", "", f422},
+	{"aten::lcm_", "", f422},
+	{"aten::lift", "", f423},
+	{"aten::lift_fresh", "", f424},
+	{"aten::lift_fresh_copy", "", f425},
+	{"aten::linalg_eigh", "", f426},
+	{"aten::linalg_eigvals", "", f426},
+	{"aten::linalg_eigvalsh", "", f426},
+	{"aten::linalg_ldl_solve", "", f427},
+	{"aten::linalg_lstsq", "", f428},
+	{"aten::linalg_matmul", "", f429},
+	{"aten::linalg_matrix_power", "", f430},
+	{"aten::linalg_matrix_rank", "", f431},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f432},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f432},
+	{"aten::linalg_matrix_rank", "tol_tensor", f431},
+	{"aten::linalg_pinv", "", f431},
+	{"aten::linalg_pinv", "atol_rtol_float", f432},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f432},
+	{"aten::linalg_pinv", "rcond_tensor", f431},
+	{"aten::linear_backward", "", f433},
+	{"aten::log_sigmoid_backward", "", f434},
+	{"aten::lstm", "data", f435},
+	{"aten::lstm", "input", f436},
+	{"aten::lu_unpack", "", f437},
+	{"aten::margin_ranking_loss", "", f336},
+	{"aten::masked_scatter_backward", "", f438},
+	{"aten::masked_select_backward", "", f439},
+	{"aten::matmul", "", f429},
+	{"aten::matmul_backward", "", f440},
+	{"aten::matrix_exp_backward", "", f441},
+	{"aten::matrix_power", "", f430},
+	{"aten::max_pool1d", "", f442},
+	{"aten::max_pool1d_with_indices", "", f442},
+	{"aten::max_pool2d", "", f443},
+	{"aten::max_pool2d_backward", "", f444},
+	{"aten::max_pool2d_with_indices", "", f443},
+	{"aten::max_pool2d_with_indices_backward", "", f445},
+	{"aten::max_pool3d", "", f446},
+	{"aten::max_pool3d_with_indices", "", f446},
+	{"aten::max_pool3d_with_indices_backward", "", f447},
+	{"aten::max_unpool2d", "", f448},
+	{"aten::max_unpool3d", "", f449},
+	{"aten::miopen_batch_norm", "", f450},
+	{"aten::miopen_batch_norm_backward", "", f451},
+	{"aten::miopen_convolution", "", f452},
+	{"aten::miopen_convolution_add_relu", "", f453},
+	{"aten::miopen_convolution_relu", "", f454},
+	{"aten::miopen_convolution_transpose", "", f455},
+	{"aten::miopen_ctc_loss", "", f456},
+	{"aten::miopen_ctc_loss", "Tensor", f457},
+	{"aten::miopen_depthwise_convolution", "", f458},
+	{"aten::miopen_rnn", "", f459},
+	{"aten::miopen_rnn_backward", "", f460},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f461},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f462},
+	{"aten::mkldnn_convolution", "", f463},
+	{"aten::mkldnn_linear", "", f464},
+	{"aten::mkldnn_linear_backward", "", f465},
+	{"aten::mkldnn_linear_backward_input", "", f466},
+	{"aten::mkldnn_linear_backward_weights", "", f467},
+	{"aten::mkldnn_max_pool2d", "", f468},
+	{"aten::mkldnn_max_pool2d_backward", "", f469},
+	{"aten::mkldnn_max_pool3d", "", f470},
+	{"aten::mkldnn_max_pool3d_backward", "", f471},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f472},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f473},
+	{"aten::mkldnn_rnn_layer", "", f474},
+	{"aten::mkldnn_rnn_layer_backward", "", f475},
+	{"aten::mm", "", f338},
+	{"aten::mps_convolution_backward", "", f476},
+	{"aten::mps_convolution_transpose_backward", "", f477},
+	{"aten::mse_loss", "", f415},
+	{"aten::mse_loss_backward", "", f356},
+	{"aten::multi_margin_loss", "", f478},
+	{"aten::multi_margin_loss_backward", "", f479},
+	{"aten::multilabel_margin_loss", "", f480},
+	{"aten::multilabel_margin_loss_backward", "", f481},
+	{"aten::multilabel_margin_loss_forward", "", f482},
+	{"aten::mv", "", f429},
+	{"aten::native_batch_norm", "", f483},
+	{"aten::native_batch_norm_backward", "", f484},
+	{"aten::native_channel_shuffle", "", f485},
+	{"aten::native_dropout_backward", "", f486},
+	{"aten::native_group_norm", "", f487},
+	{"aten::native_group_norm_backward", "", f488},
+	{"aten::native_layer_norm_backward", "", f489},
+	{"aten::new_empty_strided", "", f490},
+	{"aten::new_full", "", f491},
+	{"aten::new_ones", "", f401},
+	{"aten::new_zeros", "", f492},
+	{"aten::nll_loss", "", f356},
+	{"aten::nll_loss2d", "", f356},
+	{"aten::nll_loss2d_backward", "", f493},
+	{"aten::nll_loss2d_forward", "", f494},
+	{"aten::nll_loss_backward", "", f495},
+	{"aten::nll_loss_forward", "", f496},
+	{"aten::nll_loss_nd", "", f356},
+	{"aten::normal", "float_float", f497},
+	{"aten::ones", "", f498},
+	{"aten::ones_like", "", f498},
+	{"aten::pad", "", f499},
+	{"aten::poisson_nll_loss", "", f478},
+	{"aten::quantize_per_tensor", "tensor_qparams", f386},
+	{"aten::quantized_batch_norm", "", f500},
+	{"aten::quantized_gru_cell", "", f501},
+	{"aten::quantized_lstm_cell", "", f502},
+	{"aten::quantized_max_pool1d", "", f503},
+	{"aten::quantized_max_pool2d", "", f504},
+	{"aten::quantized_max_pool3d", "", f505},
+	{"aten::quantized_rnn_relu_cell", "", f506},
+	{"aten::quantized_rnn_tanh_cell", "", f507},
+	{"aten::rand", "", f498},
+	{"aten::rand", "generator", f401},
+	{"aten::rand_like", "", f498},
+	{"aten::rand_like", "generator", f401},
+	{"aten::randint", "", f401},
+	{"aten::randint", "generator", f491},
+	{"aten::randint", "low", f491},
+	{"aten::randint", "low_generator", f497},
+	{"aten::randint_like", "", f401},
+	{"aten::randint_like", "Tensor", f401},
+	{"aten::randint_like", "Tensor_generator", f491},
+	{"aten::randint_like", "generator", f491},
+	{"aten::randint_like", "low_dtype", f491},
+	{"aten::randint_like", "low_generator_dtype", f497},
+	{"aten::randn", "", f498},
+	{"aten::randn", "generator", f401},
+	{"aten::randn_like", "", f498},
+	{"aten::randn_like", "generator", f401},
+	{"aten::random_", "from", f508},
+	{"aten::randperm", "", f498},
+	{"aten::randperm", "generator", f401},
+	{"aten::range", "step", f317},
+	{"aten::reflection_pad1d", "", f509},
+	{"aten::reflection_pad1d_backward", "", f510},
+	{"aten::reflection_pad2d", "", f511},
+	{"aten::reflection_pad2d_backward", "", f512},
+	{"aten::reflection_pad3d", "", f513},
+	{"aten::reflection_pad3d_backward", "", f514},
+	{"aten::repeat_interleave", "Tensor", f515},
+	{"aten::repeat_interleave", "self_Tensor", f516},
+	{"aten::replication_pad1d", "", f509},
+	{"aten::replication_pad1d_backward", "", f517},
+	{"aten::replication_pad2d", "", f511},
+	{"aten::replication_pad2d_backward", "", f518},
+	{"aten::replication_pad3d", "", f513},
+	{"aten::replication_pad3d_backward", "", f519},
+	{"aten::reshape", "", f520},
+	{"aten::resize_", "", f521},
+	{"aten::resize_as_", "", f522},
+	{"aten::resize_as_sparse_", "", f523},
+	{"aten::rnn_relu", "data", f524},
+	{"aten::rnn_relu", "input", f525},
+	{"aten::rnn_tanh", "data", f524},
+	{"aten::rnn_tanh", "input", f525},
+	{"aten::row_indices_copy", "", f526},
+	{"aten::rrelu_with_noise", "", f527},
+	{"aten::rrelu_with_noise_", "", f528},
+	{"aten::rrelu_with_noise_backward", "", f529},
+	{"aten::scaled_dot_product_attention", "", f530},
+	{"aten::scatter", "reduce", f531},
+	{"aten::scatter", "src", f531},
+	{"aten::scatter", "value", f532},
+	{"aten::scatter", "value_reduce", f532},
+	{"aten::scatter_", "reduce", f531},
+	{"aten::scatter_", "src", f531},
+	{"aten::scatter_", "value", f532},
+	{"aten::scatter_", "value_reduce", f532},
+	{"aten::scatter_add", "", f531},
+	{"aten::scatter_add_", "", f531},
+	{"aten::scatter_reduce", "two", f531},
+	{"aten::scatter_reduce_", "two", f531},
+	{"aten::segment_reduce", "", f533},
+	{"aten::select", "int", f534},
+	{"aten::select_backward", "", f535},
+	{"aten::select_copy", "int", f534},
+	{"aten::set_", "source_Tensor_storage_offset", f536},
+	{"aten::slice_backward", "", f537},
+	{"aten::slice_inverse", "", f538},
+	{"aten::slow_conv3d", "", f539},
+	{"aten::slow_conv3d_forward", "", f540},
+	{"aten::slow_conv_dilated2d", "", f541},
+	{"aten::slow_conv_dilated3d", "", f542},
+	{"aten::slow_conv_transpose2d", "", f543},
+	{"aten::slow_conv_transpose3d", "", f544},
+	{"aten::smooth_l1_loss", "", f415},
+	{"aten::smooth_l1_loss_backward", "", f356},
+	{"aten::soft_margin_loss", "", f415},
+	{"aten::soft_margin_loss_backward", "", f356},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f545},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f546},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f547},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f548},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f549},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f550},
+	{"aten::sparse_coo_tensor", "indices_size", f551},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f552},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f553},
+	{"aten::sparse_csr_tensor", "crow_col_value", f554},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f555},
+	{"aten::sparse_resize_", "", f556},
+	{"aten::sparse_resize_and_clear_", "", f557},
+	{"aten::special_chebyshev_polynomial_t", "", f558},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f559},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f560},
+	{"aten::special_chebyshev_polynomial_u", "", f558},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f559},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f560},
+	{"aten::special_chebyshev_polynomial_v", "", f558},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f559},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f560},
+	{"aten::special_chebyshev_polynomial_w", "", f558},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f559},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f560},
+	{"aten::special_hermite_polynomial_h", "", f558},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f559},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f560},
+	{"aten::special_hermite_polynomial_he", "", f558},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f559},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f560},
+	{"aten::special_laguerre_polynomial_l", "", f558},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f559},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f560},
+	{"aten::special_legendre_polynomial_p", "", f558},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f559},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f560},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f558},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f560},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f558},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f560},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f558},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f560},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f558},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f560},
+	{"aten::split", "Tensor", f561},
+	{"aten::split_copy", "Tensor", f561},
+	{"aten::sspaddmm", "", f562},
+	{"aten::sub_", "Tensor", f312},
+	{"aten::tensor_split", "sections", f379},
+	{"aten::tensor_split", "tensor_indices_or_sections", f563},
+	{"aten::thnn_conv2d", "", f564},
+	{"aten::to", "device", f565},
+	{"aten::to", "dtype", f566},
+	{"aten::to", "dtype_layout", f256},
+	{"aten::to_dense_backward", "", f567},
+	{"aten::to_mkldnn", "", f568},
+	{"aten::to_mkldnn_backward", "", f569},
+	{"aten::trace_backward", "", f570},
+	{"aten::trapezoid", "dx", f373},
+	{"aten::trapezoid", "x", f373},
+	{"aten::trapz", "dx", f373},
+	{"aten::trapz", "x", f373},
+	{"aten::triplet_margin_loss", "", f571},
+	{"aten::unbind", "int", f572},
+	{"aten::unbind_copy", "int", f572},
+	{"aten::unfold_backward", "", f573},
+	{"aten::unsafe_chunk", "", f341},
+	{"aten::unsafe_split", "Tensor", f561},
+	{"aten::upsample_bicubic2d", "", f574},
+	{"aten::upsample_bicubic2d", "vec", f276},
+	{"aten::upsample_bicubic2d_backward", "", f575},
+	{"aten::upsample_bilinear2d", "", f574},
+	{"aten::upsample_bilinear2d", "vec", f276},
+	{"aten::upsample_bilinear2d_backward", "", f576},
+	{"aten::upsample_linear1d", "", f577},
+	{"aten::upsample_linear1d", "vec", f276},
+	{"aten::upsample_linear1d_backward", "", f578},
+	{"aten::upsample_nearest1d", "", f279},
+	{"aten::upsample_nearest1d", "vec", f280},
+	{"aten::upsample_nearest1d_backward", "", f579},
+	{"aten::upsample_nearest2d", "", f282},
+	{"aten::upsample_nearest2d", "vec", f280},
+	{"aten::upsample_nearest2d_backward", "", f580},
+	{"aten::upsample_nearest3d", "", f284},
+	{"aten::upsample_nearest3d", "vec", f280},
+	{"aten::upsample_nearest3d_backward", "", f581},
+	{"aten::upsample_trilinear3d", "", f582},
+	{"aten::upsample_trilinear3d", "vec", f276},
+	{"aten::upsample_trilinear3d_backward", "", f583},
+	{"aten::value_selecting_reduction_backward", "", f584},
+	{"aten::values_copy", "", f585},
+	{"aten::vander", "", f586},
+	{"aten::view", "dtype", f587},
+	{"aten::view_copy", "dtype", f587},
+	{"aten::vsplit", "int", f379},
+	{"aten::zero_", "", f588},
+	{"aten::zeros", "", f589},
+	{"aten::zeros_like", "", f589},
+	{"aten::align_to", "ellipsis_idx", f590},
+	{"aten::add", "out", f591},
+	{"aten::addmv", "out", f313},
+	{"aten::arange", "start_out", f592},
+	{"aten::baddbmm", "out", f313},
+	{"aten::binary_cross_entropy", "out", f334},
+	{"aten::binary_cross_entropy_backward", "grad_input", f593},
+	{"aten::bmm", "out", f338},
+	{"aten::cat", "out", f315},
+	{"aten::concat", "out", f315},
+	{"aten::concatenate", "out", f315},
+	{"aten::cudnn_batch_norm", "out", f594},
+	{"aten::cudnn_convolution", "out", f595},
+	{"aten::div", "out_mode", f378},
+	{"aten::divide", "out_mode", f378},
+	{"aten::dot", "out", f338},
+	{"aten::full", "names", f491},
+	{"aten::lcm", "out", f422},
+	{"aten::_fft_r2c", "out", f596},
+	{"aten::_fft_c2r", "out", f597},
+	{"aten::_fft_c2c", "out", f598},
+	{"aten::index_copy", "out", f417},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f599},
+	{"aten::fbgemm_linear_fp16_weight", "out", f600},
+	{"aten::_log_softmax_backward_data", "out", f601},
+	{"aten::_logcumsumexp", "out", f602},
+	{"aten::matmul", "out", f429},
+	{"aten::matrix_power", "out", f430},
+	{"aten::_compute_linear_combination", "out", f603},
+	{"aten::mm", "out", f338},
+	{"aten::_int_mm", "out", f604},
+	{"aten::mv", "out", f429},
+	{"aten::native_batch_norm", "out", f483},
+	{"aten::_native_batch_norm_legit", "out", f605},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f606},
+	{"aten::batch_norm_elemt", "out", f607},
+	{"aten::ones", "names", f401},
+	{"aten::rand", "names", f401},
+	{"aten::rand", "generator_with_names", f491},
+	{"aten::randn", "names", f401},
+	{"aten::randn", "generator_with_names", f491},
+	{"aten::range", "out", f592},
+	{"aten::gelu_backward", "grad_input", f405},
+	{"aten::_softmax_backward_data", "out", f608},
+	{"aten::sspaddmm", "out", f609},
+	{"aten::_chunk_cat", "out", f610},
+	{"aten::_stack", "out", f611},
+	{"aten::zeros", "names", f492},
+	{"aten::_batch_norm_with_update", "out", f612},
+	{"aten::_sparse_softmax", "Dimname", f613},
+	{"aten::_sparse_log_softmax", "Dimname", f614},
+	{"aten::sub", "out", f591},
+	{"aten::addmm", "out", f313},
+	{"aten::_scaled_mm", "out", f615},
+	{"aten::_scaled_mm_v2", "out", f616},
+	{"aten::hspmm", "out", f617},
+	{"aten::lstm_mps_backward", "", f618},
+	{"aten::set_", "source_Storage_storage_offset", f536},
+	{"aten::index_add", "out", f417},
+	{"aten::index_reduce", "out", f417},
+	{"aten::scatter", "src_out", f531},
+	{"aten::scatter", "value_out", f532},
+	{"aten::scatter", "reduce_out", f531},
+	{"aten::scatter", "value_reduce_out", f532},
+	{"aten::scatter", "dimname_src", f403},
+	{"aten::scatter", "dimname_value", f403},
+	{"aten::scatter_add", "out", f531},
+	{"aten::scatter_reduce", "two_out", f531},
+	{"aten::addbmm", "out", f313},
+	{"aten::gather", "out", f403},
+	{"aten::lu_unpack", "out", f437},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f619},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f620},
+	{"aten::mse_loss", "out", f415},
+	{"aten::mse_loss_backward", "grad_input", f356},
+	{"aten::multi_margin_loss", "out", f478},
+	{"aten::multi_margin_loss_backward", "grad_input", f621},
+	{"aten::multilabel_margin_loss", "out", f480},
+	{"aten::multilabel_margin_loss_forward", "output", f622},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f623},
+	{"aten::nll_loss", "out", f356},
+	{"aten::nll_loss_forward", "output", f624},
+	{"aten::nll_loss_backward", "grad_input", f625},
+	{"aten::nll_loss2d", "out", f356},
+	{"aten::nll_loss2d_forward", "output", f626},
+	{"aten::nll_loss2d_backward", "grad_input", f627},
+	{"aten::smooth_l1_loss", "out", f415},
+	{"aten::smooth_l1_loss_backward", "grad_input", f356},
+	{"aten::huber_loss", "out", f415},
+	{"aten::huber_loss_backward", "out", f356},
+	{"aten::soft_margin_loss", "out", f415},
+	{"aten::soft_margin_loss_backward", "grad_input", f356},
+	{"aten::glu_backward", "grad_input", f628},
+	{"aten::log_sigmoid_backward", "grad_input", f629},
+	{"aten::rrelu_with_noise", "out", f630},
+	{"aten::adaptive_avg_pool2d", "out", f309},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f631},
+	{"aten::adaptive_avg_pool3d", "out", f309},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f632},
+	{"aten::adaptive_max_pool2d", "out", f309},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f633},
+	{"aten::adaptive_max_pool3d", "out", f309},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f634},
+	{"aten::avg_pool2d", "out", f322},
+	{"aten::avg_pool2d_backward", "grad_input", f635},
+	{"aten::avg_pool3d", "out", f324},
+	{"aten::avg_pool3d_backward", "grad_input", f636},
+	{"aten::fractional_max_pool2d", "output", f397},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f637},
+	{"aten::fractional_max_pool3d", "output", f397},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f638},
+	{"aten::max_pool2d_with_indices", "out", f443},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f639},
+	{"aten::max_pool3d_with_indices", "out", f446},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f640},
+	{"aten::max_unpool2d", "out", f448},
+	{"aten::max_unpool3d", "out", f449},
+	{"aten::reflection_pad1d", "out", f509},
+	{"aten::reflection_pad1d_backward", "grad_input", f641},
+	{"aten::reflection_pad2d", "out", f511},
+	{"aten::reflection_pad2d_backward", "grad_input", f642},
+	{"aten::reflection_pad3d", "out", f513},
+	{"aten::reflection_pad3d_backward", "grad_input", f643},
+	{"aten::replication_pad1d", "out", f509},
+	{"aten::replication_pad1d_backward", "grad_input", f644},
+	{"aten::replication_pad2d", "out", f511},
+	{"aten::replication_pad2d_backward", "grad_input", f645},
+	{"aten::replication_pad3d", "out", f513},
+	{"aten::replication_pad3d_backward", "grad_input", f646},
+	{"aten::upsample_linear1d", "out", f577},
+	{"aten::upsample_linear1d_backward", "grad_input", f647},
+	{"aten::upsample_bilinear2d", "out", f574},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f648},
+	{"aten::_upsample_bilinear2d_aa", "out", f275},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f649},
+	{"aten::upsample_bicubic2d", "out", f574},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f650},
+	{"aten::_upsample_bicubic2d_aa", "out", f275},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f651},
+	{"aten::upsample_trilinear3d", "out", f582},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f652},
+	{"aten::upsample_nearest1d", "out", f279},
+	{"aten::_upsample_nearest_exact1d", "out", f279},
+	{"aten::upsample_nearest1d_backward", "grad_input", f653},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f654},
+	{"aten::upsample_nearest2d", "out", f282},
+	{"aten::_upsample_nearest_exact2d", "out", f282},
+	{"aten::upsample_nearest2d_backward", "grad_input", f655},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f656},
+	{"aten::upsample_nearest3d", "out", f284},
+	{"aten::_upsample_nearest_exact3d", "out", f284},
+	{"aten::upsample_nearest3d_backward", "grad_input", f657},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f658},
+	{"aten::slow_conv_transpose2d", "out", f659},
+	{"aten::slow_conv_transpose3d", "out", f660},
+	{"aten::thnn_conv2d", "out", f661},
+	{"aten::_slow_conv2d_forward", "output", f662},
+	{"aten::_slow_conv2d_backward", "grad_input", f663},
+	{"aten::_conv_depthwise2d", "out", f664},
+	{"aten::slow_conv3d", "out", f665},
+	{"aten::slow_conv3d_forward", "output", f666},
+	{"aten::col2im", "out", f342},
+	{"aten::im2col", "out", f416},
+	{"aten::_linalg_det", "result", f667},
+	{"aten::linalg_ldl_solve", "out", f427},
+	{"aten::linalg_lstsq", "out", f428},
+	{"aten::linalg_matmul", "out", f429},
+	{"aten::_linalg_slogdet", "sign", f668},
+	{"aten::linalg_eigvals", "out", f426},
+	{"aten::_linalg_eigh", "eigenvalues", f669},
+	{"aten::linalg_eigh", "eigvals", f426},
+	{"aten::linalg_eigvalsh", "out", f426},
+	{"aten::_linalg_svd", "U", f670},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f432},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f432},
+	{"aten::linalg_pinv", "out", f431},
+	{"aten::linalg_pinv", "out_rcond_tensor", f431},
+	{"aten::_linalg_solve_ex", "result", f671},
+	{"aten::linalg_matrix_power", "out", f430},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f432},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f432},
+	{"aten::linalg_matrix_rank", "out", f431},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f431},
+	{"aten::unbind_copy", "int_out", f572},
+	{"aten::split_copy", "Tensor_out", f561},
+	{"aten::special_chebyshev_polynomial_t", "out", f558},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f560},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_u", "out", f558},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f560},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_v", "out", f558},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f560},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_w", "out", f558},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f560},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f559},
+	{"aten::special_hermite_polynomial_h", "out", f558},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f560},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f559},
+	{"aten::special_hermite_polynomial_he", "out", f558},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f560},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f559},
+	{"aten::special_laguerre_polynomial_l", "out", f558},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f560},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f559},
+	{"aten::special_legendre_polynomial_p", "out", f558},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f560},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f560},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f560},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f560},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f560},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f559},
 };
 const size_t guard_count = std::size(guard_rows);
 

@@ -286,7 +286,13 @@ func (m *maker) forms(x torch.Tensor, shape []int, words []string) torch.Tensor 
 			panic(unmade{"there is no form +" + w})
 		}
 		x = do(x)
-		if w == "grad" || w == "nonleaf" {
+		switch w {
+		case "nonleaf":
+			m.leaf(x)
+			x = x.MulScalar(1)
+			m.leaves = append(m.leaves, x)
+		case "grad":
+			m.leaf(x)
 			m.leaves = append(m.leaves, x)
 		}
 	}
@@ -353,7 +359,7 @@ var forms = map[string]func(torch.Tensor) torch.Tensor{
 	"undefined": func(torch.Tensor) torch.Tensor { return torch.Tensor{} },
 	"closed":    func(x torch.Tensor) torch.Tensor { x = x.Alias(); x.Close(); return x },
 	"grad":      func(x torch.Tensor) torch.Tensor { return x.Detach().SetRequiresGrad(true) },
-	"nonleaf":   func(x torch.Tensor) torch.Tensor { return x.Detach().SetRequiresGrad(true).MulScalar(1) },
+	"nonleaf":   func(x torch.Tensor) torch.Tensor { return x.Detach().SetRequiresGrad(true) }, // of this leaf: see forms
 	"view":      func(x torch.Tensor) torch.Tensor { return x.View(x.Shape()...) },
 	"row":       func(x torch.Tensor) torch.Tensor { return x.Select(0, 0) },
 	"inference": func(x torch.Tensor) (y torch.Tensor) {
@@ -370,6 +376,15 @@ func (m *maker) calling() {
 
 // later has fn run when the call is over.
 func (m *maker) later(fn func()) { m.closers = append(m.closers, fn) }
+
+// leaf takes its gradient from x at the end: CreateGraph makes one that refers to x, a cycle of which libtorch warns.
+func (m *maker) leaf(x torch.Tensor) {
+	kept := x.Keep()
+	m.later(func() {
+		kept.SetGrad(torch.Tensor{})
+		kept.Close()
+	})
+}
 
 func (m *maker) close() {
 	for _, fn := range slices.Backward(m.closers) {

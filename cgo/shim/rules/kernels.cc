@@ -3,15 +3,31 @@
 #include <ATen/ops/_fft_c2c.h>
 #include <ATen/ops/_fft_c2r_cpu_dispatch.h>
 #include <ATen/ops/_pdist_backward_cpu_dispatch.h>
+#include <ATen/ops/_sparse_csr_prod_native.h>
+#include <ATen/ops/_sparse_csr_sum_native.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/convolution_backward_compositeexplicitautograd_dispatch.h>
 #include <ATen/ops/empty_native.h>
+#include <ATen/ops/ge.h>
 #include <ATen/ops/median_cpu_dispatch.h>
 #include <ATen/ops/mkldnn_linear_native.h>
 #include <ATen/ops/nanmedian_cpu_dispatch.h>
 #include <ATen/ops/reflection_pad3d_backward_cpu_dispatch.h>
 #include <ATen/ops/resize_native.h>
 #include <ATen/ops/sparse_mask_native.h>
+#include <ATen/ops/special_chebyshev_polynomial_t_cpu_dispatch.h>
+#include <ATen/ops/special_chebyshev_polynomial_u_cpu_dispatch.h>
+#include <ATen/ops/special_chebyshev_polynomial_v_cpu_dispatch.h>
+#include <ATen/ops/special_chebyshev_polynomial_w_cpu_dispatch.h>
+#include <ATen/ops/special_hermite_polynomial_h_cpu_dispatch.h>
+#include <ATen/ops/special_hermite_polynomial_he_cpu_dispatch.h>
+#include <ATen/ops/special_laguerre_polynomial_l_cpu_dispatch.h>
+#include <ATen/ops/special_legendre_polynomial_p_cpu_dispatch.h>
+#include <ATen/ops/special_shifted_chebyshev_polynomial_t_cpu_dispatch.h>
+#include <ATen/ops/special_shifted_chebyshev_polynomial_u_cpu_dispatch.h>
+#include <ATen/ops/special_shifted_chebyshev_polynomial_v_cpu_dispatch.h>
+#include <ATen/ops/special_shifted_chebyshev_polynomial_w_cpu_dispatch.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
 
@@ -133,6 +149,13 @@ const Tensor& resize_compressed(const Tensor& x, c10::SymIntArrayRef sizes, std:
 	return at::native::resize_sparse_csr_(x, size, format);
 }
 
+// Where nothing is added up over both dimensions, libtorch's result has a value that was never set.
+template <Tensor (*reduce)(const Tensor&, IntArrayRef, bool, std::optional<at::ScalarType>)>
+Tensor reduced(const Tensor& x, IntArrayRef dim, bool keepdim, std::optional<at::ScalarType> dtype) {
+	auto result = reduce(x, dim, keepdim, dtype);
+	return dim.size() == 2 && x._nnz() == 0 ? at::zeros(result.sizes(), result.options()) : result;
+}
+
 // A tensor masked by itself comes back as it went in, and the graph would name it as made of itself, for good.
 Tensor sparse_mask(const Tensor& x, const Tensor& mask) {
 	return x.is_same(mask) ? x.clone() : at::native::sparse_mask(x, mask);
@@ -146,6 +169,51 @@ Tensor sparse_mask_compressed(const Tensor& x, const Tensor& mask) {
 Tensor mkldnn_linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
 	bool strided = bias && bias->defined() && bias->layout() == at::kStrided;
 	return at::native::mkldnn_linear(x, weight, strided ? std::optional<Tensor>(bias->contiguous()) : bias);
+}
+
+// The form that changes nothing looks at a storage, which these do not have.
+Tensor copy_of_sparse(const Tensor& x, const Tensor& source, bool non_blocking) {
+	auto copied = x.clone();
+	return copied.copy_(source, non_blocking);
+}
+
+// Where x is not a number, no term of degree 2 or more is computed, and libtorch returns one that was never set.
+Tensor& not_numbers(Tensor& result, const Tensor& nan, const Tensor& n) {
+	if (nan.any().item<bool>()) {
+		result.masked_fill_(nan.logical_and(at::ge(n, 2)), std::numeric_limits<double>::quiet_NaN());
+	}
+	return result;
+}
+
+template <Tensor (*compute)(const Tensor&, const Tensor&)>
+Tensor polynomial(const Tensor& x, const Tensor& n) {
+	auto result = compute(x, n);
+	return not_numbers(result, x.isnan(), n);
+}
+
+template <Tensor& (*compute)(const Tensor&, const Tensor&, Tensor&)>
+Tensor& polynomial_out(const Tensor& x, const Tensor& n, Tensor& out) {
+	auto nan = x.isnan();  // before out, which may be x, is written
+	return not_numbers(compute(x, n, out), nan, n);
+}
+
+void replace_polynomials(torch::Library& library) {
+#define POLYNOMIAL(name)                                                              \
+	library.impl("special_" #name, polynomial<at::cpu::special_##name>);              \
+	library.impl("special_" #name ".out", polynomial_out<at::cpu::special_##name##_outf>)
+	POLYNOMIAL(chebyshev_polynomial_t);
+	POLYNOMIAL(chebyshev_polynomial_u);
+	POLYNOMIAL(chebyshev_polynomial_v);
+	POLYNOMIAL(chebyshev_polynomial_w);
+	POLYNOMIAL(hermite_polynomial_h);
+	POLYNOMIAL(hermite_polynomial_he);
+	POLYNOMIAL(laguerre_polynomial_l);
+	POLYNOMIAL(legendre_polynomial_p);
+	POLYNOMIAL(shifted_chebyshev_polynomial_t);
+	POLYNOMIAL(shifted_chebyshev_polynomial_u);
+	POLYNOMIAL(shifted_chebyshev_polynomial_v);
+	POLYNOMIAL(shifted_chebyshev_polynomial_w);
+#undef POLYNOMIAL
 }
 
 // libtorch warns of kernels that are replaced.
@@ -166,11 +234,16 @@ void replace_kernels() {
 	library.impl("_pdist_backward", pdist_backward);
 	library.impl("convolution_backward", convolution_backward);
 	library.impl("reflection_pad3d_backward", reflection_pad3d_backward);
+	replace_polynomials(library);
 	static auto& compressed = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCPU, "libtorch for Go", 0);
+	compressed.impl("_sparse_csr_prod.dim_dtype", reduced<at::native::_sparse_csr_prod_cpu>);
+	compressed.impl("_sparse_csr_sum.dim_dtype", reduced<at::native::_sparse_csr_sum_cpu>);
+	compressed.impl("copy", copy_of_sparse);
 	compressed.impl("empty.memory_format", empty_compressed);
 	compressed.impl("resize_", resize_compressed);
 	compressed.impl("sparse_mask", sparse_mask_compressed);
 	static auto& sparse = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCPU, "libtorch for Go", 0);
+	sparse.impl("copy", copy_of_sparse);
 	sparse.impl("sparse_mask", sparse_mask);
 	static auto& mkldnn = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::MkldnnCPU, "libtorch for Go", 0);
 	mkldnn.impl("mkldnn_linear", mkldnn_linear);

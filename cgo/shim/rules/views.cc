@@ -186,6 +186,13 @@ void quantizable(const Tensor& x, std::optional<at::ScalarType> dtype) {
 	TORCH_CHECK_NOT_IMPLEMENTED(!x.defined() || !x.is_nested() || !dtype || !at::isQIntType(*dtype), "there are no nested tensors of dtype ", *dtype);
 }
 
+void quantizable(TensorList xs, std::optional<at::ScalarType> dtype) {
+	for (const auto& x : xs) {
+		auto made = dtype.value_or(x.defined() ? x.scalar_type() : at::kFloat);
+		TORCH_CHECK_NOT_IMPLEMENTED(!at::isQIntType(made), "there are no nested tensors of dtype ", made);
+	}
+}
+
 // The kernel writes what it computes, whatever the output's dtype.
 void same_dtype(const Tensor& x, const Tensor& out) {
 	TORCH_CHECK(!x.defined() || !out.defined() || x.scalar_type() == out.scalar_type(), "expected out of dtype ", x.scalar_type(), ", but got ", out.scalar_type());
