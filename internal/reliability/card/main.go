@@ -1,10 +1,11 @@
-// Command card runs the suites that memory, threads and faults are trusted on, and writes
-// what they measured to RELIABILITY.md.
+// Command card runs the suites that memory, threads and faults are trusted on, keeps what they measured, and writes
+// RELIABILITY.md from the last run of each.
 //
 //	go run ./internal/reliability/card          # or ./build.sh reliability, which builds what it takes
 //	go run ./internal/reliability/card -short   # the sizes of CI
 //	go run ./internal/reliability/card -list
-//	go run ./internal/reliability/card -only 'leaks|race' -o ''
+//	go run ./internal/reliability/card -only 'leaks|race'         # and the card from these and the runs of before
+//	go run ./internal/reliability/card -only 'leaks|race' -o ''   # without a card
 //
 // A suite is a row of the table in suites.go: tests, flags, an environment. Its figures are
 // the attributes that its tests set by way of package reliability. The command fails if a
@@ -22,6 +23,9 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/reliability"
 )
+
+// records is the folder with what is kept of each suite.
+const records = "bench/results/reliability"
 
 func main() {
 	o := options{}
@@ -73,7 +77,6 @@ func choose(only string, o options) ([]suite, error) {
 // run runs the suites one after the other: each may have the machine to itself.
 func run(chosen []suite, o options) error {
 	var failed []string
-	var results []result
 	for _, s := range chosen {
 		fmt.Printf("==> %s: %s\n", s.name, s.title)
 		r, err := s.run(o)
@@ -88,10 +91,10 @@ func run(chosen []suite, o options) error {
 			failed = append(failed, s.name)
 			fmt.Print(r.complaint)
 		}
-		results = append(results, r)
-	}
-	if o.output != "" {
-		if err := os.WriteFile(o.output, []byte(page(results, o)), 0o644); err != nil {
+		if o.output == "" {
+			continue
+		}
+		if err := write(r, o); err != nil { // after each: a run that is broken off loses nothing
 			return err
 		}
 	}
@@ -99,6 +102,18 @@ func run(chosen []suite, o options) error {
 		return fmt.Errorf("failed: %s", strings.Join(failed, ", "))
 	}
 	return nil
+}
+
+// write keeps the result and writes the card with it.
+func write(r result, o options) error {
+	if err := recordOf(r, o).save(records); err != nil {
+		return err
+	}
+	text, err := page(records, slices.Concat(suites, comparison("COMMIT")))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(o.output, []byte(text), 0o666)
 }
 
 func line(f reliability.Figure) string {

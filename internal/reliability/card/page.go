@@ -1,91 +1,65 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/libtorch-go/libtorch/internal/proc"
-	"github.com/libtorch-go/libtorch/internal/reliability"
 )
 
-// page is the card.
-func page(results []result, o options) string {
-	var b strings.Builder
-	size := "full"
-	if o.short {
-		size = "of CI"
-	}
-	b.WriteString("# Reliability card\n\nWritten by `./build.sh reliability`. Each figure stands beside its bar, failures too; " +
-		"the command under a heading runs that part alone.\n\n")
-	row := func(cells ...any) {
-		for _, c := range cells {
-			fmt.Fprintf(&b, "| %s ", strings.ReplaceAll(fmt.Sprint(c), "|", "\\|"))
+// page is the card: the last record of each suite that ever ran.
+func page(folder string, all []suite) (string, error) {
+	var b, sections strings.Builder
+	b.WriteString("# Reliability card\n\nWritten by `./build.sh reliability` from the last run of each suite (" + folder + "). Each figure stands beside its " +
+		"bar, failures too; the command under a heading runs that part alone, and with -only the card is written anew with it.\n\n")
+	row(&b, "suite", "", "date", "commit", "figures", "missed", "time", "")
+	row(&b, "---", "---", "---", "---", "---", "---", "---", "---")
+	var sum time.Duration
+	for _, s := range all {
+		r, ok, err := recorded(folder, s.name)
+		if err != nil {
+			return "", err
 		}
-		b.WriteString("|\n")
-	}
-	row("", "")
-	row("---", "---")
-	row("date", time.Now().Format(time.DateOnly))
-	row("commit", commit())
-	row("libtorch", cmp.Or(libtorch(), "unknown"))
-	row("Go", runtime.Version())
-	row("machine", fmt.Sprintf("%s, %d cores; %s", proc.Processor(), runtime.NumCPU(), proc.Kernel()))
-	row("sizes", size)
-	row("all suites", took(results))
-	b.WriteString("\n")
-	row("suite", "", "figures", "missed", "time", "")
-	row("---", "---", "---", "---", "---", "---")
-	for _, r := range results {
-		n := len(slices.DeleteFunc(slices.Clone(r.figures), func(f reliability.Figure) bool { return !f.Missed }))
-		row("["+r.name+"](#"+r.name+")", r.title, len(r.figures), n, r.took.Round(time.Second), verdict(r))
-	}
-	for _, r := range results {
-		fmt.Fprintf(&b, "\n## %s\n\n%s. %s\n\n    %s\n\n%s.\n\n", r.name, r.title, r.what, r.alone(o), r.verdict())
-		if len(r.figures) > 0 {
-			row("figure", "measured", "bar", "")
-			row("---", "---", "---", "---")
+		if !ok {
+			row(&b, s.name, s.title, "never", "", "", "", "", "**not run**")
+			continue
 		}
-		for _, f := range r.figures {
-			mark := ""
-			if f.Missed {
-				mark = "**missed**"
-			}
-			row(f.Name, f.Got, f.Bar, mark)
-		}
+		took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second)
+		sum += took
+		n := len(slices.DeleteFunc(slices.Clone(r.Figures), kept))
+		row(&b, "["+s.name+"](#"+s.name+")", s.title, r.Date, r.Commit, len(r.Figures), n, took, r.word())
+		section(&sections, s, r)
 	}
-	return b.String()
+	row(&b, "all", "", "", "", "", "", sum, "")
+	return b.String() + sections.String(), nil
 }
 
-func verdict(r result) string {
-	if r.failed() {
+// section tells of one suite.
+func section(b *strings.Builder, s suite, r record) {
+	fmt.Fprintf(b, "\n## %s\n\n%s. %s\n\n    %s\n\n%s, at %s: %s.\n\n%s.\n\n", s.name, s.title, s.what, r.Command, r.Date, r.Commit, r.On, r.Verdict)
+	if len(r.Figures) > 0 {
+		row(b, "figure", "measured", "bar", "")
+		row(b, "---", "---", "---", "---")
+	}
+	for _, f := range r.Figures {
+		mark := ""
+		if f.Missed {
+			mark = "**missed**"
+		}
+		row(b, f.Name, f.Got, f.Bar, mark)
+	}
+}
+
+func row(b *strings.Builder, cells ...any) {
+	for _, c := range cells {
+		fmt.Fprintf(b, "| %s ", strings.ReplaceAll(fmt.Sprint(c), "|", "\\|"))
+	}
+	b.WriteString("|\n")
+}
+
+func (r record) word() string {
+	if r.Failed {
 		return "**failed**"
 	}
 	return "passed"
-}
-
-func took(results []result) time.Duration {
-	var sum time.Duration
-	for _, r := range results {
-		sum += r.took
-	}
-	return sum.Round(time.Second)
-}
-
-func commit() string {
-	c := output("git", "rev-parse", "--short", "HEAD")
-	if output("git", "status", "--porcelain", "--untracked-files=no") != "" {
-		c += ", with changes that are not committed"
-	}
-	return cmp.Or(c, "unknown")
-}
-
-// libtorch is the version that the shim was built for.
-func libtorch() string {
-	text, _ := os.ReadFile(cmp.Or(os.Getenv("LIBTORCH_GO_HOME"), "third_party") + "/lib/version.txt")
-	return strings.TrimSpace(string(text))
 }

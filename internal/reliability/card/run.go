@@ -34,6 +34,8 @@ func (r *result) failed() bool {
 
 func missed(f reliability.Figure) bool { return f.Missed }
 
+func kept(f reliability.Figure) bool { return !f.Missed }
+
 func (r *result) verdict() string {
 	text := fmt.Sprintf("%d tests passed", r.passed)
 	if r.command != nil {
