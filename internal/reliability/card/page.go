@@ -10,7 +10,8 @@ import (
 // page is the card: the last record of each suite that ever ran.
 func page(folder string, all []suite) (string, error) {
 	var b, sections strings.Builder
-	b.WriteString("# Reliability card\n\nWritten by `./build.sh reliability` from the last run of each suite (" + folder + "). Each figure stands beside its " +
+	b.WriteString("# Reliability card\n\nWritten by `./build.sh reliability` from the last run of each suite (" + folder +
+		"). Each figure stands beside its " +
 		"bar, failures too; the command under a heading runs that part alone, and with -only the card is written anew with it.\n\n")
 	row(&b, "suite", "", "date", "commit", "figures", "missed", "time", "")
 	row(&b, "---", "---", "---", "---", "---", "---", "---", "---")
@@ -36,7 +37,8 @@ func page(folder string, all []suite) (string, error) {
 
 // section tells of one suite.
 func section(b *strings.Builder, s suite, r record) {
-	fmt.Fprintf(b, "\n## %s\n\n%s. %s\n\n    %s\n\n%s, at %s: %s.\n\n%s.\n\n", s.name, s.title, s.what, r.Command, r.Date, r.Commit, r.On, r.Verdict)
+	fmt.Fprintf(b, "\n## %s\n\n%s. %s\n\n    %s\n\n", s.name, s.title, s.what, r.Command)
+	fmt.Fprintf(b, "%s, at %s: %s.\n\n%s.\n\n", r.Date, r.Commit, r.On, r.Verdict)
 	if len(r.Figures) > 0 {
 		row(b, "figure", "measured", "bar", "")
 		row(b, "---", "---", "---", "---")
