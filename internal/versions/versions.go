@@ -16,7 +16,6 @@ type Difference struct {
 var (
 	TruncNormalDrawsAgain = Difference{"nn.init.trunc_normal_ draws again what is out of bounds, where 2.11 cuts it", 212}
 	UndefinedBecomesZeros = Difference{"a gradient that a backward pass leaves undefined arrives as zeros", 212}
-	OtherWords            = Difference{"some errors have other words or another kind than in 2.11", 212}
 	LBFGSMaximizes        = Difference{"torch.optim.LBFGS has maximize, which optim.LBFGS has not", 214}
 )
 

@@ -98,4 +98,5 @@ versions_page() {
 
 	EOF
 	sed -n 's/.*Difference{"\(.*\)", \([0-9]\)\([0-9]*\)}$/- from \2.\3 on: \1/p' internal/versions/versions.go
+	sed -n 's/^\t{\([0-9]\)\([0-9]*\), "\(.*\)", torch\.Kind.*/- from \1.\2 on: another error for \3/p' internal/versions/words.go
 }
