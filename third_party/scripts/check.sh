@@ -22,6 +22,7 @@ checks() {
 		step road
 		step race "${flags[@]}"
 		step readers
+		step oldest_and_newest "${flags[@]}"
 		step asan
 		step hardened
 	fi

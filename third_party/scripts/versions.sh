@@ -1,4 +1,4 @@
-# versions and core: the versions of libtorch that the README promises.
+# versions, core and oldest_and_newest: the versions of libtorch that the README promises.
 # shellcheck shell=bash disable=SC2154
 
 # The core suites are columns of docs/versions.md: a package belongs to the one that is named last in its path.
@@ -66,6 +66,18 @@ versions() {
 	for one in "${wanted[@]}"; do cat "$(row_file "$one")"; done
 	[[ -z $update ]] || versions_page "${wanted[@]}" | replace docs/versions.md
 	[[ -z $failed ]] || die "not all is well on libtorch$failed; see above"
+}
+
+# oldest_and_newest [FLAG]...: the part of it that CI runs besides everything on the default version: the oldest
+# version compiles, the newest one passes the core suites.
+oldest_and_newest() {
+	local oldest=${LIBTORCH_KNOWN%% *} newest=${LIBTORCH_KNOWN##* }
+	if [[ $version != "$LIBTORCH_DEFAULT" || -n ${LIBTORCH:-} ]]; then
+		echo "    left out: it goes with libtorch $LIBTORCH_DEFAULT"
+		return
+	fi
+	[[ $oldest == "$version" ]] || on "$oldest" shim
+	[[ $newest == "$version" ]] || on "$newest" core -short "$@"
 }
 
 # versions_page VERSION...: docs/versions.md with new rows for these versions and the rows of the others as they are.
