@@ -28,6 +28,18 @@
 // 70,000 handwritten digits of 28x28 pixels, 10,000 of them to test with: [LoadMNIST], in all
 // like the above. Its folder is mnist.
 //
+// # Photographs in folders
+//
+// [LoadImageFolder] lists the images of a folder that has a folder for each class. They stay on disk; Batches of its result
+// makes batches of them, and At decodes one:
+//
+//	set, err := datasets.LoadImageFolder("photos/train")
+//	if err != nil {
+//		return err
+//	}
+//	train := set.Batches(transforms.ClassificationTrain{}.Files)
+//	loader, err := data.NewLoader(train, data.LoaderOptions{BatchSize: 64, Shuffle: true, Workers: 4})
+//
 // # Mirrors
 //
 // A mirror is a string. [CIFAR10Mirrors] and [MNISTMirrors] return those of this package;

@@ -22,14 +22,14 @@ type ClassificationTrain struct {
 	Decode imageio.DecodeOptions
 }
 
-// Files makes a batch, float32 [N, 3, Crop, Crop] on the CPU, of image files in memory. It returns an error that names the first
-// file that is no image, which is [imageio.ErrFormat].
+// Files makes a batch, float32 [N, 3, Crop, Crop] on the CPU, of image files in memory. It returns a [FileError] for the first file
+// that is no image, in which is [imageio.ErrFormat].
 func (p ClassificationTrain) Files(files [][]byte, r *rand.Rand) (batch torch.Tensor, err error) {
 	batch = p.room(len(files))
 	for i, file := range files {
 		if err := p.file(batch, i, file, r); err != nil {
 			batch.Close()
-			return torch.Tensor{}, fmt.Errorf("transforms: file %d of %d: %w", i, len(files), err)
+			return torch.Tensor{}, &FileError{i, len(files), err}
 		}
 	}
 	return batch, nil
