@@ -76,16 +76,19 @@ func silent(w http.ResponseWriter, _ int) {
 	time.Sleep(300 * time.Millisecond)
 }
 
+// A transfer is what a client has and asks for, and what servers answer.
+type transfer struct {
+	have     []byte // in the part before
+	answers  []answer
+	transfer fetch.Transfer
+	fails    string // part of the error
+	asked    string // the first bytes that were asked for
+	left     int    // in the part after a failure
+}
+
 func TestTransfers(t *testing.T) {
 	size := len(file)
-	for name, c := range map[string]struct {
-		have     []byte // in the part before
-		answers  []answer
-		transfer fetch.Transfer
-		fails    string // part of the error
-		asked    string // the first bytes that were asked for
-		left     int    // in the part after a failure
-	}{
+	for name, c := range map[string]transfer{
 		"whole":                   {answers: []answer{good}, asked: "0"},
 		"the rest of it":          {have: file[:1000], answers: []answer{good}, asked: "1000"},
 		"broken off three times":  {answers: []answer{cut(10), cut(5000), cut(60000), good}, asked: "0 10 5000 60000"},
@@ -111,38 +114,40 @@ func TestTransfers(t *testing.T) {
 		"nothing new, again and again": {answers: []answer{cut(10), cut(10), cut(10)}, transfer: fetch.Transfer{Retries: 1}, fails: "EOF",
 			asked: "0 10 10", left: 10},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var asked []string
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				from := 0
-				if span := r.Header.Get("Range"); span != "" {
-					_, err := fmt.Sscanf(span, "bytes=%d-", &from)
-					require.NoError(t, err)
-				}
-				asked = append(asked, strconv.Itoa(from))
-				require.LessOrEqual(t, len(asked), len(c.answers), "one request too many")
-				c.answers[len(asked)-1](w, from)
-			}))
-			defer server.Close()
-			part := partOf(t, c.have)
-			var last int64
-			c.transfer.URL = server.URL
-			c.transfer.Progress = func(done, _ int64) { last = done }
-			err := c.transfer.Run(context.Background(), part)
-			got, readError := os.ReadFile(part.Name())
-			require.NoError(t, readError)
-			require.Equal(t, c.asked, strings.Join(asked, " "))
-			if c.fails != "" {
-				require.ErrorContains(t, err, c.fails)
-				require.Len(t, got, c.left)
-				return
-			}
+		t.Run(name, c.test)
+	}
+}
+
+func (c transfer) test(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from := 0
+		if span := r.Header.Get("Range"); span != "" {
+			_, err := fmt.Sscanf(span, "bytes=%d-", &from)
 			require.NoError(t, err)
-			require.True(t, bytes.Equal(file, got), "the file is another one")
-			if last != 0 {
-				require.EqualValues(t, size, last)
-			}
-		})
+		}
+		asked = append(asked, strconv.Itoa(from))
+		require.LessOrEqual(t, len(asked), len(c.answers), "one request too many")
+		c.answers[len(asked)-1](w, from)
+	}))
+	defer server.Close()
+	part := partOf(t, c.have)
+	var last int64
+	c.transfer.URL = server.URL
+	c.transfer.Progress = func(done, _ int64) { last = done }
+	err := c.transfer.Run(context.Background(), part)
+	got, readError := os.ReadFile(part.Name())
+	require.NoError(t, readError)
+	require.Equal(t, c.asked, strings.Join(asked, " "))
+	if c.fails != "" {
+		require.ErrorContains(t, err, c.fails)
+		require.Len(t, got, c.left)
+		return
+	}
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(file, got), "the file is another one")
+	if last != 0 {
+		require.EqualValues(t, len(file), last)
 	}
 }
 
