@@ -1,0 +1,165 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/export"
+)
+
+// Program is a model made of a program of torch.export. Inputs have the names of Python's arguments, with the place behind those that
+// are nested ("pair_0"); outputs those of the dictionary that the program returns, or else "output", or "output_0", "output_1" and so
+// on. A program that changes its buffers computes one batch at a time.
+func Program(p *export.Program) (Model, error) {
+	module, err := p.Module()
+	if err != nil {
+		return nil, err
+	}
+	m := &program{program: p, module: module, tree: p.Modules[0].Signature.In}
+	for _, s := range p.Signature.Inputs {
+		if s.Kind != export.UserInput {
+			continue
+		}
+		switch arg := s.Arg.(type) {
+		case export.TensorArgument:
+			m.leaves = append(m.leaves, hole{})
+			m.signature.Inputs = append(m.signature.Inputs, m.spec(string(arg), string(arg)))
+		case export.SymIntArgument, export.SymFloatArgument, export.SymBoolArgument:
+			return nil, fmt.Errorf("serve: the program's input %v is a number; a program that takes tensors alone can be served", arg)
+		default:
+			m.leaves = append(m.leaves, plain(arg))
+		}
+	}
+	var results []export.TensorArgument
+	for _, s := range p.Signature.Outputs {
+		arg, ok := s.Arg.(export.TensorArgument)
+		switch {
+		case s.Kind != export.UserOutput:
+			m.alone = true
+		case ok:
+			results = append(results, arg)
+		}
+	}
+	names := outputNames(p.Modules[0].Signature.Out, len(results))
+	for i, arg := range results {
+		m.signature.Outputs = append(m.signature.Outputs, m.spec(names[i], string(arg)))
+	}
+	m.signature.NoBatch = m.alone || len(m.rows) != 1
+	return m, m.signature.check()
+}
+
+// hole is where a tensor goes among the leaves.
+type hole struct{}
+
+type program struct {
+	program   *export.Program
+	module    *export.Module
+	signature Signature
+	tree      *export.TreeSpec
+	leaves    []any           // what the program takes
+	rows      map[string]bool // the first sizes, as expressions
+	alone     bool            // it changes what it is made of
+	mu        sync.Mutex
+}
+
+// spec describes a tensor of the program.
+func (m *program) spec(name, inProgram string) Spec {
+	meta := m.program.Graph.Tensors[inProgram]
+	s := Spec{Name: name, DType: meta.DType, Shape: make([]int, len(meta.Sizes))}
+	first := ""
+	for i, e := range meta.Sizes {
+		n, ok := e.Value()
+		if s.Shape[i] = int(n); !ok {
+			s.Shape[i] = -1
+		}
+		if i == 0 {
+			first = e.String()
+		}
+	}
+	if m.rows == nil {
+		m.rows = map[string]bool{}
+	}
+	m.rows[first] = true
+	return s
+}
+
+// plain is a constant as a caller of the program gives it.
+func plain(v any) any {
+	if n, ok := v.(int64); ok {
+		return int(n)
+	}
+	return v
+}
+
+func outputNames(out *export.TreeSpec, n int) (names []string) {
+	if len(out.Keys) == n {
+		return out.Keys
+	}
+	if n == 1 {
+		return []string{"output"}
+	}
+	for i := range n {
+		names = append(names, fmt.Sprintf("output_%d", i))
+	}
+	return names
+}
+
+func (m *program) Signature() Signature { return m.signature }
+
+func (m *program) Run(_ context.Context, inputs []torch.Tensor) ([]torch.Tensor, error) {
+	leaves := slices.Clone(m.leaves)
+	next := 0
+	for i, v := range m.leaves {
+		if v == (hole{}) {
+			leaves[i] = inputs[next]
+			next++
+		}
+	}
+	args, _ := unflatten(m.tree.Children[0], leaves)
+	named := leaves[count(m.tree.Children[0]):]
+	list, _ := args.([]any)
+	for i, key := range m.tree.Children[1].Keys {
+		var v any
+		v, named = unflatten(m.tree.Children[1].Children[i], named)
+		list = append(list, torch.Arg(key, v))
+	}
+	if m.alone {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+	}
+	return m.module.Run(list...)
+}
+
+func (m *program) Close() { m.program.Close() }
+
+// unflatten builds an argument of its leaves, and returns those that are left.
+func unflatten(t *export.TreeSpec, leaves []any) (any, []any) {
+	if t.Type == "" {
+		return leaves[0], leaves[1:]
+	}
+	list := make([]any, len(t.Children))
+	named := map[string]any{}
+	for i, c := range t.Children {
+		list[i], leaves = unflatten(c, leaves)
+		if i < len(t.Keys) {
+			named[t.Keys[i]] = list[i]
+		}
+	}
+	if len(t.Keys) > 0 {
+		return named, leaves
+	}
+	return list, leaves
+}
+
+func count(t *export.TreeSpec) (n int) {
+	if t.Type == "" {
+		return 1
+	}
+	for _, c := range t.Children {
+		n += count(c)
+	}
+	return n
+}

@@ -1,0 +1,144 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// request is one request on its way. What changes after it was accepted is under the server's lock, until done is closed.
+type request struct {
+	ctx      context.Context
+	version  *version
+	inputs   []torch.Tensor // handles of the server's own
+	rows     int
+	shapes   string // what requests that share a batch have in common
+	priority int
+	arrived  time.Time
+
+	sequence *sequence
+	end      bool           // of the sequence
+	states   []torch.Tensor // the new ones
+
+	outputs   []torch.Tensor
+	err       error
+	panic     *torch.LanePanic
+	abandoned bool // nobody waits for the answer
+	answered  bool
+	done      chan struct{}
+}
+
+// take checks inputs and keeps them.
+func (r *request) take(inputs []torch.Tensor, most int) error {
+	specs := r.version.signature.Inputs
+	if len(inputs) != len(specs) {
+		return &InputError{fmt.Errorf("%d inputs, expected %d: %v", len(inputs), len(specs), specs)}
+	}
+	r.rows = 1
+	for i, t := range inputs {
+		err := specs[i].check(t)
+		if err == nil {
+			err = r.takeInput(i, t)
+		}
+		if err != nil {
+			return &InputError{err}
+		}
+	}
+	batches := r.version.signature.batches()
+	if r.rows < 1 || batches && most > 1 && r.rows > most {
+		return &InputError{fmt.Errorf("%d rows, expected 1 to %d", r.rows, most)}
+	}
+	return r.takeStates(batches)
+}
+
+// takeInput keeps an input, and counts its rows.
+func (r *request) takeInput(i int, t torch.Tensor) error {
+	sig := r.version.signature
+	if sig.batches() {
+		shape := t.Shape()
+		if i == 0 {
+			r.rows = shape[0]
+		} else if shape[0] != r.rows {
+			return fmt.Errorf("%q has %d rows, %q has %d", sig.Inputs[i].Name, shape[0], sig.Inputs[0].Name, r.rows)
+		}
+		r.shapes += fmt.Sprint(shape[1:], t.Device())
+	}
+	r.inputs = append(r.inputs, t.Keep())
+	return nil
+}
+
+// takeStates compares a request with the one before it in the sequence.
+func (r *request) takeStates(batches bool) error {
+	if r.sequence == nil || !batches {
+		return nil
+	}
+	for _, t := range r.sequence.states {
+		if n := t.Size(0); n != r.rows {
+			return &InputError{fmt.Errorf("%d rows, expected %d as at the beginning of the sequence", r.rows, n)}
+		}
+	}
+	return nil
+}
+
+// result hands the answer over to the caller.
+func (r *request) result() ([]torch.Tensor, error) {
+	if r.panic != nil {
+		panic(r.panic)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	outputs := make([]torch.Tensor, len(r.outputs))
+	for i, t := range r.outputs { // of the caller's scope, if there is one
+		outputs[i] = t.Alias()
+		t.Close()
+	}
+	return outputs, nil
+}
+
+// queue holds the requests that wait: higher priorities first, then those that came first.
+type queue []*request
+
+func (q *queue) add(r *request) {
+	i := len(*q)
+	for i > 0 && (*q)[i-1].priority < r.priority {
+		i--
+	}
+	*q = slices.Insert(*q, i, r)
+}
+
+// remove takes a request out; false says that it was not there.
+func (q *queue) remove(r *request) bool {
+	i := slices.Index(*q, r)
+	if i >= 0 {
+		*q = slices.Delete(*q, i, i+1)
+	}
+	return i >= 0
+}
+
+// next are the requests that would make the next batch, the time when the oldest of them arrived, and whether no more fit.
+func (q queue) next(most int) (batch []*request, since time.Time, full bool) {
+	rows := 0
+	for _, r := range q {
+		if r.ctx.Err() != nil { // whoever waits for it is about to take it out
+			continue
+		}
+		if len(batch) > 0 && (r.version != batch[0].version || r.shapes != batch[0].shapes) {
+			continue
+		}
+		if len(batch) > 0 && rows+r.rows > most {
+			return batch, since, true
+		}
+		batch, rows = append(batch, r), rows+r.rows
+		if since.IsZero() || r.arrived.Before(since) {
+			since = r.arrived
+		}
+		if rows >= most || !r.version.signature.batches() {
+			return batch, since, true
+		}
+	}
+	return batch, since, false
+}
