@@ -32,7 +32,6 @@ var layers = [][]string{
 	{"vision/datasets"},
 	{"vision/datasets/cifarslice"},
 	{"internal/cli", "internal/clitest"},
-	{"cmd/serve/internal/cifar"},
 	{"examples/", "cmd/", "bench", "internal/guides", "internal/phrasebook", "internal/reliability/", "internal/fuzz",
 		"internal/gpusuite", "internal/mistakes", "internal/gpusuite/", "internal/gotorch", "internal/migrate/"},
 	{"internal/fuzz/"},
