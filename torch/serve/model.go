@@ -117,7 +117,8 @@ func (s Signature) batches() bool {
 
 // Module is a model made of a layer, which it puts into evaluation mode and closes at its end.
 //
-//	model := serve.Module(net, serve.Spec{"image", torch.Float32, []int{-1, 3, 224, 224}}, serve.Spec{"scores", torch.Float32, []int{-1, 1000}})
+//	image, scores := serve.Spec{"image", torch.Float32, []int{-1, 3, 224, 224}}, serve.Spec{"scores", torch.Float32, []int{-1, 1000}}
+//	model := serve.Module(net, image, scores)
 func Module(layer nn.Layer, input, output Spec) Model {
 	nn.Eval(layer)
 	m := Func(Signature{Inputs: []Spec{input}, Outputs: []Spec{output}}, func(in []torch.Tensor) []torch.Tensor {

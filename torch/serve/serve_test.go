@@ -394,6 +394,7 @@ func TestRefused(t *testing.T) {
 	broken := serve.Func(vectors(3), func(in []torch.Tensor) []torch.Tensor { return []torch.Tensor{in[0].MatMul(in[0])} })
 	fixed := serve.Signature{Inputs: []serve.Spec{spec("x", 2, 3)}, Outputs: []serve.Spec{spec("y", 2, 3)}}
 	same := func(in []torch.Tensor) []torch.Tensor { return in }
+	total := func(in []torch.Tensor) []torch.Tensor { return []torch.Tensor{in[0].Sum()} }
 	for want, c := range map[string]struct {
 		m serve.Model
 		o serve.Options
@@ -404,7 +405,7 @@ func TestRefused(t *testing.T) {
 		"expected -1 as the first size":               {serve.Func(fixed, same), serve.Options{MaxBatch: 2}},
 		"has no outputs":                              {serve.Func(serve.Signature{}, same), serve.Options{}},
 		"two inputs or outputs have the name":         {serve.Func(serve.Signature{Outputs: []serve.Spec{{}}}, same), serve.Options{}},
-		"another tensor than its signature says: \"y": {serve.Func(vectors(3), func(in []torch.Tensor) []torch.Tensor { return []torch.Tensor{in[0].Sum()} }), serve.Options{}},
+		"another tensor than its signature says: \"y": {serve.Func(vectors(3), total), serve.Options{}},
 	} {
 		m := &probe{Model: c.m}
 		_, err := serve.New(m, c.o)
