@@ -63,7 +63,7 @@ func (s *side) run(op string) (cpu float64, err error) {
 		CPU   float64
 		Error string
 	}
-	if err := s.Ask(map[string]any{"cmd": "run", "case": op, "threads": 1, "n": calls}, &reply); err != nil {
+	if err := s.Ask(map[string]any{"cmd": "run", "case": op, "threads": 1, "n": callsOf(op)}, &reply); err != nil {
 		return 0, err
 	}
 	if reply.Error != "" {
