@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint"},
 	{"amp", "vision/ops", "internal/modparity", "internal/parity"},
 	{"vision/imageio"},
-	{"vision/transforms", "vision/datasets/internal/sheet"},
+	{"vision/transforms", "vision/datasets/internal/matlab", "vision/datasets/internal/sheet"},
 	{"vision/models"},
 	{"vision/datasets"},
 	{"vision/datasets/cifarslice"},

@@ -40,6 +40,19 @@
 //	train := set.Batches(transforms.ClassificationTrain{}.Files)
 //	loader, err := data.NewLoader(train, data.LoaderOptions{BatchSize: 64, Shuffle: true, Workers: 4})
 //
+// # Published collections
+//
+// These have torchvision's names, splits, classes and folders below a root, so that both use what the other has obtained:
+//
+//	LoadCIFAR100, LoadSTL10, LoadSVHN, LoadFashionMNIST, LoadKMNIST, LoadEMNIST, LoadQMNIST   in memory: [Images]
+//	LoadImagenette, LoadFlowers102, LoadOxfordIIITPet                                         on disk: [ImageFiles]
+//	LoadImageNet, LoadCocoDetection, LoadVOCDetection, LoadVOCSegmentation                    on disk, unpacked by the user
+//	FakeData                                                                                  noise
+//
+// What is missing is downloaded from its publisher, or from [Options].Mirror: the download tells how far it is, goes on where it was broken
+// off, and has to have the published MD5 sum. The files of CIFAR-100, STL-10, SVHN and the lists of Flowers-102 are compared with their
+// sums on every load.
+//
 // # Mirrors
 //
 // A mirror is a string. [CIFAR10Mirrors] and [MNISTMirrors] return those of this package;

@@ -63,14 +63,14 @@ func loadMNIST(ctx context.Context, r *release, root string, train bool, opts MN
 	if err != nil {
 		return nil, err
 	}
-	images, shape, err := readIDX(contents[0])
+	images, shape, err := readIDX(contents[0], 1)
 	if err == nil && (len(shape) != 3 || shape[1] != mnistSide || shape[2] != mnistSide) {
 		err = fmt.Errorf("the images have shape %v", shape)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("datasets: %s: %w", r.name, err)
 	}
-	labels, shape, err := readIDX(contents[1])
+	labels, shape, err := readIDX(contents[1], 1)
 	if err == nil && (len(shape) != 1 || len(labels) != len(images)/mnistSide/mnistSide) {
 		err = fmt.Errorf("the labels of %d images have shape %v", len(images)/mnistSide/mnistSide, shape)
 	}
@@ -80,14 +80,19 @@ func loadMNIST(ctx context.Context, r *release, root string, train bool, opts MN
 	return &MNIST{images, labels}, nil
 }
 
-// readIDX returns the bytes of a file in the IDX format, and their shape: two zeros, the type
-// of the elements, the number of dimensions, each dimension as four bytes, the elements.
-func readIDX(raw []byte) (elements []byte, shape []int, err error) {
-	const bytesType = 8
-	if len(raw) < 4 || raw[0] != 0 || raw[1] != 0 || raw[2] != bytesType || len(raw) < 4+4*int(raw[3]) {
-		return nil, nil, fmt.Errorf("not a file of bytes in the IDX format")
+// idxTypes are the types of a file's elements of that many bytes.
+var idxTypes = map[int]struct {
+	code byte
+	name string
+}{1: {8, "bytes"}, 4: {12, "32-bit integers"}}
+
+// readIDX returns the bytes of a file in the IDX format, whose elements have that many bytes each, and its shape: two zeros, the
+// type of the elements, the number of dimensions, each dimension as four bytes, the elements.
+func readIDX(raw []byte, width int) (elements []byte, shape []int, err error) {
+	if len(raw) < 4 || raw[0] != 0 || raw[1] != 0 || raw[2] != idxTypes[width].code || len(raw) < 4+4*int(raw[3]) {
+		return nil, nil, fmt.Errorf("not a file of %s in the IDX format", idxTypes[width].name)
 	}
-	dims, n := int(raw[3]), 1
+	dims, n := int(raw[3]), width
 	for i := range dims {
 		size := int(binary.BigEndian.Uint32(raw[4+4*i:]))
 		if size > len(raw) {
@@ -98,7 +103,7 @@ func readIDX(raw []byte) (elements []byte, shape []int, err error) {
 		n = min(n*size, len(raw))
 	}
 	if elements = raw[4+4*dims:]; n != len(elements) {
-		return nil, nil, fmt.Errorf("an IDX file of shape %v with %d elements", shape, len(elements))
+		return nil, nil, fmt.Errorf("an IDX file of shape %v with %d elements", shape, len(elements)/width)
 	}
 	return elements, shape, nil
 }

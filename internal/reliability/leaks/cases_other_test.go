@@ -92,14 +92,6 @@ var otherCases = cases{
 		_, _, _ = d.Classes(), d.Len(), must(datasets.DefaultRoot())
 		_, _ = datasets.CIFAR10Mirrors(), datasets.MNISTMirrors()
 		d.Tensors()
-		root := filepath.Join(os.TempDir(), "leaks.photos")
-		check(os.MkdirAll(filepath.Join(root, "class"), 0o755))
-		defer os.RemoveAll(root)
-		check(imageio.Save(filepath.Join(root, "class", "1.png"), torch.Rand(3, 4, 5)))
-		photos := must(datasets.LoadImageFolder(root)).Subset([]int{0})
-		must(photos.At(context.Background(), photos.Len()-1))
-		source := photos.Batches(transforms.ClassificationTrain{Crop: 4}.Files)
-		must(source.Batch(context.Background(), []int{0}, rand.New(rand.NewPCG(1, 2))))
 	},
 	"models": func() {
 		models.Names()
