@@ -137,7 +137,8 @@ func measure(before, after *side, rounds int) (list []reliability.Figure, err er
 	mean := pace.GeoMean(ratios)
 	whole, text := ratio(step)
 	return append(list,
-		reliability.Figure{Name: "geometric mean of these ratios", Got: fmt.Sprintf("%.3f", mean), Bar: fmt.Sprintf("≤ %.2f", bar), Missed: mean > bar},
+		reliability.Figure{Name: "geometric mean of these ratios", Got: fmt.Sprintf("%.3f", mean), Bar: fmt.Sprintf("≤ %.2f", bar),
+			Missed: mean > bar},
 		reliability.Figure{Name: "step of " + step, Got: text, Bar: fmt.Sprintf("≤ %.2f", stepBar), Missed: whole > stepBar},
 	), nil
 }
