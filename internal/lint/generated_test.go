@@ -13,7 +13,7 @@ import (
 func TestGeneratedFilesSaySo(t *testing.T) {
 	named := regexp.MustCompile(`_gen(_\w+)?\.(go|cc|h)$`)
 	eachFile(t, []string{".go", ".cc", ".h"}, func(name string, text []byte) {
-		assert.Equal(t, named.MatchString(name), generated(text), "%s: generated files, and only they, are named …_gen and start with %q",
+		assert.Equal(t, named.MatchString(name), ours(text), "%s: generated files, and only they, are named …_gen and start with %q",
 			name, header)
 	})
 }

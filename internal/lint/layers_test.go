@@ -32,8 +32,9 @@ var layers = [][]string{
 	{"vision/datasets"},
 	{"vision/datasets/cifarslice"},
 	{"internal/cli", "internal/clitest"},
-	{"examples/", "cmd/", "bench", "internal/guides", "internal/phrasebook", "internal/reliability/", "internal/fuzz",
-		"internal/gpusuite", "internal/mistakes", "internal/gpusuite/", "internal/gotorch", "internal/migrate/"},
+	{"cmd/serve/internal/"},
+	{"cmd/serve/internal/cifar/train", "examples/", "cmd/", "bench", "internal/guides", "internal/phrasebook", "internal/reliability/",
+		"internal/fuzz", "internal/gpusuite", "internal/mistakes", "internal/gpusuite/", "internal/gotorch", "internal/migrate/"},
 	{"internal/fuzz/"},
 }
 

@@ -1,0 +1,174 @@
+// Serve is a server of models: a folder of programs of torch.export and of weights, or without a folder a small network that knows
+// airplanes from frogs, over the Open Inference Protocol in HTTP and gRPC.
+//
+//	go run ./cmd/serve                      # the page is at http://localhost:8000
+//	go run ./cmd/serve -models FOLDER
+//
+// README.md says what is in a folder, and what clients can ask.
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/libtorch-go/libtorch/internal/cli"
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+func main() { cli.Main("serve", run) }
+
+// flags are the command line.
+type flags struct {
+	models, addr, cert, key, tokens, log string
+	control                              bool
+	lanes                                int
+	drain                                time.Duration
+	limits                               limits
+}
+
+const intro = `usage: serve [flags]
+
+Serves models over the Open Inference Protocol, HTTP and gRPC on one port. Without -models it serves a small network for pictures.
+`
+
+func (f *flags) parse(args []string, out io.Writer) error {
+	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	fs.StringVar(&f.models, "models", "", "the `folder` of the models")
+	fs.StringVar(&f.addr, "addr", "localhost:8000", "the `address` to listen on; :8000 is for everybody")
+	fs.StringVar(&f.cert, "cert", "", "the `file` of a TLS certificate; with -key the port speaks TLS alone")
+	fs.StringVar(&f.key, "key", "", "the `file` of its key")
+	fs.StringVar(&f.tokens, "tokens", "", "a `file` of bearer tokens, one a line, of which clients need one")
+	fs.StringVar(&f.log, "log", "info", "the least `level` that is logged: debug (each request), info, warn, error")
+	fs.BoolVar(&f.control, "model-control", false, "clients may load and unload models")
+	fs.IntVar(&f.lanes, "lanes", 0, "batches that are computed at the same time, of all models (default: as many as threads, at most 4)")
+	fs.Int64Var(&f.limits.body, "max-body", 64<<20, "`bytes` of a request")
+	fs.IntVar(&f.limits.concurrent, "max-requests", 1024, "requests at the same time; what comes then is refused with 429")
+	fs.DurationVar(&f.limits.timeout, "timeout", 30*time.Second, "how long a request may take")
+	fs.DurationVar(&f.drain, "drain", 30*time.Second, "how long requests may take that are there when the server is told to end")
+	if err := cli.Parse(fs, args, out, intro); err != nil {
+		return err
+	}
+	if (f.cert == "") != (f.key == "") {
+		return cli.Usagef("-cert and -key belong together")
+	}
+	return errors.Join(cli.Positive("max-body", float64(f.limits.body)), cli.Positive("max-requests", float64(f.limits.concurrent)),
+		cli.Positive("timeout", f.limits.timeout.Seconds()), cli.NotNegative("lanes", float64(f.lanes)))
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	var f flags
+	if err := f.parse(args, out); err != nil {
+		return err
+	}
+	if err := torch.Load(); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", f.addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.log)); err != nil {
+		return cli.Usagef("-log: %w", err)
+	}
+	return f.serve(ctx, listener, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
+}
+
+// serve answers until ctx ends, and then what was asked before.
+func (f *flags) serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
+	tokens, err := readTokens(f.tokens)
+	if err != nil {
+		return err
+	}
+	if f.lanes == 0 {
+		f.lanes = min(torch.NumThreads(), 4)
+	}
+	lanes, images := torch.NewLanes(f.lanes), torch.NewLanes(max(1, min(runtime.GOMAXPROCS(0), 4)), torch.LanesOptions{Threads: 1})
+	defer lanes.Close()
+	defer images.Close()
+	s := &service{repository: &repository{dir: f.models, lanes: lanes, log: log, models: map[string]*model{}}, limits: f.limits, log: log,
+		images: images, places: make(chan struct{}, f.limits.concurrent), control: f.control}
+	if err := s.repository.loadAll(ctx); err != nil {
+		return err
+	}
+	web, err := f.web(s.handler(tokens), log)
+	if err != nil {
+		return err
+	}
+	log.Info("serving", "address", listener.Addr().String(), "models", len(s.repository.models), "tls", f.cert != "", "tokens", len(tokens))
+	stopped := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		log.Info("ending")
+		late, cancel := context.WithTimeout(context.Background(), f.drain)
+		defer cancel()
+		stopped <- errors.Join(web.Shutdown(late), s.repository.close(late))
+	})
+	if f.cert == "" {
+		err = web.Serve(listener)
+	} else {
+		err = web.ServeTLS(listener, f.cert, f.key)
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
+		return errors.Join(err, s.repository.close(ctx))
+	}
+	return <-stopped
+}
+
+// web is the HTTP server: HTTP/1.1 and HTTP/2, which gRPC needs, with limits on how slowly a client may speak.
+func (f *flags) web(h http.Handler, log *slog.Logger) (*http.Server, error) {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(f.cert == "")
+	web := &http.Server{
+		Handler: h, Protocols: protocols, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: f.limits.timeout, WriteTimeout: 3 * f.limits.timeout, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 64 << 10, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 256},
+	}
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return nil, err
+		}
+		web.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	return web, nil
+}
+
+// readTokens reads a file with a token on each line.
+func readTokens(path string) (tokens []string, err error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		if token := strings.TrimSpace(lines.Text()); token != "" {
+			tokens = append(tokens, token)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if len(tokens) == 0 {
+		return nil, fmt.Errorf("%s has no token in it", path)
+	}
+	return tokens, nil
+}

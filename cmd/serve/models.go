@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/libtorch-go/libtorch/cmd/serve/internal/cifar"
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/export"
+	"github.com/libtorch-go/libtorch/torch/nn"
+	"github.com/libtorch-go/libtorch/torch/safetensors"
+	"github.com/libtorch-go/libtorch/torch/serve"
+	"github.com/libtorch-go/libtorch/vision/imageio"
+	"github.com/libtorch-go/libtorch/vision/models"
+	"github.com/libtorch-go/libtorch/vision/transforms"
+)
+
+// builtIn is the name of the model that is served without a folder of models.
+const builtIn = "cifar10"
+
+// picture is how a picture becomes an input: [n, 3, size, size], a number for each value.
+type picture struct {
+	Resize int         `json:"resize"` // the short side before the middle is cut out; default: size
+	Size   int         `json:"size"`
+	Mean   *[3]float64 `json:"mean"` // default: ImageNet's
+	Std    *[3]float64 `json:"std"`
+}
+
+// decode makes an input of a JPEG, PNG, GIF or WebP.
+func (i *picture) decode(file []byte) (torch.Tensor, error) {
+	img, err := imageio.DecodeBytes(file, imageio.DecodeOptions{MaxPixels: 40_000_000, ApplyEXIFOrientation: true})
+	if err != nil {
+		return torch.Tensor{}, badf("%v", err)
+	}
+	defer img.Close()
+	t := transforms.ImageClassification{Resize: i.Resize, Crop: i.Size, Mean: i.Mean, Std: i.Std}
+	if t.Resize == 0 {
+		t.Resize = i.Size
+	}
+	x, err := torch.Try1(func() torch.Tensor { return t.Apply(img) })
+	if err != nil {
+		return torch.Tensor{}, badf("%v", err)
+	}
+	return x, nil
+}
+
+// openModel reads a model and what is said of it.
+func openModel(_ context.Context, p place, c *config) (serve.Model, error) {
+	if p.file == "" {
+		return openBuiltIn(c)
+	}
+	if err := readConfig(p.config, c); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(p.file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSum(f, c.SHA256); err != nil {
+		return nil, err
+	}
+	if filepath.Ext(p.file) == ".safetensors" {
+		file, err := safetensors.Read(f, info.Size())
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		return weights(file.Tensors, c)
+	}
+	program, err := export.Read(f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	m, err := serve.Program(program)
+	if err != nil {
+		program.Close()
+	}
+	return m, err
+}
+
+// weights makes a network of vision/models of its weights.
+func weights(tensors map[string]torch.Tensor, c *config) (_ serve.Model, err error) {
+	defer torch.Recover(&err)
+	if c.Architecture == "" || c.Image == nil || c.Image.Size < 1 {
+		return nil, fmt.Errorf(`weights alone are no model: expected "architecture" and "image": {"size": …} in config.json`)
+	}
+	classes := max(len(c.Labels), 1)
+	if len(c.Labels) == 0 {
+		classes = 1000
+	}
+	net, err := models.New(c.Architecture, classes)
+	if err != nil {
+		return nil, err
+	}
+	if err := nn.LoadStateDict(net, tensors); err != nil {
+		nn.Close(net)
+		return nil, err
+	}
+	return classifier(net, c.Image.Size, classes), nil
+}
+
+// classifier is a model from images to scores.
+func classifier(net nn.Layer, size, classes int) serve.Model {
+	return serve.Module(net, serve.Spec{Name: "image", DType: torch.Float32, Shape: []int{-1, 3, size, size}},
+		serve.Spec{Name: "scores", DType: torch.Float32, Shape: []int{-1, classes}})
+}
+
+// openBuiltIn makes the model that is served without a folder of models.
+func openBuiltIn(c *config) (_ serve.Model, err error) {
+	defer torch.Recover(&err)
+	file, err := safetensors.Read(bytes.NewReader(cifar.Weights), int64(len(cifar.Weights)))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	net := cifar.New()
+	if err := nn.LoadStateDict(net, file.Tensors); err != nil {
+		nn.Close(net)
+		return nil, err
+	}
+	*c = config{MaxBatch: 32, MaxDelay: duration(2e6), Labels: cifar.Classes(),
+		Image: &picture{Size: cifar.Side, Mean: &[3]float64{}, Std: &[3]float64{1, 1, 1}}}
+	return classifier(net, cifar.Side, len(c.Labels)), nil
+}

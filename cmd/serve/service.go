@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/serve"
+)
+
+// A service answers requests of the Open Inference Protocol, whichever way they come.
+type service struct {
+	repository *repository
+	limits     limits
+	log        *slog.Logger
+	images     *torch.Lanes  // where pictures are decoded
+	places     chan struct{} // one for each request that is being read and answered
+	control    bool          // clients may load and unload models
+}
+
+// limits bound what a client can ask for.
+type limits struct {
+	body       int64 // bytes of a request, compressed or not
+	concurrent int   // requests
+	timeout    time.Duration
+}
+
+// A call is a request for a model to run.
+type call struct {
+	model, version string
+	request        serve.Request
+	timeout        time.Duration // default: the service's
+}
+
+// An input is a tensor of a request that has not been looked at yet.
+type input struct {
+	name, datatype string
+	shape          []int
+	make           func() (torch.Tensor, error)
+	texts          func() ([][]byte, error) // of BYTES
+}
+
+// A result is what a model returned.
+type result struct {
+	model   *model
+	outputs []torch.Tensor // to be closed
+}
+
+// spec is the description of an output, by its place.
+func (r *result) spec(i int) serve.Spec { return r.model.server.Signature().Outputs[i] }
+
+func (r *result) close() { torch.Close(r.outputs...) }
+
+var (
+	errFull    = errors.New("too many requests at the same time")
+	errControl = errors.New("models are not loaded and unloaded by clients here (see -model-control)")
+)
+
+// infer runs a model.
+func (s *service) infer(ctx context.Context, c call, inputs []input) (*result, error) {
+	m, err := s.repository.get(c.model, c.version)
+	if err != nil {
+		return nil, err
+	}
+	timeout := s.limits.timeout
+	if c.timeout > 0 {
+		timeout = min(timeout, c.timeout)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	tensors, err := s.arrange(ctx, m, inputs)
+	defer func() { torch.Close(tensors...) }()
+	if err != nil {
+		return nil, err
+	}
+	c.request.Inputs = tensors
+	outputs, err := do(ctx, m, c.request)
+	if errors.Is(err, serve.ErrClosed) { // another version may have taken its place just now
+		if next, again := s.repository.get(c.model, c.version); again == nil && next.server != m.server {
+			m = next
+			outputs, err = do(ctx, m, c.request)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &result{m, outputs}, nil
+}
+
+// do asks the model's server. A panic of a model is an error of its own, which the log has.
+func do(ctx context.Context, m *model, q serve.Request) (outputs []torch.Tensor, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the model panicked: %v", p)
+		}
+	}()
+	return m.server.Do(ctx, q)
+}
+
+// arrange makes the tensors of a request, in the order of the model's inputs. What does not fit is refused before it is made.
+func (s *service) arrange(ctx context.Context, m *model, inputs []input) (tensors []torch.Tensor, err error) {
+	specs := m.server.Signature().Inputs
+	if len(inputs) != len(specs) {
+		return nil, badf("%d inputs, expected %d", len(inputs), len(specs))
+	}
+	for _, spec := range specs {
+		i := slices.IndexFunc(inputs, func(in input) bool { return in.name == spec.Name })
+		if i < 0 {
+			return tensors, badf("the input %q is missing", spec.Name)
+		}
+		t, err := s.tensor(ctx, m, spec, inputs[i])
+		if err != nil {
+			return tensors, fmt.Errorf("input %q: %w", spec.Name, err)
+		}
+		tensors = append(tensors, t)
+	}
+	return tensors, nil
+}
+
+// tensor makes one input. BYTES are files of pictures, for models that take pictures.
+func (s *service) tensor(ctx context.Context, m *model, spec serve.Spec, in input) (torch.Tensor, error) {
+	if in.datatype == textType && m.config.Image != nil {
+		files, err := in.texts()
+		if err != nil {
+			return torch.Tensor{}, err
+		}
+		return s.pictures(ctx, m, files)
+	}
+	fits := in.datatype == datatypeOf(spec.DType) && len(in.shape) == len(spec.Shape)
+	for d := 0; fits && d < len(in.shape); d++ {
+		fits = spec.Shape[d] == -1 || spec.Shape[d] == in.shape[d]
+	}
+	if !fits {
+		return torch.Tensor{}, badf("%s%v, expected %s%v", in.datatype, in.shape, datatypeOf(spec.DType), spec.Shape)
+	}
+	return in.make()
+}
+
+// pictures makes a batch of the files of pictures. They are decoded on lanes, since that takes longer than most models.
+func (s *service) pictures(ctx context.Context, m *model, files [][]byte) (x torch.Tensor, err error) {
+	if most := max(1, m.config.MaxBatch); len(files) < 1 || len(files) > most {
+		return x, badf("%d pictures, expected 1 to %d", len(files), most)
+	}
+	busy := s.images.Do(ctx, func() {
+		torch.Scope(func() {
+			var parts []torch.Tensor
+			for _, file := range files {
+				var part torch.Tensor
+				if part, err = m.config.Image.decode(file); err != nil {
+					return
+				}
+				parts = append(parts, part)
+			}
+			x = torch.Cat(parts).Keep()
+		})
+	})
+	return x, errors.Join(err, busy)
+}
+
+// enter takes a place among the requests that are served at the same time.
+func (s *service) enter() (leave func(), err error) {
+	select {
+	case s.places <- struct{}{}:
+		return func() { <-s.places }, nil
+	default:
+		return nil, errFull
+	}
+}
+
+// ready is nil while requests are answered: no card has failed, and every model that should be there is.
+func (s *service) ready() error {
+	if err := torch.Unhealthy(); err != nil {
+		return err
+	}
+	for _, m := range s.repository.all() {
+		if m.server == nil {
+			if m.reason == "unloaded" {
+				continue
+			}
+			return fmt.Errorf("model %s: %s", m.name, m.reason)
+		}
+		if err := m.server.Ready(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statusGone is nginx's status of a request whose client has gone.
+const statusGone = 499
+
+// errModel is what clients hear of a failure that only the log explains: no addresses and paths for them.
+var errModel = errors.New("the model failed")
+
+// status is the status in HTTP of an error.
+func status(err error) int {
+	switch tooLarge := new(http.MaxBytesError); {
+	case errors.As(err, &tooLarge):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, errRequest), errors.Is(err, serve.ErrInput), errors.Is(err, serve.ErrSequence):
+		return http.StatusBadRequest
+	case errors.Is(err, errNoModel):
+		return http.StatusNotFound
+	case errors.Is(err, errControl):
+		return http.StatusForbidden
+	case errors.Is(err, serve.ErrBusy), errors.Is(err, errFull), errors.Is(err, torch.ErrLanesBusy):
+		return http.StatusTooManyRequests
+	case errors.Is(err, serve.ErrClosed), errors.Is(err, errUnloaded), errors.Is(err, torch.ErrLanesClosed):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusGatewayTimeout
+	case errors.Is(err, context.Canceled):
+		return statusGone
+	case errors.Is(err, torch.ErrOutOfMemory):
+		return http.StatusInsufficientStorage
+	case errors.Is(err, torch.ErrValue), errors.Is(err, torch.ErrIndex), errors.Is(err, torch.ErrType):
+		return http.StatusBadRequest // the model refused the numbers
+	}
+	return http.StatusInternalServerError
+}
