@@ -35,7 +35,8 @@ func TestLoad(t *testing.T) {
 	}))
 	defer server.Close()
 	csv, svg := filepath.Join(t.TempDir(), "load.csv"), filepath.Join(t.TempDir(), "load.svg")
-	text := clitest.Run(t, run, "load", "-c", "4", "-b", "2", "-d", "1200ms", "-warm", "0", "-csv", csv, "-svg", svg, server.URL+"/v2/models/m")
+	text := clitest.Run(t, run, "load", "-c", "4", "-b", "2", "-d", "1200ms", "-warm", "0", "-csv", csv, "-svg", svg,
+		server.URL+"/v2/models/m")
 	require.Regexp(t, `^\d+ answers in 1\.\d s, \d+\.\d a second\n\d+ x 429 Too Many Requests\n +50 %  +\d+\.\d\d ms\n`, text)
 	require.Greater(t, bodies.Load()/asked.Load(), int64(2*3*4+2*8))
 	lines, err := os.ReadFile(csv)

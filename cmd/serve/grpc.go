@@ -258,10 +258,10 @@ func coded(err error) error {
 		code = connect.CodeUnavailable
 	case http.StatusGatewayTimeout:
 		code = connect.CodeDeadlineExceeded
-	case statusGone:
-		code = connect.CodeCanceled
-	default:
+	case http.StatusInternalServerError:
 		text = errModel
+	default:
+		code = connect.CodeCanceled
 	}
 	return connect.NewError(code, text)
 }

@@ -58,7 +58,7 @@ func (s *service) handler(tokens []string) http.Handler {
 	open.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy",
-			"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src blob:")
+			"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; form-action 'none'; connect-src 'self'; img-src blob:")
 		_, _ = w.Write(page) // whoever asked may have gone
 	})
 	return open

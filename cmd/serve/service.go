@@ -191,35 +191,22 @@ func (s *service) ready() error {
 	return nil
 }
 
-// statusGone is nginx's status of a request whose client has gone.
-const statusGone = 499
-
 // errModel is what clients hear of a failure that only the log explains: no addresses and paths for them.
 var errModel = errors.New("the model failed")
 
 // status is the status in HTTP of an error.
 func status(err error) int {
-	switch tooLarge := new(http.MaxBytesError); {
-	case errors.As(err, &tooLarge):
-		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, errRequest), errors.Is(err, serve.ErrInput), errors.Is(err, serve.ErrSequence):
+	switch {
+	case errors.Is(err, errRequest):
 		return http.StatusBadRequest
 	case errors.Is(err, errNoModel):
 		return http.StatusNotFound
 	case errors.Is(err, errControl):
 		return http.StatusForbidden
-	case errors.Is(err, serve.ErrBusy), errors.Is(err, errFull), errors.Is(err, torch.ErrLanesBusy):
+	case errors.Is(err, errFull):
 		return http.StatusTooManyRequests
-	case errors.Is(err, serve.ErrClosed), errors.Is(err, errUnloaded), errors.Is(err, torch.ErrLanesClosed):
+	case errors.Is(err, errUnloaded):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, context.DeadlineExceeded):
-		return http.StatusGatewayTimeout
-	case errors.Is(err, context.Canceled):
-		return statusGone
-	case errors.Is(err, torch.ErrOutOfMemory):
-		return http.StatusInsufficientStorage
-	case errors.Is(err, torch.ErrValue), errors.Is(err, torch.ErrIndex), errors.Is(err, torch.ErrType):
-		return http.StatusBadRequest // the model refused the numbers
 	}
-	return http.StatusInternalServerError
+	return serve.Status(err)
 }

@@ -1,16 +1,13 @@
-// Service classifies images over HTTP: ResNet-18 in a fixed number of lanes, so that a thousand
-// requests at once neither slow each other down nor eat the memory.
+// Service classifies images over HTTP: ResNet-18 behind net/http. Images that come at the same time are computed together.
 //
 //	go run ./examples/service
 //	curl --data-binary @dog.jpg localhost:8080/classify
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"expvar"
 	"flag"
 	"io"
 	"log"
@@ -23,6 +20,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
+	"github.com/libtorch-go/libtorch/torch/serve"
 	"github.com/libtorch-go/libtorch/vision/imageio"
 	"github.com/libtorch-go/libtorch/vision/models"
 	"github.com/libtorch-go/libtorch/vision/transforms"
@@ -31,101 +29,73 @@ import (
 var (
 	addr    = flag.String("addr", "localhost:8080", "`address` to listen on")
 	weights = flag.String("weights", "", "safetensors `file` with torchvision's resnet18 (default: random weights)")
-	lanes   = flag.Int("lanes", 2, "images that are computed at the same time")
-	queue   = flag.Int("queue", 16, "images that may wait; what comes then is refused with 429")
+	batch   = flag.Int("batch", 8, "images that are computed together, at most")
+	queue   = flag.Int("queue", 64, "images that may wait; what comes then is refused with 429")
 	timeout = flag.Duration("timeout", 5*time.Second, "how long a request may take")
-	answers = expvar.NewMap("answers") // by status; GET /debug/vars shows them
 )
 
-// A server answers requests with a model.
-type server struct {
-	model *models.ResNet
-	dev   torch.Device
-	lanes *torch.Lanes
+// newServer makes what computes: the likeliest classes of images, and their probabilities.
+func newServer() (*serve.Server, error) {
+	model := nn.Eval(nn.To(models.ResNet18(1000), torch.DefaultDevice(), torch.ChannelsLast))
+	if *weights != "" {
+		if err := safetensors.LoadInto(*weights, nn.StateDict(model)); err != nil {
+			return nil, err
+		}
+	}
+	top5 := serve.Func(serve.Signature{
+		Inputs:  []serve.Spec{{Name: "image", DType: torch.Float32, Shape: []int{-1, 3, 224, 224}}},
+		Outputs: []serve.Spec{{Name: "p", DType: torch.Float32, Shape: []int{-1, 5}}, {Name: "class", DType: torch.Int64, Shape: []int{-1, 5}}},
+	}, func(in []torch.Tensor) []torch.Tensor {
+		p, class := model.Forward(in[0]).Softmax(1).TopK(5)
+		return []torch.Tensor{p, class}
+	})
+	return serve.New(top5, serve.Options{MaxBatch: *batch, MaxDelay: 2 * time.Millisecond, Queue: *queue, Device: torch.DefaultDevice()})
 }
 
-func newServer() (*server, error) {
-	s := &server{dev: torch.DefaultDevice(), lanes: torch.NewLanes(*lanes, torch.LanesOptions{Queue: *queue})}
-	s.model = nn.Eval(nn.To(models.ResNet18(1000), s.dev, torch.ChannelsLast))
-	if *weights == "" {
-		return s, nil
+// classify is the answer to a JPEG, PNG, GIF or WebP, or why there is none.
+func classify(ctx context.Context, server *serve.Server, body io.Reader) (answer any, err error) {
+	ctx, cancel := context.WithTimeout(ctx, *timeout)
+	defer cancel()
+	img, err := imageio.Decode(body, imageio.DecodeOptions{MaxPixels: 20_000_000})
+	if err != nil {
+		return nil, &serve.InputError{Err: err}
 	}
-	file, err := safetensors.Load(*weights)
+	defer img.Close()
+	x, err := torch.Try1(func() torch.Tensor { return transforms.ImageClassification{}.Apply(img) })
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	return s, nn.LoadStateDict(s.model, file.Tensors)
-}
-
-// predict makes the five likeliest classes of a JPEG, PNG, GIF or WebP image. All that is heavy happens
-// in a lane, and what is made there is freed at its end.
-func (s *server) predict(ctx context.Context, file []byte) (top []map[string]any, err error) {
-	var unreadable error
-	err = s.lanes.Do(ctx, func() {
-		torch.Inference(func() {
-			torch.Scope(func() {
-				img, bad := imageio.Decode(bytes.NewReader(file), imageio.DecodeOptions{MaxPixels: 20_000_000})
-				if unreadable = bad; bad != nil {
-					return
-				}
-				x := transforms.ImageClassification{}.Apply(img.To(s.dev))
-				p, class := s.model.Forward(x).Softmax(1).TopK(5)
-				for i, c := range torch.Values[int](class) {
-					top = append(top, map[string]any{"class": c, "probability": p.Index(0, i).Float64()})
-				}
-			})
-		})
-	})
-	return top, errors.Join(unreadable, err)
-}
-
-// classify handles POST /classify. A caller that gives up, or whose time is up, leaves the queue.
-func (s *server) classify(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), *timeout)
-	defer cancel()
-	var top []map[string]any
-	file, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 8<<20))
-	if err == nil {
-		top, err = s.predict(ctx, file)
-	}
-	status := http.StatusOK
-	switch tooLarge := new(http.MaxBytesError); {
-	case errors.As(err, &tooLarge):
-		status = http.StatusRequestEntityTooLarge
-	case errors.Is(err, imageio.ErrFormat), errors.Is(err, torch.ErrValue): // no image, or one of a strange shape
-		status = http.StatusBadRequest
-	case errors.Is(err, torch.ErrLanesBusy):
-		status = http.StatusTooManyRequests
-	case errors.Is(err, context.DeadlineExceeded):
-		status = http.StatusGatewayTimeout
-	case err != nil:
-		status = http.StatusInternalServerError
-	}
-	answers.Add(http.StatusText(status), 1)
+	defer x.Close()
+	out, err := server.Run(ctx, x)
+	defer torch.Close(out...)
 	if err != nil {
-		http.Error(w, err.Error(), status)
-		return
+		return nil, err
 	}
-	_ = json.NewEncoder(w).Encode(top) // whoever asked may have gone
+	return map[string]any{"classes": torch.Values[int](out[1]), "probabilities": torch.Values[float32](out[0])}, nil
 }
 
 // run serves until ctx ends, and then answers what has been asked.
 func run(ctx context.Context, listener net.Listener) (err error) {
 	defer torch.Recover(&err)
-	s, err := newServer()
+	server, err := newServer()
 	if err != nil {
 		return err
 	}
-	defer s.lanes.Close()
+	defer server.Close()
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /classify", s.classify)
+	mux.HandleFunc("POST /classify", func(w http.ResponseWriter, r *http.Request) {
+		answer, err := classify(r.Context(), server, http.MaxBytesReader(w, r.Body, 8<<20))
+		if err != nil {
+			http.Error(w, err.Error(), serve.Status(err))
+			return
+		}
+		_ = json.NewEncoder(w).Encode(answer) // whoever asked may have gone
+	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := torch.Unhealthy(); err != nil { // the card has failed: start the process again
+		if err := server.Ready(); err != nil { // a card has failed: start the process again
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		}
 	})
-	mux.Handle("GET /debug/vars", expvar.Handler())
 	web := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second}
 	stopped := make(chan error, 1)
 	context.AfterFunc(ctx, func() { stopped <- web.Shutdown(context.Background()) })

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"expvar"
 	"fmt"
 	"image"
 	"image/color"
@@ -46,8 +45,8 @@ func photo(t *testing.T, w, h int) []byte {
 	return file.Bytes()
 }
 
-// serve runs the service until the test ends or stop is called, which waits for its end.
-func serve(t *testing.T) (url string, stop func()) {
+// start runs the service until the test ends or stop is called, which waits for its end.
+func start(t *testing.T) (url string, stop func()) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)
@@ -83,23 +82,23 @@ func TestClassifies(t *testing.T) {
 	defer nn.Close(model)
 	require.NoError(t, safetensors.Save(*weights, nn.StateDict(model)))
 	file := photo(t, 300, 260)
-	url, _ := serve(t)
+	url, _ := start(t)
 	status, text := ask(t, url, file)
 	require.Equal(t, http.StatusOK, status, text)
-	var top []struct {
-		Class       int
-		Probability float64
+	var top struct {
+		Classes       []int
+		Probabilities []float64
 	}
 	require.NoError(t, json.Unmarshal([]byte(text), &top))
-	require.Len(t, top, 5)
+	require.Len(t, top.Classes, 5)
 	torch.Scope(func() {
 		torch.Inference(func() {
 			img, err := imageio.Decode(bytes.NewReader(file))
 			require.NoError(t, err)
 			p, class := model.Forward(transforms.ImageClassification{}.Apply(img)).Softmax(1).TopK(5)
-			require.Equal(t, torch.Values[int](class)[0], top[0].Class)
+			require.Equal(t, torch.Values[int](class)[0], top.Classes[0])
 			for i, want := range torch.Values[float64](p) {
-				require.InEpsilon(t, want, top[i].Probability, 1e-4, "channels_last rounds in another way")
+				require.InEpsilon(t, want, top.Probabilities[i], 1e-4, "channels_last rounds in another way")
 			}
 		})
 	})
@@ -110,7 +109,7 @@ func TestClassifies(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	url, _ := serve(t)
+	url, _ := start(t)
 	for want, c := range map[string]struct {
 		file   []byte
 		status int
@@ -128,30 +127,17 @@ func TestRefuses(t *testing.T) {
 	require.NoError(t, err)
 	r.Body.Close()
 	require.Equal(t, http.StatusMethodNotAllowed, r.StatusCode)
-	r, err = http.Get(url + "/debug/vars")
-	require.NoError(t, err)
-	defer r.Body.Close()
-	text, err := io.ReadAll(r.Body)
-	require.NoError(t, err)
-	require.Contains(t, string(text), `"Bad Request": `)
 }
 
 // A full queue answers at once, an old request is given up, and the end of the service waits for
 // those that were taken.
 func TestFullLateAndStopped(t *testing.T) {
-	*lanes, *queue, *timeout = 1, 1, 20*time.Second
-	defer func() { *lanes, *queue, *timeout = 2, 16, 5*time.Second }()
-	url, stop := serve(t)
+	*batch, *queue, *timeout = 1, 1, 20*time.Second
+	defer func() { *batch, *queue, *timeout = 8, 64, 5*time.Second }()
+	url, stop := start(t)
 	file := photo(t, 300, 260)
-	busy := func() int64 {
-		n, _ := answers.Get("Too Many Requests").(*expvar.Int)
-		if n == nil {
-			return 0
-		}
-		return n.Value()
-	}
 	var wait sync.WaitGroup
-	got := make([]int, 12)
+	got := make([]int, 24)
 	for i := range got {
 		wait.Go(func() { got[i], _ = ask(t, url, file) })
 	}
@@ -162,7 +148,7 @@ func TestFullLateAndStopped(t *testing.T) {
 	}
 	require.Len(t, counts, 2, "%v", counts)
 	require.GreaterOrEqual(t, counts[http.StatusOK], 2)
-	require.EqualValues(t, counts[http.StatusTooManyRequests], busy())
+	require.Positive(t, counts[http.StatusTooManyRequests])
 
 	*timeout = time.Nanosecond
 	status, text := ask(t, url, file)

@@ -16,8 +16,7 @@ import (
 // The programs in examples are there to be read and copied.
 const (
 	maxExample = 120 // lines of main.go, which has the whole loop
-	maxService = 150
-	maxLoop    = 60 // lines of the loop of resnet18, which is a complete tool in several files
+	maxLoop    = 60  // lines of the loop of resnet18, which is a complete tool in several files
 )
 
 func TestExamplesFitAPage(t *testing.T) {
@@ -27,11 +26,7 @@ func TestExamplesFitAPage(t *testing.T) {
 			return
 		}
 		seen++
-		limit := maxExample
-		if name == "examples/service/main.go" {
-			limit = maxService
-		}
-		assert.LessOrEqual(t, lines(text), limit, "%s is too long", name)
+		assert.LessOrEqual(t, lines(text), maxExample, "%s is too long", name)
 	})
 	assert.GreaterOrEqual(t, seen, 12)
 }

@@ -2,9 +2,7 @@ package serve_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -40,8 +38,8 @@ func Example() {
 	// Output: 8 requests, 32 rows; one batch: true
 }
 
-// What a handler of net/http does with the errors.
-func ExampleServer_Run() {
+// What a handler of net/http does with an error.
+func ExampleStatus() {
 	same := func(in []torch.Tensor) []torch.Tensor { return in }
 	x := serve.Spec{Name: "x", DType: torch.Float32, Shape: []int{-1}}
 	server, err := serve.New(serve.Func(serve.Signature{Inputs: []serve.Spec{x}, Outputs: []serve.Spec{x}}, same))
@@ -51,15 +49,6 @@ func ExampleServer_Run() {
 	}
 	defer server.Close()
 	_, err = server.Run(context.Background(), torch.Ones(2, 2))
-	status := http.StatusInternalServerError
-	switch {
-	case errors.Is(err, serve.ErrInput):
-		status = http.StatusBadRequest
-	case errors.Is(err, serve.ErrBusy):
-		status = http.StatusTooManyRequests
-	case errors.Is(err, context.DeadlineExceeded):
-		status = http.StatusGatewayTimeout
-	}
-	fmt.Println(status, err)
+	fmt.Println(serve.Status(err), err)
 	// Output: 400 serve: "x" is float32[2 2], expected x float32[-1]
 }

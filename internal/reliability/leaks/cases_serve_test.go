@@ -17,6 +17,7 @@ var serveCases = cases{
 		must(s.Run(ctx, random(3, 3)))
 		_, bad := s.Run(ctx, random(3))
 		refuse(bad)
+		_ = serve.Status(bad)
 		wrong := &serve.InputError{Err: bad}
 		_, _, _, _ = wrong.Error(), wrong.Unwrap(), wrong.Is(serve.ErrInput), s.Signature().Inputs[0].String()
 		check(s.Swap(must(serve.Program(doubling()))))
