@@ -303,6 +303,13 @@ func (c *Call) Run() *Error { return c.run(nil) }
 // RunData is Run for the few entries that read or write a block of memory.
 func (c *Call) RunData(data unsafe.Pointer) *Error { return c.run(data) }
 
+// RunGated is Run for an entry that computes for long, as the heavy operators do.
+func (c *Call) RunGated() *Error {
+	place := admit()
+	defer place.leave()
+	return c.run(nil)
+}
+
 func (c *Call) run(data unsafe.Pointer) *Error {
 	if c.lost != nil || !loaded.Load() {
 		if err := c.refuse(); err != nil {
@@ -452,6 +459,9 @@ func (c *Call) Text(i int) string { return takeString(c.frame.more, int(c.frame.
 
 // IntResult is result i as an int.
 func (c *Call) IntResult(i int) int { return int(c.frame.out[i]) }
+
+// LastWord is the last word of the frame, which an entry may set before it fails.
+func (c *Call) LastWord() uint64 { return c.frame.out[frameOut-1] }
 
 // WordResult is result i as it came.
 func (c *Call) WordResult(i int) uint64 { return c.frame.out[i] }

@@ -173,6 +173,16 @@ func Detour(fn func()) {
 	fn()
 }
 
+// tracing counts the regions in which every call says where it comes from.
+var tracing atomic.Int32
+
+// Traced runs fn. Every call in it tells C++ the Go code that it comes from.
+func Traced(fn func()) {
+	tracing.Add(1)
+	defer tracing.Add(-1)
+	Detour(fn)
+}
+
 // RunBack is Run for an entry that may enter Go again: every entry that runs autograd.
 func (c *Call) RunBack() *Error {
 	if c.lost != nil || !loaded.Load() {
@@ -216,7 +226,7 @@ func (c *Call) passBack() {
 		words = c.words[:]
 	}
 	t := &trip{words: slices.Clone(words)}
-	if anomaly.on.Load() > 0 {
+	if anomaly.on.Load() > 0 || tracing.Load() > 0 {
 		t.stack = callers()
 	}
 	c.back = true

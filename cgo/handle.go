@@ -24,6 +24,7 @@ const (
 	GeneratorKind            // of random numbers
 	DeviceKind               // events, memory pools and graphs of a card
 	NodeKind                 // of the graph that autograd records
+	ProgramKind              // compiled programs
 	kinds
 )
 

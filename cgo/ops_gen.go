@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0x755f21fab4dc93ef
+const opsHash uint64 = 0x500bd1c0c4e0e791
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 162
+const opsByHand Op = 166
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -88,2000 +88,2004 @@ const (
 	OpSetSetting                                             Op = 74   // set_setting
 	OpCudaVersions                                           Op = 75   // cuda_versions
 	OpBoxed                                                  Op = 76   // boxed
-	OpAddHook                                                Op = 77   // add_hook
-	OpAddAccumulateHook                                      Op = 78   // add_accumulate_hook
-	OpRemoveHook                                             Op = 79   // remove_hook
-	OpApplyFunction                                          Op = 80   // apply_function
-	OpSavedTensors                                           Op = 81   // saved_tensors
-	OpEnterSavedHooks                                        Op = 82   // enter_saved_hooks
-	OpBackwardNumber                                         Op = 83   // backward_number
-	OpSetAnomaly                                             Op = 84   // set_anomaly
-	OpDropped                                                Op = 85   // dropped
-	OpOperatorSchema                                         Op = 86   // operator_schema
-	OpOpenLibrary                                            Op = 87   // open_library
-	OpCloseLibrary                                           Op = 88   // close_library
-	OpDefineOperator                                         Op = 89   // define_operator
-	OpImplementOperator                                      Op = 90   // implement_operator
-	OpKernelArguments                                        Op = 91   // kernel_arguments
-	OpKernelRedispatch                                       Op = 92   // kernel_redispatch
-	OpKernelResults                                          Op = 93   // kernel_results
-	OpNvrtcOpen                                              Op = 94   // nvrtc_open
-	OpNvrtcCompile                                           Op = 95   // nvrtc_compile
-	OpKernelArch                                             Op = 96   // kernel_arch
-	OpKernelLoad                                             Op = 97   // kernel_load
-	OpKernelUnload                                           Op = 98   // kernel_unload
-	OpKernelFunction                                         Op = 99   // kernel_function
-	OpKernelLaunch                                           Op = 100  // kernel_launch
-	OpPrepareProfiler                                        Op = 101  // prepare_profiler
-	OpStartProfiler                                          Op = 102  // start_profiler
-	OpStopProfiler                                           Op = 103  // stop_profiler
-	OpProfilerEvents                                         Op = 104  // profiler_events
-	OpSaveProfile                                            Op = 105  // save_profile
-	OpFreeProfile                                            Op = 106  // free_profile
-	OpEnterRange                                             Op = 107  // enter_range
-	OpThreadNumber                                           Op = 108  // thread_number
-	OpDefaultStream                                          Op = 109  // default_stream
-	OpCurrentStream                                          Op = 110  // current_stream
-	OpNewStream                                              Op = 111  // new_stream
-	OpEnterStream                                            Op = 112  // enter_stream
-	OpStreamQuery                                            Op = 113  // stream_query
-	OpStreamSynchronize                                      Op = 114  // stream_synchronize
-	OpStreamWaitEvent                                        Op = 115  // stream_wait_event
-	OpStreamWaitStream                                       Op = 116  // stream_wait_stream
-	OpStreamPointer                                          Op = 117  // stream_pointer
-	OpRecordStream                                           Op = 118  // record_stream
-	OpNewEvent                                               Op = 119  // new_event
-	OpEventRecord                                            Op = 120  // event_record
-	OpEventQuery                                             Op = 121  // event_query
-	OpEventSynchronize                                       Op = 122  // event_synchronize
-	OpEventElapsed                                           Op = 123  // event_elapsed
-	OpDeviceStats                                            Op = 124  // device_stats
-	OpResetAccumulatedMemory                                 Op = 125  // reset_accumulated_memory
-	OpNvtxMark                                               Op = 126  // nvtx_mark
-	OpNvtxPush                                               Op = 127  // nvtx_push
-	OpNvtxPop                                                Op = 128  // nvtx_pop
-	OpOpenJpeg                                               Op = 129  // open_jpeg
-	OpJpegSize                                               Op = 130  // jpeg_size
-	OpDecodeJpeg                                             Op = 131  // decode_jpeg
-	OpEncodeJpeg                                             Op = 132  // encode_jpeg
-	OpCropJpeg                                               Op = 133  // crop_jpeg
-	OpCropImage                                              Op = 134  // crop_image
-	OpCropFlip                                               Op = 135  // crop_flip
-	OpCudaState                                              Op = 136  // cuda_state
-	OpCudaDriverVersion                                      Op = 137  // cuda_driver_version
-	OpDeviceProperties                                       Op = 138  // device_properties
-	OpDeviceAccessPeer                                       Op = 139  // device_access_peer
-	OpExternalStream                                         Op = 140  // external_stream
-	OpStreamPriority                                         Op = 141  // stream_priority
-	OpStreamPriorities                                       Op = 142  // stream_priorities
-	OpBlockingEvent                                          Op = 143  // blocking_event
-	OpMemoryFraction                                         Op = 144  // memory_fraction
-	OpSetMemoryFraction                                      Op = 145  // set_memory_fraction
-	OpMemorySnapshot                                         Op = 146  // memory_snapshot
-	OpRecordMemoryHistory                                    Op = 147  // record_memory_history
-	OpNewPoolID                                              Op = 148  // new_pool_id
-	OpNewMemPool                                             Op = 149  // new_mem_pool
-	OpMemPoolID                                              Op = 150  // mem_pool_id
-	OpEnterMemPool                                           Op = 151  // enter_mem_pool
-	OpLeaveMemPool                                           Op = 152  // leave_mem_pool
-	OpNewGraph                                               Op = 153  // new_graph
-	OpGraphCaptureBegin                                      Op = 154  // graph_capture_begin
-	OpGraphCaptureEnd                                        Op = 155  // graph_capture_end
-	OpGraphReplay                                            Op = 156  // graph_replay
-	OpGraphReset                                             Op = 157  // graph_reset
-	OpGraphPool                                              Op = 158  // graph_pool
-	OpGraphRegisterGenerator                                 Op = 159  // graph_register_generator
-	OpGraphDebugDump                                         Op = 160  // graph_debug_dump
-	OpIsCapturing                                            Op = 161  // is_capturing
-	OpAtenAndScalar                                          Op = 162  // __and__.Scalar
-	OpAtenAndTensor                                          Op = 163  // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 164  // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 165  // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 166  // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 167  // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 168  // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 169  // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 170  // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 171  // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 172  // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 173  // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 174  // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 175  // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 176  // __or__.Scalar
-	OpAtenOrTensor                                           Op = 177  // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 178  // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 179  // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 180  // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 181  // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 182  // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 183  // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 184  // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 185  // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 186  // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 187  // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 188  // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 189  // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 190  // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 191  // _addmm_activation
-	OpAtenAMinMax                                            Op = 192  // _aminmax
-	OpAtenAMinMaxDim                                         Op = 193  // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 194  // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 195  // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 196  // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 197  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 198  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 199  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 200  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 201  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 202  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 203  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 204  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 205  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 206  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 207  // _cast_Byte
-	OpAtenCastChar                                           Op = 208  // _cast_Char
-	OpAtenCastDouble                                         Op = 209  // _cast_Double
-	OpAtenCastFloat                                          Op = 210  // _cast_Float
-	OpAtenCastHalf                                           Op = 211  // _cast_Half
-	OpAtenCastInt                                            Op = 212  // _cast_Int
-	OpAtenCastLong                                           Op = 213  // _cast_Long
-	OpAtenCastShort                                          Op = 214  // _cast_Short
-	OpAtenCDistBackward                                      Op = 215  // _cdist_backward
-	OpAtenCDistForward                                       Op = 216  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 217  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 218  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 219  // _chunk_cat
-	OpAtenCoalesce                                           Op = 220  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 221  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 222  // _compute_linear_combination
-	OpAtenConj                                               Op = 223  // _conj
-	OpAtenConjCopy                                           Op = 224  // _conj_copy
-	OpAtenConjPhysical                                       Op = 225  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 226  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 227  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 228  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 229  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 230  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 231  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 232  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 233  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 234  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 235  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 236  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 237  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 238  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 239  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 240  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 241  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 242  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 243  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 244  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 245  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 246  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 247  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 248  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 249  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 250  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 251  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 252  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 253  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 254  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 255  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 256  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 257  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 258  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 259  // _dimI
-	OpAtenDimV                                               Op = 260  // _dimV
-	OpAtenDimArange                                          Op = 261  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 262  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 263  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 264  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 265  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 266  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 267  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 268  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 269  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 270  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 271  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 272  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 273  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 274  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 275  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 276  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 277  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 278  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 279  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 280  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 281  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 282  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 283  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 284  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 285  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 286  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 287  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 288  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 289  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 290  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 291  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 292  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 293  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 294  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 295  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 296  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 297  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 298  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 299  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 300  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 301  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 302  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 303  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 304  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 305  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 306  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 307  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 308  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 309  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 310  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 311  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 312  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 313  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 314  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 315  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 316  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 317  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 318  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 319  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 320  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 321  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 322  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 323  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 324  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 325  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 326  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 327  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 328  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 329  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 330  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 331  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 332  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 333  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 334  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 335  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 336  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 337  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 338  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 339  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 340  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 341  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 342  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 343  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 344  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 345  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 346  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 347  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 348  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 349  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 350  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 351  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 352  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 353  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 354  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 355  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 356  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 357  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 358  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 359  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 360  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 361  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 362  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 363  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 364  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 365  // _foreach_log
-	OpAtenForeachLog10                                       Op = 366  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 367  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 368  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 369  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 370  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 371  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 372  // _foreach_log_
-	OpAtenForeachMax                                         Op = 373  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 374  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 375  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 376  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 377  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 378  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 379  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 380  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 381  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 382  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 383  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 384  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 385  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 386  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 387  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 388  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 389  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 390  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 391  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 392  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 393  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 394  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 395  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 396  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 397  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 398  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 399  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 400  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 401  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 402  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 403  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 404  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 405  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 406  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 407  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 408  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 409  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 410  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 411  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 412  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 413  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 414  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 415  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 416  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 417  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 418  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 419  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 420  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 421  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 422  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 423  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 424  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 425  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 426  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 427  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 428  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 429  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 430  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 431  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 432  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 433  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 434  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 435  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 436  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 437  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 438  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 439  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 440  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 441  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 442  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 443  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 444  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 445  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 446  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 447  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 448  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 449  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 450  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 451  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 452  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 453  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 454  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 455  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 456  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 457  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 458  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 459  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 460  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 461  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 462  // _index_put_impl_
-	OpAtenIndices                                            Op = 463  // _indices
-	OpAtenIndicesCopy                                        Op = 464  // _indices_copy
-	OpAtenIntMM                                              Op = 465  // _int_mm
-	OpAtenIsAllTrue                                          Op = 466  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 467  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 468  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 469  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 470  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 471  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 472  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 473  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 474  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 475  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 476  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 477  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 478  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 479  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 480  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 481  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 482  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 483  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 484  // _make_dep_token
-	OpAtenMakeDual                                           Op = 485  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 486  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 487  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 488  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 489  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 490  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 491  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 492  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 493  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 494  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 495  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 496  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 497  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 498  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 499  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 500  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 501  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 502  // _neg_view
-	OpAtenNegViewCopy                                        Op = 503  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 504  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 505  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 506  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 507  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 508  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 509  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 510  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 511  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 512  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 513  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 514  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 515  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 516  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 517  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 518  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 519  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 520  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 521  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 522  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 523  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 524  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 525  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 526  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 527  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 528  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 529  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 530  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 531  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 532  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 533  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 534  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 535  // _pad_circular
-	OpAtenPadEnum                                            Op = 536  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 537  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 538  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 539  // _pdist_backward
-	OpAtenPDistForward                                       Op = 540  // _pdist_forward
-	OpAtenPinMemory                                          Op = 541  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 542  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 543  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 544  // _print
-	OpAtenPropagateXLAData                                   Op = 545  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 546  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 547  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 548  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 549  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 550  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 551  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 552  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 553  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 554  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 555  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 556  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 557  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 558  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 559  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 560  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 561  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 562  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 563  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 564  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 565  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 566  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 567  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 568  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 569  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 570  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 571  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 572  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 573  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 574  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 575  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 576  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 577  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 578  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 579  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 580  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 581  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 582  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 583  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 584  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 585  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 586  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 587  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 588  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 589  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 590  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 591  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 592  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 593  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 594  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 595  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 596  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 597  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 598  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 599  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 600  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 601  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 602  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 603  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 604  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 605  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 606  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 607  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 608  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 609  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 610  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 611  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 612  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 613  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 614  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 615  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 616  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 617  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 618  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 619  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 620  // _spdiags
-	OpAtenSpsolve                                            Op = 621  // _spsolve
-	OpAtenStack                                              Op = 622  // _stack
-	OpAtenStandardGamma                                      Op = 623  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 624  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 625  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 626  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 627  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 628  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 629  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 630  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 631  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 632  // _to_copy
-	OpAtenToCPU                                              Op = 633  // _to_cpu
-	OpAtenToDense                                            Op = 634  // _to_dense
-	OpAtenToSparse                                           Op = 635  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 636  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 637  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 638  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 639  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 640  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 641  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 642  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 643  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 644  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 645  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 646  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 647  // _unique
-	OpAtenUnique2                                            Op = 648  // _unique2
-	OpAtenUnpackDual                                         Op = 649  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 650  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 651  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 652  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 653  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 654  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 655  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 656  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 657  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 658  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 659  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 660  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 661  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 662  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 663  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 664  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 665  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 666  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 667  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 668  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 669  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 670  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 671  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 672  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 673  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 674  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 675  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 676  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 677  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 678  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 679  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 680  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 681  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 682  // _values
-	OpAtenValuesCopy                                         Op = 683  // _values_copy
-	OpAtenVersion                                            Op = 684  // _version
-	OpAtenWeightInt4PackMM                                   Op = 685  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 686  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 687  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 688  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 689  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 690  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 691  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 692  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 693  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 694  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 695  // abs
-	OpAbsInPlace                                             Op = 696  // abs_
-	OpAbsolute                                               Op = 697  // absolute
-	OpAbsoluteInPlace                                        Op = 698  // absolute_
-	OpAcos                                                   Op = 699  // acos
-	OpAcosInPlace                                            Op = 700  // acos_
-	OpAcosh                                                  Op = 701  // acosh
-	OpAcoshInPlace                                           Op = 702  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 703  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 704  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 705  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 706  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 707  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 708  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 709  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 710  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 711  // add.Scalar
-	OpAddTensor                                              Op = 712  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 713  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 714  // add_.Tensor
-	OpAddBMM                                                 Op = 715  // addbmm
-	OpAddBMMInPlace                                          Op = 716  // addbmm_
-	OpAddCDiv                                                Op = 717  // addcdiv
-	OpAddCDivInPlace                                         Op = 718  // addcdiv_
-	OpAddCMul                                                Op = 719  // addcmul
-	OpAddCMulInPlace                                         Op = 720  // addcmul_
-	OpAddMM                                                  Op = 721  // addmm
-	OpAddMMDType                                             Op = 722  // addmm.dtype
-	OpAddMMInPlace                                           Op = 723  // addmm_
-	OpAddMV                                                  Op = 724  // addmv
-	OpAddMVInPlace                                           Op = 725  // addmv_
-	OpAddR                                                   Op = 726  // addr
-	OpAddRInPlace                                            Op = 727  // addr_
-	OpAdjoint                                                Op = 728  // adjoint
-	OpAffineGridGenerator                                    Op = 729  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 730  // affine_grid_generator_backward
-	OpAlias                                                  Op = 731  // alias
-	OpAliasCopy                                              Op = 732  // alias_copy
-	OpAlignAs                                                Op = 733  // align_as
-	OpAlignTensors                                           Op = 734  // align_tensors
-	OpAll                                                    Op = 735  // all
-	OpAllDim                                                 Op = 736  // all.dim
-	OpAllDims                                                Op = 737  // all.dims
-	OpAllClose                                               Op = 738  // allclose
-	OpAlphaDropout                                           Op = 739  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 740  // alpha_dropout_
-	OpAMax                                                   Op = 741  // amax
-	OpAMin                                                   Op = 742  // amin
-	OpAMinMax                                                Op = 743  // aminmax
-	OpAngle                                                  Op = 744  // angle
-	OpAny                                                    Op = 745  // any
-	OpAnyDim                                                 Op = 746  // any.dim
-	OpAnyDims                                                Op = 747  // any.dims
-	OpArange                                                 Op = 748  // arange
-	OpArangeStart                                            Op = 749  // arange.start
-	OpArangeStartStep                                        Op = 750  // arange.start_step
-	OpArccos                                                 Op = 751  // arccos
-	OpArccosInPlace                                          Op = 752  // arccos_
-	OpArccosh                                                Op = 753  // arccosh
-	OpArccoshInPlace                                         Op = 754  // arccosh_
-	OpArcsin                                                 Op = 755  // arcsin
-	OpArcsinInPlace                                          Op = 756  // arcsin_
-	OpArcsinh                                                Op = 757  // arcsinh
-	OpArcsinhInPlace                                         Op = 758  // arcsinh_
-	OpArctan                                                 Op = 759  // arctan
-	OpArctan2                                                Op = 760  // arctan2
-	OpArctan2InPlace                                         Op = 761  // arctan2_
-	OpArctanInPlace                                          Op = 762  // arctan_
-	OpArctanh                                                Op = 763  // arctanh
-	OpArctanhInPlace                                         Op = 764  // arctanh_
-	OpArgMax                                                 Op = 765  // argmax
-	OpArgMin                                                 Op = 766  // argmin
-	OpArgSort                                                Op = 767  // argsort
-	OpArgSortStable                                          Op = 768  // argsort.stable
-	OpArgWhere                                               Op = 769  // argwhere
-	OpAsStrided                                              Op = 770  // as_strided
-	OpAsStridedInPlace                                       Op = 771  // as_strided_
-	OpAsStridedCopy                                          Op = 772  // as_strided_copy
-	OpAsStridedScatter                                       Op = 773  // as_strided_scatter
-	OpAsin                                                   Op = 774  // asin
-	OpAsinInPlace                                            Op = 775  // asin_
-	OpAsinh                                                  Op = 776  // asinh
-	OpAsinhInPlace                                           Op = 777  // asinh_
-	OpAtan                                                   Op = 778  // atan
-	OpAtan2                                                  Op = 779  // atan2
-	OpAtan2InPlace                                           Op = 780  // atan2_
-	OpAtanInPlace                                            Op = 781  // atan_
-	OpAtanh                                                  Op = 782  // atanh
-	OpAtanhInPlace                                           Op = 783  // atanh_
-	OpAtLeast1d                                              Op = 784  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 785  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 786  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 787  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 788  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 789  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 790  // avg_pool1d
-	OpAvgPool2d                                              Op = 791  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 792  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 793  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 794  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 795  // baddbmm
-	OpBAddBMMDType                                           Op = 796  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 797  // baddbmm_
-	OpBartlettWindow                                         Op = 798  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 799  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 800  // batch_norm
-	OpBatchNormBackward                                      Op = 801  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 802  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 803  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 804  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 805  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 806  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 807  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 808  // batch_norm_update_stats
-	OpBernoulli                                              Op = 809  // bernoulli
-	OpBernoulliP                                             Op = 810  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 811  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 812  // bernoulli_.float
-	OpBilinear                                               Op = 813  // bilinear
-	OpBinaryCrossEntropy                                     Op = 814  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 815  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 816  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 817  // bincount
-	OpBinomial                                               Op = 818  // binomial
-	OpBitwiseAndScalar                                       Op = 819  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 820  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 821  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 822  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 823  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 824  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 825  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 826  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 827  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 828  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 829  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 830  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 831  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 832  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 833  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 834  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 835  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 836  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 837  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 838  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 839  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 840  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 841  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 842  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 843  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 844  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 845  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 846  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 847  // blackman_window.periodic
-	OpBlockDiag                                              Op = 848  // block_diag
-	OpBMM                                                    Op = 849  // bmm
-	OpBMMDType                                               Op = 850  // bmm.dtype
-	OpBroadcastTensors                                       Op = 851  // broadcast_tensors
-	OpBroadcastTo                                            Op = 852  // broadcast_to
-	OpBucketizeScalar                                        Op = 853  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 854  // bucketize.Tensor
-	OpCanCast                                                Op = 855  // can_cast
-	OpCartesianProd                                          Op = 856  // cartesian_prod
-	OpCat                                                    Op = 857  // cat
-	OpCauchyInPlace                                          Op = 858  // cauchy_
-	OpCColIndices                                            Op = 859  // ccol_indices
-	OpCColIndicesCopy                                        Op = 860  // ccol_indices_copy
-	OpCDist                                                  Op = 861  // cdist
-	OpCeil                                                   Op = 862  // ceil
-	OpCeilInPlace                                            Op = 863  // ceil_
-	OpCELU                                                   Op = 864  // celu
-	OpCELUInPlace                                            Op = 865  // celu_
-	OpChainMatMul                                            Op = 866  // chain_matmul
-	OpCHalf                                                  Op = 867  // chalf
-	OpChannelShuffle                                         Op = 868  // channel_shuffle
-	OpCholesky                                               Op = 869  // cholesky
-	OpCholeskyInverse                                        Op = 870  // cholesky_inverse
-	OpCholeskySolve                                          Op = 871  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 872  // choose_qparams_optimized
-	OpChunk                                                  Op = 873  // chunk
-	OpClamp                                                  Op = 874  // clamp
-	OpClampTensor                                            Op = 875  // clamp.Tensor
-	OpClampInPlace                                           Op = 876  // clamp_
-	OpClampInPlaceTensor                                     Op = 877  // clamp_.Tensor
-	OpClampMax                                               Op = 878  // clamp_max
-	OpClampMaxTensor                                         Op = 879  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 880  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 881  // clamp_max_.Tensor
-	OpClampMin                                               Op = 882  // clamp_min
-	OpClampMinTensor                                         Op = 883  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 884  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 885  // clamp_min_.Tensor
-	OpClip                                                   Op = 886  // clip
-	OpClipTensor                                             Op = 887  // clip.Tensor
-	OpClipInPlace                                            Op = 888  // clip_
-	OpClipInPlaceTensor                                      Op = 889  // clip_.Tensor
-	OpClone                                                  Op = 890  // clone
-	OpCoalesce                                               Op = 891  // coalesce
-	OpCol2Im                                                 Op = 892  // col2im
-	OpColIndices                                             Op = 893  // col_indices
-	OpColIndicesCopy                                         Op = 894  // col_indices_copy
-	OpColumnStack                                            Op = 895  // column_stack
-	OpCombinations                                           Op = 896  // combinations
-	OpComplex                                                Op = 897  // complex
-	OpConcat                                                 Op = 898  // concat
-	OpConcatenate                                            Op = 899  // concatenate
-	OpConj                                                   Op = 900  // conj
-	OpConjPhysical                                           Op = 901  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 902  // conj_physical_
-	OpConstantPadND                                          Op = 903  // constant_pad_nd
-	OpContiguous                                             Op = 904  // contiguous
-	OpConv1d                                                 Op = 905  // conv1d
-	OpConv1dPadding                                          Op = 906  // conv1d.padding
-	OpConv2d                                                 Op = 907  // conv2d
-	OpConv2dPadding                                          Op = 908  // conv2d.padding
-	OpConv3d                                                 Op = 909  // conv3d
-	OpConv3dPadding                                          Op = 910  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 911  // conv_depthwise3d
-	OpConvTBC                                                Op = 912  // conv_tbc
-	OpConvTBCBackward                                        Op = 913  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 914  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 915  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 916  // conv_transpose3d.input
-	OpConvolution                                            Op = 917  // convolution
-	OpConvolutionBackward                                    Op = 918  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 919  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 920  // convolution_overrideable
-	OpCopy                                                   Op = 921  // copy
-	OpCopyInPlace                                            Op = 922  // copy_
-	OpCopySparseToSparseInPlace                              Op = 923  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 924  // copysign.Scalar
-	OpCopysignTensor                                         Op = 925  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 926  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 927  // copysign_.Tensor
-	OpCorrCoef                                               Op = 928  // corrcoef
-	OpCos                                                    Op = 929  // cos
-	OpCosInPlace                                             Op = 930  // cos_
-	OpCosh                                                   Op = 931  // cosh
-	OpCoshInPlace                                            Op = 932  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 933  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 934  // cosine_similarity
-	OpCountNonzero                                           Op = 935  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 936  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 937  // cov
-	OpCross                                                  Op = 938  // cross
-	OpCrossEntropyLoss                                       Op = 939  // cross_entropy_loss
-	OpCRowIndices                                            Op = 940  // crow_indices
-	OpCRowIndicesCopy                                        Op = 941  // crow_indices_copy
-	OpCTCLossIntList                                         Op = 942  // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 943  // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 944  // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 945  // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 946  // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 947  // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 948  // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 949  // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 950  // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 951  // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 952  // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 953  // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 954  // cudnn_is_acceptable
-	OpCumMax                                                 Op = 955  // cummax
-	OpCumMaxMinBackward                                      Op = 956  // cummaxmin_backward
-	OpCumMin                                                 Op = 957  // cummin
-	OpCumProd                                                Op = 958  // cumprod
-	OpCumProdInPlace                                         Op = 959  // cumprod_
-	OpCumProdBackward                                        Op = 960  // cumprod_backward
-	OpCumSum                                                 Op = 961  // cumsum
-	OpCumSumInPlace                                          Op = 962  // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 963  // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 964  // cumulative_trapezoid.x
-	OpData                                                   Op = 965  // data
-	OpDeg2Rad                                                Op = 966  // deg2rad
-	OpDeg2RadInPlace                                         Op = 967  // deg2rad_
-	OpDenseDim                                               Op = 968  // dense_dim
-	OpDequantizeSelf                                         Op = 969  // dequantize.self
-	OpDequantizeTensors                                      Op = 970  // dequantize.tensors
-	OpDet                                                    Op = 971  // det
-	OpDetach                                                 Op = 972  // detach
-	OpDetachInPlace                                          Op = 973  // detach_
-	OpDetachCopy                                             Op = 974  // detach_copy
-	OpDiag                                                   Op = 975  // diag
-	OpDiagEmbed                                              Op = 976  // diag_embed
-	OpDiagFlat                                               Op = 977  // diagflat
-	OpDiagonal                                               Op = 978  // diagonal
-	OpDiagonalBackward                                       Op = 979  // diagonal_backward
-	OpDiagonalCopy                                           Op = 980  // diagonal_copy
-	OpDiagonalScatter                                        Op = 981  // diagonal_scatter
-	OpDiff                                                   Op = 982  // diff
-	OpDigamma                                                Op = 983  // digamma
-	OpDigammaInPlace                                         Op = 984  // digamma_
-	OpDist                                                   Op = 985  // dist
-	OpDivScalar                                              Op = 986  // div.Scalar
-	OpDivScalarMode                                          Op = 987  // div.Scalar_mode
-	OpDivTensor                                              Op = 988  // div.Tensor
-	OpDivTensorMode                                          Op = 989  // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 990  // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 991  // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 992  // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 993  // div_.Tensor_mode
-	OpDivideScalar                                           Op = 994  // divide.Scalar
-	OpDivideScalarMode                                       Op = 995  // divide.Scalar_mode
-	OpDivideTensor                                           Op = 996  // divide.Tensor
-	OpDivideTensorMode                                       Op = 997  // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 998  // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 999  // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 1000 // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 1001 // divide_.Tensor_mode
-	OpDot                                                    Op = 1002 // dot
-	OpDropout                                                Op = 1003 // dropout
-	OpDropoutInPlace                                         Op = 1004 // dropout_
-	OpDSplitArray                                            Op = 1005 // dsplit.array
-	OpDSplitInt                                              Op = 1006 // dsplit.int
-	OpDStack                                                 Op = 1007 // dstack
-	OpEinsum                                                 Op = 1008 // einsum
-	OpELU                                                    Op = 1009 // elu
-	OpELUInPlace                                             Op = 1010 // elu_
-	OpELUBackward                                            Op = 1011 // elu_backward
-	OpEmbedding                                              Op = 1012 // embedding
-	OpEmbeddingBackward                                      Op = 1013 // embedding_backward
-	OpEmbeddingBag                                           Op = 1014 // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 1015 // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 1016 // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 1017 // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 1018 // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 1019 // empty.memory_format
-	OpEmptyLike                                              Op = 1020 // empty_like
-	OpEmptyPermuted                                          Op = 1021 // empty_permuted
-	OpEmptyQuantized                                         Op = 1022 // empty_quantized
-	OpEmptyStrided                                           Op = 1023 // empty_strided
-	OpEqScalar                                               Op = 1024 // eq.Scalar
-	OpEqTensor                                               Op = 1025 // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 1026 // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 1027 // eq_.Tensor
-	OpEqual                                                  Op = 1028 // equal
-	OpErf                                                    Op = 1029 // erf
-	OpErfInPlace                                             Op = 1030 // erf_
-	OpErfc                                                   Op = 1031 // erfc
-	OpErfcInPlace                                            Op = 1032 // erfc_
-	OpErfinv                                                 Op = 1033 // erfinv
-	OpErfinvInPlace                                          Op = 1034 // erfinv_
-	OpExp                                                    Op = 1035 // exp
-	OpExp2                                                   Op = 1036 // exp2
-	OpExp2InPlace                                            Op = 1037 // exp2_
-	OpExpInPlace                                             Op = 1038 // exp_
-	OpExpand                                                 Op = 1039 // expand
-	OpExpandAs                                               Op = 1040 // expand_as
-	OpExpandCopy                                             Op = 1041 // expand_copy
-	OpExpm1                                                  Op = 1042 // expm1
-	OpExpm1InPlace                                           Op = 1043 // expm1_
-	OpExponentialInPlace                                     Op = 1044 // exponential_
-	OpEye                                                    Op = 1045 // eye
-	OpEyeM                                                   Op = 1046 // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 1047 // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1048 // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1049 // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 1050 // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1051 // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1052 // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1053 // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 1054 // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1055 // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 1056 // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1057 // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 1058 // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 1059 // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 1060 // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 1061 // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 1062 // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 1063 // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 1064 // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 1065 // feature_dropout_
-	OpFFTFFT                                                 Op = 1066 // fft_fft
-	OpFFTFFT2                                                Op = 1067 // fft_fft2
-	OpFFTFFTFreq                                             Op = 1068 // fft_fftfreq
-	OpFFTFFTN                                                Op = 1069 // fft_fftn
-	OpFFTFFTShift                                            Op = 1070 // fft_fftshift
-	OpFFTHFFT                                                Op = 1071 // fft_hfft
-	OpFFTHFFT2                                               Op = 1072 // fft_hfft2
-	OpFFTHFFTN                                               Op = 1073 // fft_hfftn
-	OpFFTIFFT                                                Op = 1074 // fft_ifft
-	OpFFTIFFT2                                               Op = 1075 // fft_ifft2
-	OpFFTIFFTN                                               Op = 1076 // fft_ifftn
-	OpFFTIFFTShift                                           Op = 1077 // fft_ifftshift
-	OpFFTIHFFT                                               Op = 1078 // fft_ihfft
-	OpFFTIHFFT2                                              Op = 1079 // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 1080 // fft_ihfftn
-	OpFFTIRFFT                                               Op = 1081 // fft_irfft
-	OpFFTIRFFT2                                              Op = 1082 // fft_irfft2
-	OpFFTIRFFTN                                              Op = 1083 // fft_irfftn
-	OpFFTRFFT                                                Op = 1084 // fft_rfft
-	OpFFTRFFT2                                               Op = 1085 // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 1086 // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 1087 // fft_rfftn
-	OpFillScalar                                             Op = 1088 // fill.Scalar
-	OpFillTensor                                             Op = 1089 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1090 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1091 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1092 // fill_diagonal_
-	OpFix                                                    Op = 1093 // fix
-	OpFixInPlace                                             Op = 1094 // fix_
-	OpFlattenUsingInts                                       Op = 1095 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1096 // flatten_dense_tensors
-	OpFlip                                                   Op = 1097 // flip
-	OpFlipLR                                                 Op = 1098 // fliplr
-	OpFlipUD                                                 Op = 1099 // flipud
-	OpFloatPowerScalar                                       Op = 1100 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1101 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1102 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1103 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1104 // float_power_.Tensor
-	OpFloor                                                  Op = 1105 // floor
-	OpFloorInPlace                                           Op = 1106 // floor_
-	OpFloorDivide                                            Op = 1107 // floor_divide
-	OpFloorDivideScalar                                      Op = 1108 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1109 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1110 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1111 // fmax
-	OpFMin                                                   Op = 1112 // fmin
-	OpFModScalar                                             Op = 1113 // fmod.Scalar
-	OpFModTensor                                             Op = 1114 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1115 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1116 // fmod_.Tensor
-	OpFrac                                                   Op = 1117 // frac
-	OpFracInPlace                                            Op = 1118 // frac_
-	OpFractionalMaxPool2d                                    Op = 1119 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1120 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1121 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1122 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1123 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1124 // frobenius_norm.dim
-	OpFromFile                                               Op = 1125 // from_file
-	OpFull                                                   Op = 1126 // full
-	OpFullLike                                               Op = 1127 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1128 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1129 // gather
-	OpGatherBackward                                         Op = 1130 // gather_backward
-	OpGCD                                                    Op = 1131 // gcd
-	OpGCDInPlace                                             Op = 1132 // gcd_
-	OpGeScalar                                               Op = 1133 // ge.Scalar
-	OpGeTensor                                               Op = 1134 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1135 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1136 // ge_.Tensor
-	OpGELU                                                   Op = 1137 // gelu
-	OpGELUInPlace                                            Op = 1138 // gelu_
-	OpGELUBackward                                           Op = 1139 // gelu_backward
-	OpGeometricInPlace                                       Op = 1140 // geometric_
-	OpGeqrf                                                  Op = 1141 // geqrf
-	OpGer                                                    Op = 1142 // ger
-	OpGLU                                                    Op = 1143 // glu
-	OpGLUBackward                                            Op = 1144 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1145 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1146 // glu_jvp
-	OpGradientArray                                          Op = 1147 // gradient.array
-	OpGradientScalararray                                    Op = 1148 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1149 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1150 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1151 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1152 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1153 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1154 // greater.Scalar
-	OpGreaterTensor                                          Op = 1155 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1156 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1157 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1158 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1159 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1160 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1161 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1162 // grid_sampler
-	OpGridSampler2d                                          Op = 1163 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1164 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1165 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1166 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1167 // group_norm
-	OpGRUData                                                Op = 1168 // gru.data
-	OpGRUInput                                               Op = 1169 // gru.input
-	OpGRUCell                                                Op = 1170 // gru_cell
-	OpGtScalar                                               Op = 1171 // gt.Scalar
-	OpGtTensor                                               Op = 1172 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1173 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1174 // gt_.Tensor
-	OpHammingWindow                                          Op = 1175 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1176 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1177 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1178 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1179 // hann_window
-	OpHannWindowPeriodic                                     Op = 1180 // hann_window.periodic
-	OpHardshrink                                             Op = 1181 // hardshrink
-	OpHardshrinkBackward                                     Op = 1182 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1183 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1184 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1185 // hardsigmoid_backward
-	OpHardswish                                              Op = 1186 // hardswish
-	OpHardswishInPlace                                       Op = 1187 // hardswish_
-	OpHardswishBackward                                      Op = 1188 // hardswish_backward
-	OpHardtanh                                               Op = 1189 // hardtanh
-	OpHardtanhInPlace                                        Op = 1190 // hardtanh_
-	OpHardtanhBackward                                       Op = 1191 // hardtanh_backward
-	OpHashTensor                                             Op = 1192 // hash_tensor
-	OpHeaviside                                              Op = 1193 // heaviside
-	OpHeavisideInPlace                                       Op = 1194 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1195 // hinge_embedding_loss
-	OpHistc                                                  Op = 1196 // histc
-	OpHistogramBinCt                                         Op = 1197 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1198 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1199 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1200 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1201 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1202 // hsplit.array
-	OpHSplitInt                                              Op = 1203 // hsplit.int
-	OpHSPMM                                                  Op = 1204 // hspmm
-	OpHStack                                                 Op = 1205 // hstack
-	OpHuberLoss                                              Op = 1206 // huber_loss
-	OpHuberLossBackward                                      Op = 1207 // huber_loss_backward
-	OpHypot                                                  Op = 1208 // hypot
-	OpHypotInPlace                                           Op = 1209 // hypot_
-	OpI0                                                     Op = 1210 // i0
-	OpI0InPlace                                              Op = 1211 // i0_
-	OpIGamma                                                 Op = 1212 // igamma
-	OpIGammaInPlace                                          Op = 1213 // igamma_
-	OpIGammaC                                                Op = 1214 // igammac
-	OpIGammaCInPlace                                         Op = 1215 // igammac_
-	OpIm2Col                                                 Op = 1216 // im2col
-	OpImag                                                   Op = 1217 // imag
-	OpIndexTensor                                            Op = 1218 // index.Tensor
-	OpIndexAdd                                               Op = 1219 // index_add
-	OpIndexAddInPlace                                        Op = 1220 // index_add_
-	OpIndexCopy                                              Op = 1221 // index_copy
-	OpIndexCopyInPlace                                       Op = 1222 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1223 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1224 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1225 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1226 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1227 // index_put
-	OpIndexPutInPlace                                        Op = 1228 // index_put_
-	OpIndexReduce                                            Op = 1229 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1230 // index_reduce_
-	OpIndexSelect                                            Op = 1231 // index_select
-	OpIndexSelectBackward                                    Op = 1232 // index_select_backward
-	OpIndices                                                Op = 1233 // indices
-	OpIndicesCopy                                            Op = 1234 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1235 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1236 // inner
-	OpInstanceNorm                                           Op = 1237 // instance_norm
-	OpIntRepr                                                Op = 1238 // int_repr
-	OpInverse                                                Op = 1239 // inverse
-	OpIsCoalesced                                            Op = 1240 // is_coalesced
-	OpIsComplex                                              Op = 1241 // is_complex
-	OpIsConj                                                 Op = 1242 // is_conj
-	OpIsDistributed                                          Op = 1243 // is_distributed
-	OpIsFloatingPoint                                        Op = 1244 // is_floating_point
-	OpAtenIsInference                                        Op = 1245 // is_inference
-	OpIsLeaf                                                 Op = 1246 // is_leaf
-	OpIsNeg                                                  Op = 1247 // is_neg
-	OpIsNonzero                                              Op = 1248 // is_nonzero
-	OpIsPinned                                               Op = 1249 // is_pinned
-	OpIsSameSize                                             Op = 1250 // is_same_size
-	OpIsSetTo                                                Op = 1251 // is_set_to
-	OpIsSigned                                               Op = 1252 // is_signed
-	OpIsVulkanAvailable                                      Op = 1253 // is_vulkan_available
-	OpIsClose                                                Op = 1254 // isclose
-	OpIsFinite                                               Op = 1255 // isfinite
-	OpIsInScalarTensor                                       Op = 1256 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1257 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1258 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1259 // isinf
-	OpIsNaN                                                  Op = 1260 // isnan
-	OpIsNegInf                                               Op = 1261 // isneginf
-	OpIsPosInf                                               Op = 1262 // isposinf
-	OpIsReal                                                 Op = 1263 // isreal
-	OpISTFT                                                  Op = 1264 // istft
-	OpAtenItem                                               Op = 1265 // item
-	OpKaiserWindow                                           Op = 1266 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1267 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1268 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1269 // kl_div
-	OpKron                                                   Op = 1270 // kron
-	OpKthValue                                               Op = 1271 // kthvalue
-	OpL1Loss                                                 Op = 1272 // l1_loss
-	OpLayerNorm                                              Op = 1273 // layer_norm
-	OpLCM                                                    Op = 1274 // lcm
-	OpLCMInPlace                                             Op = 1275 // lcm_
-	OpLdexpTensor                                            Op = 1276 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1277 // ldexp_
-	OpLeScalar                                               Op = 1278 // le.Scalar
-	OpLeTensor                                               Op = 1279 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1280 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1281 // le_.Tensor
-	OpLeakyReLU                                              Op = 1282 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1283 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1284 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1285 // lerp.Scalar
-	OpLerpTensor                                             Op = 1286 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1287 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1288 // lerp_.Tensor
-	OpLessScalar                                             Op = 1289 // less.Scalar
-	OpLessTensor                                             Op = 1290 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1291 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1292 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1293 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1294 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1295 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1296 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1297 // lgamma
-	OpLgammaInPlace                                          Op = 1298 // lgamma_
-	OpLift                                                   Op = 1299 // lift
-	OpLiftFresh                                              Op = 1300 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1301 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1302 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1303 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1304 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1305 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1306 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1307 // linalg_cross
-	OpLinalgDet                                              Op = 1308 // linalg_det
-	OpLinalgDiagonal                                         Op = 1309 // linalg_diagonal
-	OpLinalgEig                                              Op = 1310 // linalg_eig
-	OpLinalgEigh                                             Op = 1311 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1312 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1313 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1314 // linalg_householder_product
-	OpLinalgInv                                              Op = 1315 // linalg_inv
-	OpLinalgInvEx                                            Op = 1316 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1317 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1318 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1319 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1320 // linalg_lstsq
-	OpLinalgLU                                               Op = 1321 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1322 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1323 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1324 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1325 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1326 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1327 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1328 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1329 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1330 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1331 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1332 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1333 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1334 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1335 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1336 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1337 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1338 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1339 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1340 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1341 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1342 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1343 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1344 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1345 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1346 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1347 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1348 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1349 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1350 // linalg_vander
-	OpLinalgVecDot                                           Op = 1351 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1352 // linalg_vector_norm
-	OpLinear                                                 Op = 1353 // linear
-	OpLinearBackward                                         Op = 1354 // linear_backward
-	OpLinspace                                               Op = 1355 // linspace
-	OpLinspaceScalarTensor                                   Op = 1356 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1357 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1358 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1359 // log
-	OpLog10                                                  Op = 1360 // log10
-	OpLog10InPlace                                           Op = 1361 // log10_
-	OpLog1p                                                  Op = 1362 // log1p
-	OpLog1pInPlace                                           Op = 1363 // log1p_
-	OpLog2                                                   Op = 1364 // log2
-	OpLog2InPlace                                            Op = 1365 // log2_
-	OpLogInPlace                                             Op = 1366 // log_
-	OpLogNormalInPlace                                       Op = 1367 // log_normal_
-	OpLogSigmoid                                             Op = 1368 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1369 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1370 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1371 // log_softmax.int
-	OpLogAddExp                                              Op = 1372 // logaddexp
-	OpLogAddExp2                                             Op = 1373 // logaddexp2
-	OpLogCumSumExp                                           Op = 1374 // logcumsumexp
-	OpLogDet                                                 Op = 1375 // logdet
-	OpLogicalAnd                                             Op = 1376 // logical_and
-	OpLogicalAndInPlace                                      Op = 1377 // logical_and_
-	OpLogicalNot                                             Op = 1378 // logical_not
-	OpLogicalNotInPlace                                      Op = 1379 // logical_not_
-	OpLogicalOr                                              Op = 1380 // logical_or
-	OpLogicalOrInPlace                                       Op = 1381 // logical_or_
-	OpLogicalXor                                             Op = 1382 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1383 // logical_xor_
-	OpLogit                                                  Op = 1384 // logit
-	OpLogitInPlace                                           Op = 1385 // logit_
-	OpLogitBackward                                          Op = 1386 // logit_backward
-	OpLogspace                                               Op = 1387 // logspace
-	OpLogspaceScalarTensor                                   Op = 1388 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1389 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1390 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1391 // logsumexp
-	OpLSTMData                                               Op = 1392 // lstm.data
-	OpLSTMInput                                              Op = 1393 // lstm.input
-	OpLSTMCell                                               Op = 1394 // lstm_cell
-	OpLtScalar                                               Op = 1395 // lt.Scalar
-	OpLtTensor                                               Op = 1396 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1397 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1398 // lt_.Tensor
-	OpLUSolve                                                Op = 1399 // lu_solve
-	OpLUUnpack                                               Op = 1400 // lu_unpack
-	OpMH                                                     Op = 1401 // mH
-	OpMT                                                     Op = 1402 // mT
-	OpMarginRankingLoss                                      Op = 1403 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1404 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1405 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1406 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1407 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1408 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1409 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1410 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1411 // masked_select
-	OpMaskedSelectBackward                                   Op = 1412 // masked_select_backward
-	OpMatMul                                                 Op = 1413 // matmul
-	OpMatMulBackward                                         Op = 1414 // matmul_backward
-	OpMatrixH                                                Op = 1415 // matrix_H
-	OpMatrixExp                                              Op = 1416 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1417 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1418 // matrix_power
-	OpMax                                                    Op = 1419 // max
-	OpMaxDim                                                 Op = 1420 // max.dim
-	OpMaxOther                                               Op = 1421 // max.other
-	OpMaxPool1d                                              Op = 1422 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1423 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1424 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1425 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1426 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1427 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1428 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1429 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1430 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1431 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1432 // max_unpool3d
-	OpMaximum                                                Op = 1433 // maximum
-	OpMean                                                   Op = 1434 // mean
-	OpMeanDim                                                Op = 1435 // mean.dim
-	OpMedian                                                 Op = 1436 // median
-	OpMedianDim                                              Op = 1437 // median.dim
-	OpMeshgrid                                               Op = 1438 // meshgrid
-	OpMeshgridIndexing                                       Op = 1439 // meshgrid.indexing
-	OpMin                                                    Op = 1440 // min
-	OpMinDim                                                 Op = 1441 // min.dim
-	OpMinOther                                               Op = 1442 // min.other
-	OpMinimum                                                Op = 1443 // minimum
-	OpMIOpenBatchNorm                                        Op = 1444 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1445 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1446 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1447 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1448 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1449 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1450 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1451 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1452 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1453 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1454 // miopen_rnn_backward
-	OpMish                                                   Op = 1455 // mish
-	OpMishInPlace                                            Op = 1456 // mish_
-	OpMishBackward                                           Op = 1457 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1458 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1459 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1460 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1461 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1462 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1463 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1464 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1465 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1466 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1467 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1468 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1469 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1470 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1471 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1472 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1473 // mm
-	OpMMDType                                                Op = 1474 // mm.dtype
-	OpMode                                                   Op = 1475 // mode
-	OpMoveAxisInt                                            Op = 1476 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1477 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1478 // movedim.int
-	OpMoveDimIntlist                                         Op = 1479 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1480 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1481 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1482 // mse_loss
-	OpMSELossBackward                                        Op = 1483 // mse_loss_backward
-	OpMSort                                                  Op = 1484 // msort
-	OpMulScalar                                              Op = 1485 // mul.Scalar
-	OpMulTensor                                              Op = 1486 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1487 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1488 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1489 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1490 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1491 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1492 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1493 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1494 // multinomial
-	OpMultiplyScalar                                         Op = 1495 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1496 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1497 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1498 // multiply_.Tensor
-	OpMV                                                     Op = 1499 // mv
-	OpMvLgamma                                               Op = 1500 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1501 // mvlgamma_
-	OpNaNToNum                                               Op = 1502 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1503 // nan_to_num_
-	OpNaNMean                                                Op = 1504 // nanmean
-	OpNaNMedian                                              Op = 1505 // nanmedian
-	OpNaNMedianDim                                           Op = 1506 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1507 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1508 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1509 // nansum
-	OpNarrow                                                 Op = 1510 // narrow
-	OpNarrowTensor                                           Op = 1511 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1512 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1513 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1514 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1515 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1516 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1517 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1518 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1519 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1520 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1521 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1522 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1523 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1524 // ne.Scalar
-	OpNeTensor                                               Op = 1525 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1526 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1527 // ne_.Tensor
-	OpNeg                                                    Op = 1528 // neg
-	OpNegInPlace                                             Op = 1529 // neg_
-	OpNegative                                               Op = 1530 // negative
-	OpNegativeInPlace                                        Op = 1531 // negative_
-	OpNestedToPaddedTensor                                   Op = 1532 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1533 // new_empty
-	OpNewEmptyStrided                                        Op = 1534 // new_empty_strided
-	OpNewFull                                                Op = 1535 // new_full
-	OpNewOnes                                                Op = 1536 // new_ones
-	OpNewZeros                                               Op = 1537 // new_zeros
-	OpNextafter                                              Op = 1538 // nextafter
-	OpNextafterInPlace                                       Op = 1539 // nextafter_
-	OpNLLLoss                                                Op = 1540 // nll_loss
-	OpNLLLoss2d                                              Op = 1541 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1542 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1543 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1544 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1545 // nll_loss_forward
-	OpNLLLossND                                              Op = 1546 // nll_loss_nd
-	OpNonzero                                                Op = 1547 // nonzero
-	OpNonzeroNumpy                                           Op = 1548 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1549 // nonzero_static
-	OpNormScalar                                             Op = 1550 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1551 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1552 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1553 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1554 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1555 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1556 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1557 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1558 // normal.float_float
-	OpNormalInPlace                                          Op = 1559 // normal_
-	OpNormalFunctional                                       Op = 1560 // normal_functional
-	OpNotEqualScalar                                         Op = 1561 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1562 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1563 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1564 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1565 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1566 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1567 // numpy_T
-	OpOneHot                                                 Op = 1568 // one_hot
-	OpOnes                                                   Op = 1569 // ones
-	OpOnesLike                                               Op = 1570 // ones_like
-	OpOrgqr                                                  Op = 1571 // orgqr
-	OpOrmqr                                                  Op = 1572 // ormqr
-	OpOuter                                                  Op = 1573 // outer
-	OpOutputNr                                               Op = 1574 // output_nr
-	OpPad                                                    Op = 1575 // pad
-	OpPadSequence                                            Op = 1576 // pad_sequence
-	OpPairwiseDistance                                       Op = 1577 // pairwise_distance
-	OpPDist                                                  Op = 1578 // pdist
-	OpPermute                                                Op = 1579 // permute
-	OpPermuteCopy                                            Op = 1580 // permute_copy
-	OpPinMemory                                              Op = 1581 // pin_memory
-	OpPinverse                                               Op = 1582 // pinverse
-	OpPixelShuffle                                           Op = 1583 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1584 // pixel_unshuffle
-	OpPoisson                                                Op = 1585 // poisson
-	OpPoissonNLLLoss                                         Op = 1586 // poisson_nll_loss
-	OpPolar                                                  Op = 1587 // polar
-	OpPolygamma                                              Op = 1588 // polygamma
-	OpPolygammaInPlace                                       Op = 1589 // polygamma_
-	OpPositive                                               Op = 1590 // positive
-	OpPowScalar                                              Op = 1591 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1592 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1593 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1594 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1595 // pow_.Tensor
-	OpPReLU                                                  Op = 1596 // prelu
-	OpProd                                                   Op = 1597 // prod
-	OpProdDimInt                                             Op = 1598 // prod.dim_int
-	OpPromoteTypes                                           Op = 1599 // promote_types
-	OpPut                                                    Op = 1600 // put
-	OpPutInPlace                                             Op = 1601 // put_
-	OpQPerChannelAxis                                        Op = 1602 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1603 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1604 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1605 // q_scale
-	OpQZeroPoint                                             Op = 1606 // q_zero_point
-	OpQR                                                     Op = 1607 // qr
-	OpQuantile                                               Op = 1608 // quantile
-	OpQuantileScalar                                         Op = 1609 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1610 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1611 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1612 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1613 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1614 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1615 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1616 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1617 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1618 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1619 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1620 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1621 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1622 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1623 // rad2deg
-	OpRad2DegInPlace                                         Op = 1624 // rad2deg_
-	OpRand                                                   Op = 1625 // rand
-	OpRandGenerator                                          Op = 1626 // rand.generator
-	OpRandLike                                               Op = 1627 // rand_like
-	OpRandLikeGenerator                                      Op = 1628 // rand_like.generator
-	OpRandInt                                                Op = 1629 // randint
-	OpRandIntGenerator                                       Op = 1630 // randint.generator
-	OpRandIntLow                                             Op = 1631 // randint.low
-	OpRandIntLowGenerator                                    Op = 1632 // randint.low_generator
-	OpRandIntLike                                            Op = 1633 // randint_like
-	OpRandIntLikeTensor                                      Op = 1634 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1635 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1636 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1637 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1638 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1639 // randn
-	OpRandNGenerator                                         Op = 1640 // randn.generator
-	OpRandNLike                                              Op = 1641 // randn_like
-	OpRandNLikeGenerator                                     Op = 1642 // randn_like.generator
-	OpRandomInPlace                                          Op = 1643 // random_
-	OpRandomInPlaceFrom                                      Op = 1644 // random_.from
-	OpRandomInPlaceTo                                        Op = 1645 // random_.to
-	OpRandPerm                                               Op = 1646 // randperm
-	OpRandPermGenerator                                      Op = 1647 // randperm.generator
-	OpRange                                                  Op = 1648 // range
-	OpRangeStep                                              Op = 1649 // range.step
-	OpRavel                                                  Op = 1650 // ravel
-	OpReal                                                   Op = 1651 // real
-	OpReciprocal                                             Op = 1652 // reciprocal
-	OpReciprocalInPlace                                      Op = 1653 // reciprocal_
-	OpReflectionPad1d                                        Op = 1654 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1655 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1656 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1657 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1658 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1659 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1660 // relu
-	OpReLU6                                                  Op = 1661 // relu6
-	OpReLU6InPlace                                           Op = 1662 // relu6_
-	OpReLUInPlace                                            Op = 1663 // relu_
-	OpRemainderScalar                                        Op = 1664 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1665 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1666 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1667 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1668 // remainder_.Tensor
-	OpRenorm                                                 Op = 1669 // renorm
-	OpRenormInPlace                                          Op = 1670 // renorm_
-	OpRepeat                                                 Op = 1671 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1672 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1673 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1674 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1675 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1676 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1677 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1678 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1679 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1680 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1681 // requires_grad_
-	OpReshape                                                Op = 1682 // reshape
-	OpReshapeAs                                              Op = 1683 // reshape_as
-	OpResizeInPlace                                          Op = 1684 // resize_
-	OpResizeAsInPlace                                        Op = 1685 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1686 // resize_as_sparse_
-	OpResolveConj                                            Op = 1687 // resolve_conj
-	OpResolveNeg                                             Op = 1688 // resolve_neg
-	OpResultTypeScalar                                       Op = 1689 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1690 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1691 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1692 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1693 // retain_grad
-	OpRetainsGrad                                            Op = 1694 // retains_grad
-	OpRMSNorm                                                Op = 1695 // rms_norm
-	OpRNNReLUData                                            Op = 1696 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1697 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1698 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1699 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1700 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1701 // rnn_tanh_cell
-	OpRoll                                                   Op = 1702 // roll
-	OpRot90                                                  Op = 1703 // rot90
-	OpRound                                                  Op = 1704 // round
-	OpRoundDecimals                                          Op = 1705 // round.decimals
-	OpRoundInPlace                                           Op = 1706 // round_
-	OpRoundInPlaceDecimals                                   Op = 1707 // round_.decimals
-	OpRowIndices                                             Op = 1708 // row_indices
-	OpRowIndicesCopy                                         Op = 1709 // row_indices_copy
-	OpRowStack                                               Op = 1710 // row_stack
-	OpRReLU                                                  Op = 1711 // rrelu
-	OpRReLUInPlace                                           Op = 1712 // rrelu_
-	OpRReLUWithNoise                                         Op = 1713 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1714 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1715 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1716 // rsqrt
-	OpRsqrtInPlace                                           Op = 1717 // rsqrt_
-	OpRSubScalar                                             Op = 1718 // rsub.Scalar
-	OpRSubTensor                                             Op = 1719 // rsub.Tensor
-	OpScalarTensor                                           Op = 1720 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1721 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1722 // scatter.reduce
-	OpScatterSrc                                             Op = 1723 // scatter.src
-	OpScatterValue                                           Op = 1724 // scatter.value
-	OpScatterValueReduce                                     Op = 1725 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1726 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1727 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1728 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1729 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1730 // scatter_add
-	OpScatterAddInPlace                                      Op = 1731 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1732 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1733 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1734 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1735 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1736 // segment_reduce
-	OpSelectInt                                              Op = 1737 // select.int
-	OpSelectBackward                                         Op = 1738 // select_backward
-	OpSelectCopyInt                                          Op = 1739 // select_copy.int
-	OpSelectScatter                                          Op = 1740 // select_scatter
-	OpSELU                                                   Op = 1741 // selu
-	OpSELUInPlace                                            Op = 1742 // selu_
-	OpSetInPlace                                             Op = 1743 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1744 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1745 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1746 // set_data
-	OpSgn                                                    Op = 1747 // sgn
-	OpSgnInPlace                                             Op = 1748 // sgn_
-	OpSigmoid                                                Op = 1749 // sigmoid
-	OpSigmoidInPlace                                         Op = 1750 // sigmoid_
-	OpSigmoidBackward                                        Op = 1751 // sigmoid_backward
-	OpSign                                                   Op = 1752 // sign
-	OpSignInPlace                                            Op = 1753 // sign_
-	OpSignbit                                                Op = 1754 // signbit
-	OpSiLU                                                   Op = 1755 // silu
-	OpSiLUInPlace                                            Op = 1756 // silu_
-	OpSiLUBackward                                           Op = 1757 // silu_backward
-	OpSin                                                    Op = 1758 // sin
-	OpSinInPlace                                             Op = 1759 // sin_
-	OpSinc                                                   Op = 1760 // sinc
-	OpSincInPlace                                            Op = 1761 // sinc_
-	OpSinh                                                   Op = 1762 // sinh
-	OpSinhInPlace                                            Op = 1763 // sinh_
-	OpSizeInt                                                Op = 1764 // size.int
-	OpSliceTensor                                            Op = 1765 // slice.Tensor
-	OpSliceBackward                                          Op = 1766 // slice_backward
-	OpSliceCopyTensor                                        Op = 1767 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1768 // slice_inverse
-	OpSliceScatter                                           Op = 1769 // slice_scatter
-	OpSLogDet                                                Op = 1770 // slogdet
-	OpSlowConv3d                                             Op = 1771 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1772 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1773 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1774 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1775 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1776 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1777 // smm
-	OpSmoothL1Loss                                           Op = 1778 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1779 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1780 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1781 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1782 // softmax.int
-	OpSoftplus                                               Op = 1783 // softplus
-	OpSoftplusBackward                                       Op = 1784 // softplus_backward
-	OpSoftshrink                                             Op = 1785 // softshrink
-	OpSoftshrinkBackward                                     Op = 1786 // softshrink_backward
-	OpSort                                                   Op = 1787 // sort
-	OpSortStable                                             Op = 1788 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1789 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1790 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1791 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1792 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1793 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1794 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1795 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1796 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1797 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1798 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1799 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1800 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1801 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1802 // sparse_dim
-	OpSparseMask                                             Op = 1803 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1804 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1805 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1806 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1807 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1808 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1809 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1810 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1811 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1812 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1813 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1814 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1815 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1816 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1817 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1818 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1819 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1820 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1821 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1822 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1823 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1824 // special_digamma
-	OpSpecialEntr                                            Op = 1825 // special_entr
-	OpSpecialErf                                             Op = 1826 // special_erf
-	OpSpecialErfc                                            Op = 1827 // special_erfc
-	OpSpecialErfcx                                           Op = 1828 // special_erfcx
-	OpSpecialErfinv                                          Op = 1829 // special_erfinv
-	OpSpecialExp2                                            Op = 1830 // special_exp2
-	OpSpecialExpit                                           Op = 1831 // special_expit
-	OpSpecialExpm1                                           Op = 1832 // special_expm1
-	OpSpecialGammaInc                                        Op = 1833 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1834 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1835 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1836 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1837 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1838 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1839 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1840 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1841 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1842 // special_i0
-	OpSpecialI0e                                             Op = 1843 // special_i0e
-	OpSpecialI1                                              Op = 1844 // special_i1
-	OpSpecialI1e                                             Op = 1845 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1846 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1847 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1848 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1849 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1850 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1851 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1852 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1853 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1854 // special_log_softmax
-	OpSpecialLogit                                           Op = 1855 // special_logit
-	OpSpecialLogSumExp                                       Op = 1856 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1857 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1858 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1859 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1860 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1861 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1862 // special_ndtr
-	OpSpecialNdtri                                           Op = 1863 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1864 // special_polygamma
-	OpSpecialPsi                                             Op = 1865 // special_psi
-	OpSpecialRound                                           Op = 1866 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1867 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1868 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1869 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1870 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1871 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1872 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1873 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1874 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1875 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1876 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1877 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1878 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1879 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1880 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1881 // special_sinc
-	OpSpecialSoftmax                                         Op = 1882 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1883 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1884 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1885 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1886 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1887 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1888 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1889 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1890 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1891 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1892 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1893 // split.Tensor
-	OpSplitSizes                                             Op = 1894 // split.sizes
-	OpSplitCopyTensor                                        Op = 1895 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1896 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1897 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1898 // sqrt
-	OpSqrtInPlace                                            Op = 1899 // sqrt_
-	OpSquare                                                 Op = 1900 // square
-	OpSquareInPlace                                          Op = 1901 // square_
-	OpSqueeze                                                Op = 1902 // squeeze
-	OpSqueezeDim                                             Op = 1903 // squeeze.dim
-	OpSqueezeDims                                            Op = 1904 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1905 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1906 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1907 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1908 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1909 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1910 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1911 // sspaddmm
-	OpStack                                                  Op = 1912 // stack
-	OpStd                                                    Op = 1913 // std
-	OpStdCorrection                                          Op = 1914 // std.correction
-	OpStdDim                                                 Op = 1915 // std.dim
-	OpStdMean                                                Op = 1916 // std_mean
-	OpStdMeanCorrection                                      Op = 1917 // std_mean.correction
-	OpStdMeanDim                                             Op = 1918 // std_mean.dim
-	OpSTFT                                                   Op = 1919 // stft
-	OpSTFTCenter                                             Op = 1920 // stft.center
-	OpStrideInt                                              Op = 1921 // stride.int
-	OpSubScalar                                              Op = 1922 // sub.Scalar
-	OpSubTensor                                              Op = 1923 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1924 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1925 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1926 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1927 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1928 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1929 // subtract_.Tensor
-	OpSum                                                    Op = 1930 // sum
-	OpSumDimIntList                                          Op = 1931 // sum.dim_IntList
-	OpSumToSize                                              Op = 1932 // sum_to_size
-	OpSVD                                                    Op = 1933 // svd
-	OpSwapAxes                                               Op = 1934 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1935 // swapaxes_
-	OpSwapDims                                               Op = 1936 // swapdims
-	OpSwapDimsInPlace                                        Op = 1937 // swapdims_
-	OpT                                                      Op = 1938 // t
-	OpTInPlace                                               Op = 1939 // t_
-	OpTCopy                                                  Op = 1940 // t_copy
-	OpTake                                                   Op = 1941 // take
-	OpTakeAlongDim                                           Op = 1942 // take_along_dim
-	OpTan                                                    Op = 1943 // tan
-	OpTanInPlace                                             Op = 1944 // tan_
-	OpTanh                                                   Op = 1945 // tanh
-	OpTanhInPlace                                            Op = 1946 // tanh_
-	OpTanhBackward                                           Op = 1947 // tanh_backward
-	OpTensorSplitIndices                                     Op = 1948 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 1949 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 1950 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 1951 // tensordot
-	OpTHNNConv2d                                             Op = 1952 // thnn_conv2d
-	OpThreshold                                              Op = 1953 // threshold
-	OpThresholdInPlace                                       Op = 1954 // threshold_
-	OpThresholdBackward                                      Op = 1955 // threshold_backward
-	OpTile                                                   Op = 1956 // tile
-	OpToDevice                                               Op = 1957 // to.device
-	OpToDType                                                Op = 1958 // to.dtype
-	OpToDTypeLayout                                          Op = 1959 // to.dtype_layout
-	OpToOther                                                Op = 1960 // to.other
-	OpToDense                                                Op = 1961 // to_dense
-	OpToDenseBackward                                        Op = 1962 // to_dense_backward
-	OpToMKLDNN                                               Op = 1963 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 1964 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 1965 // to_padded_tensor
-	OpToSparse                                               Op = 1966 // to_sparse
-	OpToSparseSparseDim                                      Op = 1967 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 1968 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 1969 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 1970 // to_sparse_csc
-	OpToSparseCSR                                            Op = 1971 // to_sparse_csr
-	OpTopK                                                   Op = 1972 // topk
-	OpTrace                                                  Op = 1973 // trace
-	OpTraceBackward                                          Op = 1974 // trace_backward
-	OpTransposeInt                                           Op = 1975 // transpose.int
-	OpTransposeInPlace                                       Op = 1976 // transpose_
-	OpTransposeCopyInt                                       Op = 1977 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 1978 // trapezoid.dx
-	OpTrapezoidX                                             Op = 1979 // trapezoid.x
-	OpTrapzDx                                                Op = 1980 // trapz.dx
-	OpTrapzX                                                 Op = 1981 // trapz.x
-	OpTriangularSolve                                        Op = 1982 // triangular_solve
-	OpTril                                                   Op = 1983 // tril
-	OpTrilInPlace                                            Op = 1984 // tril_
-	OpTrilIndices                                            Op = 1985 // tril_indices
-	OpTripletMarginLoss                                      Op = 1986 // triplet_margin_loss
-	OpTriu                                                   Op = 1987 // triu
-	OpTriuInPlace                                            Op = 1988 // triu_
-	OpTriuIndices                                            Op = 1989 // triu_indices
-	OpTrueDivideScalar                                       Op = 1990 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 1991 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 1992 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 1993 // true_divide_.Tensor
-	OpTrunc                                                  Op = 1994 // trunc
-	OpTruncInPlace                                           Op = 1995 // trunc_
-	OpTypeAs                                                 Op = 1996 // type_as
-	OpUnbindInt                                              Op = 1997 // unbind.int
-	OpUnbindCopyInt                                          Op = 1998 // unbind_copy.int
-	OpUnflattenInt                                           Op = 1999 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 2000 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 2001 // unfold
-	OpUnfoldBackward                                         Op = 2002 // unfold_backward
-	OpUnfoldCopy                                             Op = 2003 // unfold_copy
-	OpUniformInPlace                                         Op = 2004 // uniform_
-	OpUniqueConsecutive                                      Op = 2005 // unique_consecutive
-	OpUniqueDim                                              Op = 2006 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 2007 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 2008 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 2009 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 2010 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 2011 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 2012 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 2013 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 2014 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 2015 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 2016 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 2017 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 2018 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 2019 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 2020 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 2021 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 2022 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 2023 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 2024 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 2025 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 2026 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 2027 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 2028 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 2029 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 2030 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 2031 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 2032 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 2033 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 2034 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 2035 // value_selecting_reduction_backward
-	OpValues                                                 Op = 2036 // values
-	OpValuesCopy                                             Op = 2037 // values_copy
-	OpVander                                                 Op = 2038 // vander
-	OpVar                                                    Op = 2039 // var
-	OpVarCorrection                                          Op = 2040 // var.correction
-	OpVarDim                                                 Op = 2041 // var.dim
-	OpVarMean                                                Op = 2042 // var_mean
-	OpVarMeanCorrection                                      Op = 2043 // var_mean.correction
-	OpVarMeanDim                                             Op = 2044 // var_mean.dim
-	OpVDot                                                   Op = 2045 // vdot
-	OpView                                                   Op = 2046 // view
-	OpViewDType                                              Op = 2047 // view.dtype
-	OpViewAs                                                 Op = 2048 // view_as
-	OpViewAsComplex                                          Op = 2049 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 2050 // view_as_complex_copy
-	OpViewAsReal                                             Op = 2051 // view_as_real
-	OpViewAsRealCopy                                         Op = 2052 // view_as_real_copy
-	OpViewCopy                                               Op = 2053 // view_copy
-	OpViewCopyDType                                          Op = 2054 // view_copy.dtype
-	OpVSplitArray                                            Op = 2055 // vsplit.array
-	OpVSplitInt                                              Op = 2056 // vsplit.int
-	OpVStack                                                 Op = 2057 // vstack
-	OpWhere                                                  Op = 2058 // where
-	OpWhereScalar                                            Op = 2059 // where.Scalar
-	OpWhereScalarOther                                       Op = 2060 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 2061 // where.ScalarSelf
-	OpWhereSelf                                              Op = 2062 // where.self
-	OpXLogYScalarOther                                       Op = 2063 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 2064 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 2065 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 2066 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 2067 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 2068 // zero_
-	OpZeros                                                  Op = 2069 // zeros
-	OpZerosLike                                              Op = 2070 // zeros_like
+	OpCompileProgram                                         Op = 77   // compile_program
+	OpRunProgram                                             Op = 78   // run_program
+	OpEnterRecording                                         Op = 79   // enter_recording
+	OpRecorded                                               Op = 80   // recorded
+	OpAddHook                                                Op = 81   // add_hook
+	OpAddAccumulateHook                                      Op = 82   // add_accumulate_hook
+	OpRemoveHook                                             Op = 83   // remove_hook
+	OpApplyFunction                                          Op = 84   // apply_function
+	OpSavedTensors                                           Op = 85   // saved_tensors
+	OpEnterSavedHooks                                        Op = 86   // enter_saved_hooks
+	OpBackwardNumber                                         Op = 87   // backward_number
+	OpSetAnomaly                                             Op = 88   // set_anomaly
+	OpDropped                                                Op = 89   // dropped
+	OpOperatorSchema                                         Op = 90   // operator_schema
+	OpOpenLibrary                                            Op = 91   // open_library
+	OpCloseLibrary                                           Op = 92   // close_library
+	OpDefineOperator                                         Op = 93   // define_operator
+	OpImplementOperator                                      Op = 94   // implement_operator
+	OpKernelArguments                                        Op = 95   // kernel_arguments
+	OpKernelRedispatch                                       Op = 96   // kernel_redispatch
+	OpKernelResults                                          Op = 97   // kernel_results
+	OpNvrtcOpen                                              Op = 98   // nvrtc_open
+	OpNvrtcCompile                                           Op = 99   // nvrtc_compile
+	OpKernelArch                                             Op = 100  // kernel_arch
+	OpKernelLoad                                             Op = 101  // kernel_load
+	OpKernelUnload                                           Op = 102  // kernel_unload
+	OpKernelFunction                                         Op = 103  // kernel_function
+	OpKernelLaunch                                           Op = 104  // kernel_launch
+	OpPrepareProfiler                                        Op = 105  // prepare_profiler
+	OpStartProfiler                                          Op = 106  // start_profiler
+	OpStopProfiler                                           Op = 107  // stop_profiler
+	OpProfilerEvents                                         Op = 108  // profiler_events
+	OpSaveProfile                                            Op = 109  // save_profile
+	OpFreeProfile                                            Op = 110  // free_profile
+	OpEnterRange                                             Op = 111  // enter_range
+	OpThreadNumber                                           Op = 112  // thread_number
+	OpDefaultStream                                          Op = 113  // default_stream
+	OpCurrentStream                                          Op = 114  // current_stream
+	OpNewStream                                              Op = 115  // new_stream
+	OpEnterStream                                            Op = 116  // enter_stream
+	OpStreamQuery                                            Op = 117  // stream_query
+	OpStreamSynchronize                                      Op = 118  // stream_synchronize
+	OpStreamWaitEvent                                        Op = 119  // stream_wait_event
+	OpStreamWaitStream                                       Op = 120  // stream_wait_stream
+	OpStreamPointer                                          Op = 121  // stream_pointer
+	OpRecordStream                                           Op = 122  // record_stream
+	OpNewEvent                                               Op = 123  // new_event
+	OpEventRecord                                            Op = 124  // event_record
+	OpEventQuery                                             Op = 125  // event_query
+	OpEventSynchronize                                       Op = 126  // event_synchronize
+	OpEventElapsed                                           Op = 127  // event_elapsed
+	OpDeviceStats                                            Op = 128  // device_stats
+	OpResetAccumulatedMemory                                 Op = 129  // reset_accumulated_memory
+	OpNvtxMark                                               Op = 130  // nvtx_mark
+	OpNvtxPush                                               Op = 131  // nvtx_push
+	OpNvtxPop                                                Op = 132  // nvtx_pop
+	OpOpenJpeg                                               Op = 133  // open_jpeg
+	OpJpegSize                                               Op = 134  // jpeg_size
+	OpDecodeJpeg                                             Op = 135  // decode_jpeg
+	OpEncodeJpeg                                             Op = 136  // encode_jpeg
+	OpCropJpeg                                               Op = 137  // crop_jpeg
+	OpCropImage                                              Op = 138  // crop_image
+	OpCropFlip                                               Op = 139  // crop_flip
+	OpCudaState                                              Op = 140  // cuda_state
+	OpCudaDriverVersion                                      Op = 141  // cuda_driver_version
+	OpDeviceProperties                                       Op = 142  // device_properties
+	OpDeviceAccessPeer                                       Op = 143  // device_access_peer
+	OpExternalStream                                         Op = 144  // external_stream
+	OpStreamPriority                                         Op = 145  // stream_priority
+	OpStreamPriorities                                       Op = 146  // stream_priorities
+	OpBlockingEvent                                          Op = 147  // blocking_event
+	OpMemoryFraction                                         Op = 148  // memory_fraction
+	OpSetMemoryFraction                                      Op = 149  // set_memory_fraction
+	OpMemorySnapshot                                         Op = 150  // memory_snapshot
+	OpRecordMemoryHistory                                    Op = 151  // record_memory_history
+	OpNewPoolID                                              Op = 152  // new_pool_id
+	OpNewMemPool                                             Op = 153  // new_mem_pool
+	OpMemPoolID                                              Op = 154  // mem_pool_id
+	OpEnterMemPool                                           Op = 155  // enter_mem_pool
+	OpLeaveMemPool                                           Op = 156  // leave_mem_pool
+	OpNewGraph                                               Op = 157  // new_graph
+	OpGraphCaptureBegin                                      Op = 158  // graph_capture_begin
+	OpGraphCaptureEnd                                        Op = 159  // graph_capture_end
+	OpGraphReplay                                            Op = 160  // graph_replay
+	OpGraphReset                                             Op = 161  // graph_reset
+	OpGraphPool                                              Op = 162  // graph_pool
+	OpGraphRegisterGenerator                                 Op = 163  // graph_register_generator
+	OpGraphDebugDump                                         Op = 164  // graph_debug_dump
+	OpIsCapturing                                            Op = 165  // is_capturing
+	OpAtenAndScalar                                          Op = 166  // __and__.Scalar
+	OpAtenAndTensor                                          Op = 167  // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 168  // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 169  // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 170  // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 171  // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 172  // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 173  // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 174  // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 175  // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 176  // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 177  // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 178  // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 179  // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 180  // __or__.Scalar
+	OpAtenOrTensor                                           Op = 181  // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 182  // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 183  // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 184  // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 185  // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 186  // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 187  // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 188  // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 189  // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 190  // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 191  // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 192  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 193  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 194  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 195  // _addmm_activation
+	OpAtenAMinMax                                            Op = 196  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 197  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 198  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 199  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 200  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 201  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 202  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 203  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 204  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 205  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 206  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 207  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 208  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 209  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 210  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 211  // _cast_Byte
+	OpAtenCastChar                                           Op = 212  // _cast_Char
+	OpAtenCastDouble                                         Op = 213  // _cast_Double
+	OpAtenCastFloat                                          Op = 214  // _cast_Float
+	OpAtenCastHalf                                           Op = 215  // _cast_Half
+	OpAtenCastInt                                            Op = 216  // _cast_Int
+	OpAtenCastLong                                           Op = 217  // _cast_Long
+	OpAtenCastShort                                          Op = 218  // _cast_Short
+	OpAtenCDistBackward                                      Op = 219  // _cdist_backward
+	OpAtenCDistForward                                       Op = 220  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 221  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 222  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 223  // _chunk_cat
+	OpAtenCoalesce                                           Op = 224  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 225  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 226  // _compute_linear_combination
+	OpAtenConj                                               Op = 227  // _conj
+	OpAtenConjCopy                                           Op = 228  // _conj_copy
+	OpAtenConjPhysical                                       Op = 229  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 230  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 231  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 232  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 233  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 234  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 235  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 236  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 237  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 238  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 239  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 240  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 241  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 242  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 243  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 244  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 245  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 246  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 247  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 248  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 249  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 250  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 251  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 252  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 253  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 254  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 255  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 256  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 257  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 258  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 259  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 260  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 261  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 262  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 263  // _dimI
+	OpAtenDimV                                               Op = 264  // _dimV
+	OpAtenDimArange                                          Op = 265  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 266  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 267  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 268  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 269  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 270  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 271  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 272  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 273  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 274  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 275  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 276  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 277  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 278  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 279  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 280  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 281  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 282  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 283  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 284  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 285  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 286  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 287  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 288  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 289  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 290  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 291  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 292  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 293  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 294  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 295  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 296  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 297  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 298  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 299  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 300  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 301  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 302  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 303  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 304  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 305  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 306  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 307  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 308  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 309  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 310  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 311  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 312  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 313  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 314  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 315  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 316  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 317  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 318  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 319  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 320  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 321  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 322  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 323  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 324  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 325  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 326  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 327  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 328  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 329  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 330  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 331  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 332  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 333  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 334  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 335  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 336  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 337  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 338  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 339  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 340  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 341  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 342  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 343  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 344  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 345  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 346  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 347  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 348  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 349  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 350  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 351  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 352  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 353  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 354  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 355  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 356  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 357  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 358  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 359  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 360  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 361  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 362  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 363  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 364  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 365  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 366  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 367  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 368  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 369  // _foreach_log
+	OpAtenForeachLog10                                       Op = 370  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 371  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 372  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 373  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 374  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 375  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 376  // _foreach_log_
+	OpAtenForeachMax                                         Op = 377  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 378  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 379  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 380  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 381  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 382  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 383  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 384  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 385  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 386  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 387  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 388  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 389  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 390  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 391  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 392  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 393  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 394  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 395  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 396  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 397  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 398  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 399  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 400  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 401  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 402  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 403  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 404  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 405  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 406  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 407  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 408  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 409  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 410  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 411  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 412  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 413  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 414  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 415  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 416  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 417  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 418  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 419  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 420  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 421  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 422  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 423  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 424  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 425  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 426  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 427  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 428  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 429  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 430  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 431  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 432  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 433  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 434  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 435  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 436  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 437  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 438  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 439  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 440  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 441  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 442  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 443  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 444  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 445  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 446  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 447  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 448  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 449  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 450  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 451  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 452  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 453  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 454  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 455  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 456  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 457  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 458  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 459  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 460  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 461  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 462  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 463  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 464  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 465  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 466  // _index_put_impl_
+	OpAtenIndices                                            Op = 467  // _indices
+	OpAtenIndicesCopy                                        Op = 468  // _indices_copy
+	OpAtenIntMM                                              Op = 469  // _int_mm
+	OpAtenIsAllTrue                                          Op = 470  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 471  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 472  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 473  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 474  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 475  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 476  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 477  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 478  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 479  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 480  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 481  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 482  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 483  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 484  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 485  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 486  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 487  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 488  // _make_dep_token
+	OpAtenMakeDual                                           Op = 489  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 490  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 491  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 492  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 493  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 494  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 495  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 496  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 497  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 498  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 499  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 500  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 501  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 502  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 503  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 504  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 505  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 506  // _neg_view
+	OpAtenNegViewCopy                                        Op = 507  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 508  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 509  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 510  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 511  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 512  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 513  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 514  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 515  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 516  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 517  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 518  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 519  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 520  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 521  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 522  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 523  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 524  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 525  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 526  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 527  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 528  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 529  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 530  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 531  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 532  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 533  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 534  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 535  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 536  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 537  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 538  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 539  // _pad_circular
+	OpAtenPadEnum                                            Op = 540  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 541  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 542  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 543  // _pdist_backward
+	OpAtenPDistForward                                       Op = 544  // _pdist_forward
+	OpAtenPinMemory                                          Op = 545  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 546  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 547  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 548  // _print
+	OpAtenPropagateXLAData                                   Op = 549  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 550  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 551  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 552  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 553  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 554  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 555  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 556  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 557  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 558  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 559  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 560  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 561  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 562  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 563  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 564  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 565  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 566  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 567  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 568  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 569  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 570  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 571  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 572  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 573  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 574  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 575  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 576  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 577  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 578  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 579  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 580  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 581  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 582  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 583  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 584  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 585  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 586  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 587  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 588  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 589  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 590  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 591  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 592  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 593  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 594  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 595  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 596  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 597  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 598  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 599  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 600  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 601  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 602  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 603  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 604  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 605  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 606  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 607  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 608  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 609  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 610  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 611  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 612  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 613  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 614  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 615  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 616  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 617  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 618  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 619  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 620  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 621  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 622  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 623  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 624  // _spdiags
+	OpAtenSpsolve                                            Op = 625  // _spsolve
+	OpAtenStack                                              Op = 626  // _stack
+	OpAtenStandardGamma                                      Op = 627  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 628  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 629  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 630  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 631  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 632  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 633  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 634  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 635  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 636  // _to_copy
+	OpAtenToCPU                                              Op = 637  // _to_cpu
+	OpAtenToDense                                            Op = 638  // _to_dense
+	OpAtenToSparse                                           Op = 639  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 640  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 641  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 642  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 643  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 644  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 645  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 646  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 647  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 648  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 649  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 650  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 651  // _unique
+	OpAtenUnique2                                            Op = 652  // _unique2
+	OpAtenUnpackDual                                         Op = 653  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 654  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 655  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 656  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 657  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 658  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 659  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 660  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 661  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 662  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 663  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 664  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 665  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 666  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 667  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 668  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 669  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 670  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 671  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 672  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 673  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 674  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 675  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 676  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 677  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 678  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 679  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 680  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 681  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 682  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 683  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 684  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 685  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 686  // _values
+	OpAtenValuesCopy                                         Op = 687  // _values_copy
+	OpAtenVersion                                            Op = 688  // _version
+	OpAtenWeightInt4PackMM                                   Op = 689  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 690  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 691  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 692  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 693  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 694  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 695  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 696  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 697  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 698  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 699  // abs
+	OpAbsInPlace                                             Op = 700  // abs_
+	OpAbsolute                                               Op = 701  // absolute
+	OpAbsoluteInPlace                                        Op = 702  // absolute_
+	OpAcos                                                   Op = 703  // acos
+	OpAcosInPlace                                            Op = 704  // acos_
+	OpAcosh                                                  Op = 705  // acosh
+	OpAcoshInPlace                                           Op = 706  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 707  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 708  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 709  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 710  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 711  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 712  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 713  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 714  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 715  // add.Scalar
+	OpAddTensor                                              Op = 716  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 717  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 718  // add_.Tensor
+	OpAddBMM                                                 Op = 719  // addbmm
+	OpAddBMMInPlace                                          Op = 720  // addbmm_
+	OpAddCDiv                                                Op = 721  // addcdiv
+	OpAddCDivInPlace                                         Op = 722  // addcdiv_
+	OpAddCMul                                                Op = 723  // addcmul
+	OpAddCMulInPlace                                         Op = 724  // addcmul_
+	OpAddMM                                                  Op = 725  // addmm
+	OpAddMMDType                                             Op = 726  // addmm.dtype
+	OpAddMMInPlace                                           Op = 727  // addmm_
+	OpAddMV                                                  Op = 728  // addmv
+	OpAddMVInPlace                                           Op = 729  // addmv_
+	OpAddR                                                   Op = 730  // addr
+	OpAddRInPlace                                            Op = 731  // addr_
+	OpAdjoint                                                Op = 732  // adjoint
+	OpAffineGridGenerator                                    Op = 733  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 734  // affine_grid_generator_backward
+	OpAlias                                                  Op = 735  // alias
+	OpAliasCopy                                              Op = 736  // alias_copy
+	OpAlignAs                                                Op = 737  // align_as
+	OpAlignTensors                                           Op = 738  // align_tensors
+	OpAll                                                    Op = 739  // all
+	OpAllDim                                                 Op = 740  // all.dim
+	OpAllDims                                                Op = 741  // all.dims
+	OpAllClose                                               Op = 742  // allclose
+	OpAlphaDropout                                           Op = 743  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 744  // alpha_dropout_
+	OpAMax                                                   Op = 745  // amax
+	OpAMin                                                   Op = 746  // amin
+	OpAMinMax                                                Op = 747  // aminmax
+	OpAngle                                                  Op = 748  // angle
+	OpAny                                                    Op = 749  // any
+	OpAnyDim                                                 Op = 750  // any.dim
+	OpAnyDims                                                Op = 751  // any.dims
+	OpArange                                                 Op = 752  // arange
+	OpArangeStart                                            Op = 753  // arange.start
+	OpArangeStartStep                                        Op = 754  // arange.start_step
+	OpArccos                                                 Op = 755  // arccos
+	OpArccosInPlace                                          Op = 756  // arccos_
+	OpArccosh                                                Op = 757  // arccosh
+	OpArccoshInPlace                                         Op = 758  // arccosh_
+	OpArcsin                                                 Op = 759  // arcsin
+	OpArcsinInPlace                                          Op = 760  // arcsin_
+	OpArcsinh                                                Op = 761  // arcsinh
+	OpArcsinhInPlace                                         Op = 762  // arcsinh_
+	OpArctan                                                 Op = 763  // arctan
+	OpArctan2                                                Op = 764  // arctan2
+	OpArctan2InPlace                                         Op = 765  // arctan2_
+	OpArctanInPlace                                          Op = 766  // arctan_
+	OpArctanh                                                Op = 767  // arctanh
+	OpArctanhInPlace                                         Op = 768  // arctanh_
+	OpArgMax                                                 Op = 769  // argmax
+	OpArgMin                                                 Op = 770  // argmin
+	OpArgSort                                                Op = 771  // argsort
+	OpArgSortStable                                          Op = 772  // argsort.stable
+	OpArgWhere                                               Op = 773  // argwhere
+	OpAsStrided                                              Op = 774  // as_strided
+	OpAsStridedInPlace                                       Op = 775  // as_strided_
+	OpAsStridedCopy                                          Op = 776  // as_strided_copy
+	OpAsStridedScatter                                       Op = 777  // as_strided_scatter
+	OpAsin                                                   Op = 778  // asin
+	OpAsinInPlace                                            Op = 779  // asin_
+	OpAsinh                                                  Op = 780  // asinh
+	OpAsinhInPlace                                           Op = 781  // asinh_
+	OpAtan                                                   Op = 782  // atan
+	OpAtan2                                                  Op = 783  // atan2
+	OpAtan2InPlace                                           Op = 784  // atan2_
+	OpAtanInPlace                                            Op = 785  // atan_
+	OpAtanh                                                  Op = 786  // atanh
+	OpAtanhInPlace                                           Op = 787  // atanh_
+	OpAtLeast1d                                              Op = 788  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 789  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 790  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 791  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 792  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 793  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 794  // avg_pool1d
+	OpAvgPool2d                                              Op = 795  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 796  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 797  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 798  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 799  // baddbmm
+	OpBAddBMMDType                                           Op = 800  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 801  // baddbmm_
+	OpBartlettWindow                                         Op = 802  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 803  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 804  // batch_norm
+	OpBatchNormBackward                                      Op = 805  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 806  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 807  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 808  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 809  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 810  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 811  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 812  // batch_norm_update_stats
+	OpBernoulli                                              Op = 813  // bernoulli
+	OpBernoulliP                                             Op = 814  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 815  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 816  // bernoulli_.float
+	OpBilinear                                               Op = 817  // bilinear
+	OpBinaryCrossEntropy                                     Op = 818  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 819  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 820  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 821  // bincount
+	OpBinomial                                               Op = 822  // binomial
+	OpBitwiseAndScalar                                       Op = 823  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 824  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 825  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 826  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 827  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 828  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 829  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 830  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 831  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 832  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 833  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 834  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 835  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 836  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 837  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 838  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 839  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 840  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 841  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 842  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 843  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 844  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 845  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 846  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 847  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 848  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 849  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 850  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 851  // blackman_window.periodic
+	OpBlockDiag                                              Op = 852  // block_diag
+	OpBMM                                                    Op = 853  // bmm
+	OpBMMDType                                               Op = 854  // bmm.dtype
+	OpBroadcastTensors                                       Op = 855  // broadcast_tensors
+	OpBroadcastTo                                            Op = 856  // broadcast_to
+	OpBucketizeScalar                                        Op = 857  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 858  // bucketize.Tensor
+	OpCanCast                                                Op = 859  // can_cast
+	OpCartesianProd                                          Op = 860  // cartesian_prod
+	OpCat                                                    Op = 861  // cat
+	OpCauchyInPlace                                          Op = 862  // cauchy_
+	OpCColIndices                                            Op = 863  // ccol_indices
+	OpCColIndicesCopy                                        Op = 864  // ccol_indices_copy
+	OpCDist                                                  Op = 865  // cdist
+	OpCeil                                                   Op = 866  // ceil
+	OpCeilInPlace                                            Op = 867  // ceil_
+	OpCELU                                                   Op = 868  // celu
+	OpCELUInPlace                                            Op = 869  // celu_
+	OpChainMatMul                                            Op = 870  // chain_matmul
+	OpCHalf                                                  Op = 871  // chalf
+	OpChannelShuffle                                         Op = 872  // channel_shuffle
+	OpCholesky                                               Op = 873  // cholesky
+	OpCholeskyInverse                                        Op = 874  // cholesky_inverse
+	OpCholeskySolve                                          Op = 875  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 876  // choose_qparams_optimized
+	OpChunk                                                  Op = 877  // chunk
+	OpClamp                                                  Op = 878  // clamp
+	OpClampTensor                                            Op = 879  // clamp.Tensor
+	OpClampInPlace                                           Op = 880  // clamp_
+	OpClampInPlaceTensor                                     Op = 881  // clamp_.Tensor
+	OpClampMax                                               Op = 882  // clamp_max
+	OpClampMaxTensor                                         Op = 883  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 884  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 885  // clamp_max_.Tensor
+	OpClampMin                                               Op = 886  // clamp_min
+	OpClampMinTensor                                         Op = 887  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 888  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 889  // clamp_min_.Tensor
+	OpClip                                                   Op = 890  // clip
+	OpClipTensor                                             Op = 891  // clip.Tensor
+	OpClipInPlace                                            Op = 892  // clip_
+	OpClipInPlaceTensor                                      Op = 893  // clip_.Tensor
+	OpClone                                                  Op = 894  // clone
+	OpCoalesce                                               Op = 895  // coalesce
+	OpCol2Im                                                 Op = 896  // col2im
+	OpColIndices                                             Op = 897  // col_indices
+	OpColIndicesCopy                                         Op = 898  // col_indices_copy
+	OpColumnStack                                            Op = 899  // column_stack
+	OpCombinations                                           Op = 900  // combinations
+	OpComplex                                                Op = 901  // complex
+	OpConcat                                                 Op = 902  // concat
+	OpConcatenate                                            Op = 903  // concatenate
+	OpConj                                                   Op = 904  // conj
+	OpConjPhysical                                           Op = 905  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 906  // conj_physical_
+	OpConstantPadND                                          Op = 907  // constant_pad_nd
+	OpContiguous                                             Op = 908  // contiguous
+	OpConv1d                                                 Op = 909  // conv1d
+	OpConv1dPadding                                          Op = 910  // conv1d.padding
+	OpConv2d                                                 Op = 911  // conv2d
+	OpConv2dPadding                                          Op = 912  // conv2d.padding
+	OpConv3d                                                 Op = 913  // conv3d
+	OpConv3dPadding                                          Op = 914  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 915  // conv_depthwise3d
+	OpConvTBC                                                Op = 916  // conv_tbc
+	OpConvTBCBackward                                        Op = 917  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 918  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 919  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 920  // conv_transpose3d.input
+	OpConvolution                                            Op = 921  // convolution
+	OpConvolutionBackward                                    Op = 922  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 923  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 924  // convolution_overrideable
+	OpCopy                                                   Op = 925  // copy
+	OpCopyInPlace                                            Op = 926  // copy_
+	OpCopySparseToSparseInPlace                              Op = 927  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 928  // copysign.Scalar
+	OpCopysignTensor                                         Op = 929  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 930  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 931  // copysign_.Tensor
+	OpCorrCoef                                               Op = 932  // corrcoef
+	OpCos                                                    Op = 933  // cos
+	OpCosInPlace                                             Op = 934  // cos_
+	OpCosh                                                   Op = 935  // cosh
+	OpCoshInPlace                                            Op = 936  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 937  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 938  // cosine_similarity
+	OpCountNonzero                                           Op = 939  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 940  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 941  // cov
+	OpCross                                                  Op = 942  // cross
+	OpCrossEntropyLoss                                       Op = 943  // cross_entropy_loss
+	OpCRowIndices                                            Op = 944  // crow_indices
+	OpCRowIndicesCopy                                        Op = 945  // crow_indices_copy
+	OpCTCLossIntList                                         Op = 946  // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 947  // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 948  // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 949  // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 950  // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 951  // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 952  // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 953  // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 954  // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 955  // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 956  // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 957  // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 958  // cudnn_is_acceptable
+	OpCumMax                                                 Op = 959  // cummax
+	OpCumMaxMinBackward                                      Op = 960  // cummaxmin_backward
+	OpCumMin                                                 Op = 961  // cummin
+	OpCumProd                                                Op = 962  // cumprod
+	OpCumProdInPlace                                         Op = 963  // cumprod_
+	OpCumProdBackward                                        Op = 964  // cumprod_backward
+	OpCumSum                                                 Op = 965  // cumsum
+	OpCumSumInPlace                                          Op = 966  // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 967  // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 968  // cumulative_trapezoid.x
+	OpData                                                   Op = 969  // data
+	OpDeg2Rad                                                Op = 970  // deg2rad
+	OpDeg2RadInPlace                                         Op = 971  // deg2rad_
+	OpDenseDim                                               Op = 972  // dense_dim
+	OpDequantizeSelf                                         Op = 973  // dequantize.self
+	OpDequantizeTensors                                      Op = 974  // dequantize.tensors
+	OpDet                                                    Op = 975  // det
+	OpDetach                                                 Op = 976  // detach
+	OpDetachInPlace                                          Op = 977  // detach_
+	OpDetachCopy                                             Op = 978  // detach_copy
+	OpDiag                                                   Op = 979  // diag
+	OpDiagEmbed                                              Op = 980  // diag_embed
+	OpDiagFlat                                               Op = 981  // diagflat
+	OpDiagonal                                               Op = 982  // diagonal
+	OpDiagonalBackward                                       Op = 983  // diagonal_backward
+	OpDiagonalCopy                                           Op = 984  // diagonal_copy
+	OpDiagonalScatter                                        Op = 985  // diagonal_scatter
+	OpDiff                                                   Op = 986  // diff
+	OpDigamma                                                Op = 987  // digamma
+	OpDigammaInPlace                                         Op = 988  // digamma_
+	OpDist                                                   Op = 989  // dist
+	OpDivScalar                                              Op = 990  // div.Scalar
+	OpDivScalarMode                                          Op = 991  // div.Scalar_mode
+	OpDivTensor                                              Op = 992  // div.Tensor
+	OpDivTensorMode                                          Op = 993  // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 994  // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 995  // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 996  // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 997  // div_.Tensor_mode
+	OpDivideScalar                                           Op = 998  // divide.Scalar
+	OpDivideScalarMode                                       Op = 999  // divide.Scalar_mode
+	OpDivideTensor                                           Op = 1000 // divide.Tensor
+	OpDivideTensorMode                                       Op = 1001 // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 1002 // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 1003 // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 1004 // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 1005 // divide_.Tensor_mode
+	OpDot                                                    Op = 1006 // dot
+	OpDropout                                                Op = 1007 // dropout
+	OpDropoutInPlace                                         Op = 1008 // dropout_
+	OpDSplitArray                                            Op = 1009 // dsplit.array
+	OpDSplitInt                                              Op = 1010 // dsplit.int
+	OpDStack                                                 Op = 1011 // dstack
+	OpEinsum                                                 Op = 1012 // einsum
+	OpELU                                                    Op = 1013 // elu
+	OpELUInPlace                                             Op = 1014 // elu_
+	OpELUBackward                                            Op = 1015 // elu_backward
+	OpEmbedding                                              Op = 1016 // embedding
+	OpEmbeddingBackward                                      Op = 1017 // embedding_backward
+	OpEmbeddingBag                                           Op = 1018 // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 1019 // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 1020 // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 1021 // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 1022 // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 1023 // empty.memory_format
+	OpEmptyLike                                              Op = 1024 // empty_like
+	OpEmptyPermuted                                          Op = 1025 // empty_permuted
+	OpEmptyQuantized                                         Op = 1026 // empty_quantized
+	OpEmptyStrided                                           Op = 1027 // empty_strided
+	OpEqScalar                                               Op = 1028 // eq.Scalar
+	OpEqTensor                                               Op = 1029 // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 1030 // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 1031 // eq_.Tensor
+	OpEqual                                                  Op = 1032 // equal
+	OpErf                                                    Op = 1033 // erf
+	OpErfInPlace                                             Op = 1034 // erf_
+	OpErfc                                                   Op = 1035 // erfc
+	OpErfcInPlace                                            Op = 1036 // erfc_
+	OpErfinv                                                 Op = 1037 // erfinv
+	OpErfinvInPlace                                          Op = 1038 // erfinv_
+	OpExp                                                    Op = 1039 // exp
+	OpExp2                                                   Op = 1040 // exp2
+	OpExp2InPlace                                            Op = 1041 // exp2_
+	OpExpInPlace                                             Op = 1042 // exp_
+	OpExpand                                                 Op = 1043 // expand
+	OpExpandAs                                               Op = 1044 // expand_as
+	OpExpandCopy                                             Op = 1045 // expand_copy
+	OpExpm1                                                  Op = 1046 // expm1
+	OpExpm1InPlace                                           Op = 1047 // expm1_
+	OpExponentialInPlace                                     Op = 1048 // exponential_
+	OpEye                                                    Op = 1049 // eye
+	OpEyeM                                                   Op = 1050 // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 1051 // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1052 // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1053 // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 1054 // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1055 // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1056 // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1057 // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 1058 // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1059 // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 1060 // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1061 // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 1062 // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 1063 // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 1064 // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 1065 // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 1066 // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 1067 // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 1068 // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 1069 // feature_dropout_
+	OpFFTFFT                                                 Op = 1070 // fft_fft
+	OpFFTFFT2                                                Op = 1071 // fft_fft2
+	OpFFTFFTFreq                                             Op = 1072 // fft_fftfreq
+	OpFFTFFTN                                                Op = 1073 // fft_fftn
+	OpFFTFFTShift                                            Op = 1074 // fft_fftshift
+	OpFFTHFFT                                                Op = 1075 // fft_hfft
+	OpFFTHFFT2                                               Op = 1076 // fft_hfft2
+	OpFFTHFFTN                                               Op = 1077 // fft_hfftn
+	OpFFTIFFT                                                Op = 1078 // fft_ifft
+	OpFFTIFFT2                                               Op = 1079 // fft_ifft2
+	OpFFTIFFTN                                               Op = 1080 // fft_ifftn
+	OpFFTIFFTShift                                           Op = 1081 // fft_ifftshift
+	OpFFTIHFFT                                               Op = 1082 // fft_ihfft
+	OpFFTIHFFT2                                              Op = 1083 // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 1084 // fft_ihfftn
+	OpFFTIRFFT                                               Op = 1085 // fft_irfft
+	OpFFTIRFFT2                                              Op = 1086 // fft_irfft2
+	OpFFTIRFFTN                                              Op = 1087 // fft_irfftn
+	OpFFTRFFT                                                Op = 1088 // fft_rfft
+	OpFFTRFFT2                                               Op = 1089 // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 1090 // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 1091 // fft_rfftn
+	OpFillScalar                                             Op = 1092 // fill.Scalar
+	OpFillTensor                                             Op = 1093 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1094 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1095 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1096 // fill_diagonal_
+	OpFix                                                    Op = 1097 // fix
+	OpFixInPlace                                             Op = 1098 // fix_
+	OpFlattenUsingInts                                       Op = 1099 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1100 // flatten_dense_tensors
+	OpFlip                                                   Op = 1101 // flip
+	OpFlipLR                                                 Op = 1102 // fliplr
+	OpFlipUD                                                 Op = 1103 // flipud
+	OpFloatPowerScalar                                       Op = 1104 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1105 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1106 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1107 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1108 // float_power_.Tensor
+	OpFloor                                                  Op = 1109 // floor
+	OpFloorInPlace                                           Op = 1110 // floor_
+	OpFloorDivide                                            Op = 1111 // floor_divide
+	OpFloorDivideScalar                                      Op = 1112 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1113 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1114 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1115 // fmax
+	OpFMin                                                   Op = 1116 // fmin
+	OpFModScalar                                             Op = 1117 // fmod.Scalar
+	OpFModTensor                                             Op = 1118 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1119 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1120 // fmod_.Tensor
+	OpFrac                                                   Op = 1121 // frac
+	OpFracInPlace                                            Op = 1122 // frac_
+	OpFractionalMaxPool2d                                    Op = 1123 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1124 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1125 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1126 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1127 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1128 // frobenius_norm.dim
+	OpFromFile                                               Op = 1129 // from_file
+	OpFull                                                   Op = 1130 // full
+	OpFullLike                                               Op = 1131 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1132 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1133 // gather
+	OpGatherBackward                                         Op = 1134 // gather_backward
+	OpGCD                                                    Op = 1135 // gcd
+	OpGCDInPlace                                             Op = 1136 // gcd_
+	OpGeScalar                                               Op = 1137 // ge.Scalar
+	OpGeTensor                                               Op = 1138 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1139 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1140 // ge_.Tensor
+	OpGELU                                                   Op = 1141 // gelu
+	OpGELUInPlace                                            Op = 1142 // gelu_
+	OpGELUBackward                                           Op = 1143 // gelu_backward
+	OpGeometricInPlace                                       Op = 1144 // geometric_
+	OpGeqrf                                                  Op = 1145 // geqrf
+	OpGer                                                    Op = 1146 // ger
+	OpGLU                                                    Op = 1147 // glu
+	OpGLUBackward                                            Op = 1148 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1149 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1150 // glu_jvp
+	OpGradientArray                                          Op = 1151 // gradient.array
+	OpGradientScalararray                                    Op = 1152 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1153 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1154 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1155 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1156 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1157 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1158 // greater.Scalar
+	OpGreaterTensor                                          Op = 1159 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1160 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1161 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1162 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1163 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1164 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1165 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1166 // grid_sampler
+	OpGridSampler2d                                          Op = 1167 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1168 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1169 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1170 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1171 // group_norm
+	OpGRUData                                                Op = 1172 // gru.data
+	OpGRUInput                                               Op = 1173 // gru.input
+	OpGRUCell                                                Op = 1174 // gru_cell
+	OpGtScalar                                               Op = 1175 // gt.Scalar
+	OpGtTensor                                               Op = 1176 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1177 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1178 // gt_.Tensor
+	OpHammingWindow                                          Op = 1179 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1180 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1181 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1182 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1183 // hann_window
+	OpHannWindowPeriodic                                     Op = 1184 // hann_window.periodic
+	OpHardshrink                                             Op = 1185 // hardshrink
+	OpHardshrinkBackward                                     Op = 1186 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1187 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1188 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1189 // hardsigmoid_backward
+	OpHardswish                                              Op = 1190 // hardswish
+	OpHardswishInPlace                                       Op = 1191 // hardswish_
+	OpHardswishBackward                                      Op = 1192 // hardswish_backward
+	OpHardtanh                                               Op = 1193 // hardtanh
+	OpHardtanhInPlace                                        Op = 1194 // hardtanh_
+	OpHardtanhBackward                                       Op = 1195 // hardtanh_backward
+	OpHashTensor                                             Op = 1196 // hash_tensor
+	OpHeaviside                                              Op = 1197 // heaviside
+	OpHeavisideInPlace                                       Op = 1198 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1199 // hinge_embedding_loss
+	OpHistc                                                  Op = 1200 // histc
+	OpHistogramBinCt                                         Op = 1201 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1202 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1203 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1204 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1205 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1206 // hsplit.array
+	OpHSplitInt                                              Op = 1207 // hsplit.int
+	OpHSPMM                                                  Op = 1208 // hspmm
+	OpHStack                                                 Op = 1209 // hstack
+	OpHuberLoss                                              Op = 1210 // huber_loss
+	OpHuberLossBackward                                      Op = 1211 // huber_loss_backward
+	OpHypot                                                  Op = 1212 // hypot
+	OpHypotInPlace                                           Op = 1213 // hypot_
+	OpI0                                                     Op = 1214 // i0
+	OpI0InPlace                                              Op = 1215 // i0_
+	OpIGamma                                                 Op = 1216 // igamma
+	OpIGammaInPlace                                          Op = 1217 // igamma_
+	OpIGammaC                                                Op = 1218 // igammac
+	OpIGammaCInPlace                                         Op = 1219 // igammac_
+	OpIm2Col                                                 Op = 1220 // im2col
+	OpImag                                                   Op = 1221 // imag
+	OpIndexTensor                                            Op = 1222 // index.Tensor
+	OpIndexAdd                                               Op = 1223 // index_add
+	OpIndexAddInPlace                                        Op = 1224 // index_add_
+	OpIndexCopy                                              Op = 1225 // index_copy
+	OpIndexCopyInPlace                                       Op = 1226 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1227 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1228 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1229 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1230 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1231 // index_put
+	OpIndexPutInPlace                                        Op = 1232 // index_put_
+	OpIndexReduce                                            Op = 1233 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1234 // index_reduce_
+	OpIndexSelect                                            Op = 1235 // index_select
+	OpIndexSelectBackward                                    Op = 1236 // index_select_backward
+	OpIndices                                                Op = 1237 // indices
+	OpIndicesCopy                                            Op = 1238 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1239 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1240 // inner
+	OpInstanceNorm                                           Op = 1241 // instance_norm
+	OpIntRepr                                                Op = 1242 // int_repr
+	OpInverse                                                Op = 1243 // inverse
+	OpIsCoalesced                                            Op = 1244 // is_coalesced
+	OpIsComplex                                              Op = 1245 // is_complex
+	OpIsConj                                                 Op = 1246 // is_conj
+	OpIsDistributed                                          Op = 1247 // is_distributed
+	OpIsFloatingPoint                                        Op = 1248 // is_floating_point
+	OpAtenIsInference                                        Op = 1249 // is_inference
+	OpIsLeaf                                                 Op = 1250 // is_leaf
+	OpIsNeg                                                  Op = 1251 // is_neg
+	OpIsNonzero                                              Op = 1252 // is_nonzero
+	OpIsPinned                                               Op = 1253 // is_pinned
+	OpIsSameSize                                             Op = 1254 // is_same_size
+	OpIsSetTo                                                Op = 1255 // is_set_to
+	OpIsSigned                                               Op = 1256 // is_signed
+	OpIsVulkanAvailable                                      Op = 1257 // is_vulkan_available
+	OpIsClose                                                Op = 1258 // isclose
+	OpIsFinite                                               Op = 1259 // isfinite
+	OpIsInScalarTensor                                       Op = 1260 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1261 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1262 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1263 // isinf
+	OpIsNaN                                                  Op = 1264 // isnan
+	OpIsNegInf                                               Op = 1265 // isneginf
+	OpIsPosInf                                               Op = 1266 // isposinf
+	OpIsReal                                                 Op = 1267 // isreal
+	OpISTFT                                                  Op = 1268 // istft
+	OpAtenItem                                               Op = 1269 // item
+	OpKaiserWindow                                           Op = 1270 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1271 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1272 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1273 // kl_div
+	OpKron                                                   Op = 1274 // kron
+	OpKthValue                                               Op = 1275 // kthvalue
+	OpL1Loss                                                 Op = 1276 // l1_loss
+	OpLayerNorm                                              Op = 1277 // layer_norm
+	OpLCM                                                    Op = 1278 // lcm
+	OpLCMInPlace                                             Op = 1279 // lcm_
+	OpLdexpTensor                                            Op = 1280 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1281 // ldexp_
+	OpLeScalar                                               Op = 1282 // le.Scalar
+	OpLeTensor                                               Op = 1283 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1284 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1285 // le_.Tensor
+	OpLeakyReLU                                              Op = 1286 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1287 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1288 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1289 // lerp.Scalar
+	OpLerpTensor                                             Op = 1290 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1291 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1292 // lerp_.Tensor
+	OpLessScalar                                             Op = 1293 // less.Scalar
+	OpLessTensor                                             Op = 1294 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1295 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1296 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1297 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1298 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1299 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1300 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1301 // lgamma
+	OpLgammaInPlace                                          Op = 1302 // lgamma_
+	OpLift                                                   Op = 1303 // lift
+	OpLiftFresh                                              Op = 1304 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1305 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1306 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1307 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1308 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1309 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1310 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1311 // linalg_cross
+	OpLinalgDet                                              Op = 1312 // linalg_det
+	OpLinalgDiagonal                                         Op = 1313 // linalg_diagonal
+	OpLinalgEig                                              Op = 1314 // linalg_eig
+	OpLinalgEigh                                             Op = 1315 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1316 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1317 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1318 // linalg_householder_product
+	OpLinalgInv                                              Op = 1319 // linalg_inv
+	OpLinalgInvEx                                            Op = 1320 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1321 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1322 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1323 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1324 // linalg_lstsq
+	OpLinalgLU                                               Op = 1325 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1326 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1327 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1328 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1329 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1330 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1331 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1332 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1333 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1334 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1335 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1336 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1337 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1338 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1339 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1340 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1341 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1342 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1343 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1344 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1345 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1346 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1347 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1348 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1349 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1350 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1351 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1352 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1353 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1354 // linalg_vander
+	OpLinalgVecDot                                           Op = 1355 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1356 // linalg_vector_norm
+	OpLinear                                                 Op = 1357 // linear
+	OpLinearBackward                                         Op = 1358 // linear_backward
+	OpLinspace                                               Op = 1359 // linspace
+	OpLinspaceScalarTensor                                   Op = 1360 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1361 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1362 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1363 // log
+	OpLog10                                                  Op = 1364 // log10
+	OpLog10InPlace                                           Op = 1365 // log10_
+	OpLog1p                                                  Op = 1366 // log1p
+	OpLog1pInPlace                                           Op = 1367 // log1p_
+	OpLog2                                                   Op = 1368 // log2
+	OpLog2InPlace                                            Op = 1369 // log2_
+	OpLogInPlace                                             Op = 1370 // log_
+	OpLogNormalInPlace                                       Op = 1371 // log_normal_
+	OpLogSigmoid                                             Op = 1372 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1373 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1374 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1375 // log_softmax.int
+	OpLogAddExp                                              Op = 1376 // logaddexp
+	OpLogAddExp2                                             Op = 1377 // logaddexp2
+	OpLogCumSumExp                                           Op = 1378 // logcumsumexp
+	OpLogDet                                                 Op = 1379 // logdet
+	OpLogicalAnd                                             Op = 1380 // logical_and
+	OpLogicalAndInPlace                                      Op = 1381 // logical_and_
+	OpLogicalNot                                             Op = 1382 // logical_not
+	OpLogicalNotInPlace                                      Op = 1383 // logical_not_
+	OpLogicalOr                                              Op = 1384 // logical_or
+	OpLogicalOrInPlace                                       Op = 1385 // logical_or_
+	OpLogicalXor                                             Op = 1386 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1387 // logical_xor_
+	OpLogit                                                  Op = 1388 // logit
+	OpLogitInPlace                                           Op = 1389 // logit_
+	OpLogitBackward                                          Op = 1390 // logit_backward
+	OpLogspace                                               Op = 1391 // logspace
+	OpLogspaceScalarTensor                                   Op = 1392 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1393 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1394 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1395 // logsumexp
+	OpLSTMData                                               Op = 1396 // lstm.data
+	OpLSTMInput                                              Op = 1397 // lstm.input
+	OpLSTMCell                                               Op = 1398 // lstm_cell
+	OpLtScalar                                               Op = 1399 // lt.Scalar
+	OpLtTensor                                               Op = 1400 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1401 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1402 // lt_.Tensor
+	OpLUSolve                                                Op = 1403 // lu_solve
+	OpLUUnpack                                               Op = 1404 // lu_unpack
+	OpMH                                                     Op = 1405 // mH
+	OpMT                                                     Op = 1406 // mT
+	OpMarginRankingLoss                                      Op = 1407 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1408 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1409 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1410 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1411 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1412 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1413 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1414 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1415 // masked_select
+	OpMaskedSelectBackward                                   Op = 1416 // masked_select_backward
+	OpMatMul                                                 Op = 1417 // matmul
+	OpMatMulBackward                                         Op = 1418 // matmul_backward
+	OpMatrixH                                                Op = 1419 // matrix_H
+	OpMatrixExp                                              Op = 1420 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1421 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1422 // matrix_power
+	OpMax                                                    Op = 1423 // max
+	OpMaxDim                                                 Op = 1424 // max.dim
+	OpMaxOther                                               Op = 1425 // max.other
+	OpMaxPool1d                                              Op = 1426 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1427 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1428 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1429 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1430 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1431 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1432 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1433 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1434 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1435 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1436 // max_unpool3d
+	OpMaximum                                                Op = 1437 // maximum
+	OpMean                                                   Op = 1438 // mean
+	OpMeanDim                                                Op = 1439 // mean.dim
+	OpMedian                                                 Op = 1440 // median
+	OpMedianDim                                              Op = 1441 // median.dim
+	OpMeshgrid                                               Op = 1442 // meshgrid
+	OpMeshgridIndexing                                       Op = 1443 // meshgrid.indexing
+	OpMin                                                    Op = 1444 // min
+	OpMinDim                                                 Op = 1445 // min.dim
+	OpMinOther                                               Op = 1446 // min.other
+	OpMinimum                                                Op = 1447 // minimum
+	OpMIOpenBatchNorm                                        Op = 1448 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1449 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1450 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1451 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1452 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1453 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1454 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1455 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1456 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1457 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1458 // miopen_rnn_backward
+	OpMish                                                   Op = 1459 // mish
+	OpMishInPlace                                            Op = 1460 // mish_
+	OpMishBackward                                           Op = 1461 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1462 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1463 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1464 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1465 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1466 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1467 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1468 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1469 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1470 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1471 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1472 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1473 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1474 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1475 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1476 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1477 // mm
+	OpMMDType                                                Op = 1478 // mm.dtype
+	OpMode                                                   Op = 1479 // mode
+	OpMoveAxisInt                                            Op = 1480 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1481 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1482 // movedim.int
+	OpMoveDimIntlist                                         Op = 1483 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1484 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1485 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1486 // mse_loss
+	OpMSELossBackward                                        Op = 1487 // mse_loss_backward
+	OpMSort                                                  Op = 1488 // msort
+	OpMulScalar                                              Op = 1489 // mul.Scalar
+	OpMulTensor                                              Op = 1490 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1491 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1492 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1493 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1494 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1495 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1496 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1497 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1498 // multinomial
+	OpMultiplyScalar                                         Op = 1499 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1500 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1501 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1502 // multiply_.Tensor
+	OpMV                                                     Op = 1503 // mv
+	OpMvLgamma                                               Op = 1504 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1505 // mvlgamma_
+	OpNaNToNum                                               Op = 1506 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1507 // nan_to_num_
+	OpNaNMean                                                Op = 1508 // nanmean
+	OpNaNMedian                                              Op = 1509 // nanmedian
+	OpNaNMedianDim                                           Op = 1510 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1511 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1512 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1513 // nansum
+	OpNarrow                                                 Op = 1514 // narrow
+	OpNarrowTensor                                           Op = 1515 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1516 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1517 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1518 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1519 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1520 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1521 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1522 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1523 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1524 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1525 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1526 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1527 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1528 // ne.Scalar
+	OpNeTensor                                               Op = 1529 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1530 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1531 // ne_.Tensor
+	OpNeg                                                    Op = 1532 // neg
+	OpNegInPlace                                             Op = 1533 // neg_
+	OpNegative                                               Op = 1534 // negative
+	OpNegativeInPlace                                        Op = 1535 // negative_
+	OpNestedToPaddedTensor                                   Op = 1536 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1537 // new_empty
+	OpNewEmptyStrided                                        Op = 1538 // new_empty_strided
+	OpNewFull                                                Op = 1539 // new_full
+	OpNewOnes                                                Op = 1540 // new_ones
+	OpNewZeros                                               Op = 1541 // new_zeros
+	OpNextafter                                              Op = 1542 // nextafter
+	OpNextafterInPlace                                       Op = 1543 // nextafter_
+	OpNLLLoss                                                Op = 1544 // nll_loss
+	OpNLLLoss2d                                              Op = 1545 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1546 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1547 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1548 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1549 // nll_loss_forward
+	OpNLLLossND                                              Op = 1550 // nll_loss_nd
+	OpNonzero                                                Op = 1551 // nonzero
+	OpNonzeroNumpy                                           Op = 1552 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1553 // nonzero_static
+	OpNormScalar                                             Op = 1554 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1555 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1556 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1557 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1558 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1559 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1560 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1561 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1562 // normal.float_float
+	OpNormalInPlace                                          Op = 1563 // normal_
+	OpNormalFunctional                                       Op = 1564 // normal_functional
+	OpNotEqualScalar                                         Op = 1565 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1566 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1567 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1568 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1569 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1570 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1571 // numpy_T
+	OpOneHot                                                 Op = 1572 // one_hot
+	OpOnes                                                   Op = 1573 // ones
+	OpOnesLike                                               Op = 1574 // ones_like
+	OpOrgqr                                                  Op = 1575 // orgqr
+	OpOrmqr                                                  Op = 1576 // ormqr
+	OpOuter                                                  Op = 1577 // outer
+	OpOutputNr                                               Op = 1578 // output_nr
+	OpPad                                                    Op = 1579 // pad
+	OpPadSequence                                            Op = 1580 // pad_sequence
+	OpPairwiseDistance                                       Op = 1581 // pairwise_distance
+	OpPDist                                                  Op = 1582 // pdist
+	OpPermute                                                Op = 1583 // permute
+	OpPermuteCopy                                            Op = 1584 // permute_copy
+	OpPinMemory                                              Op = 1585 // pin_memory
+	OpPinverse                                               Op = 1586 // pinverse
+	OpPixelShuffle                                           Op = 1587 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1588 // pixel_unshuffle
+	OpPoisson                                                Op = 1589 // poisson
+	OpPoissonNLLLoss                                         Op = 1590 // poisson_nll_loss
+	OpPolar                                                  Op = 1591 // polar
+	OpPolygamma                                              Op = 1592 // polygamma
+	OpPolygammaInPlace                                       Op = 1593 // polygamma_
+	OpPositive                                               Op = 1594 // positive
+	OpPowScalar                                              Op = 1595 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1596 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1597 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1598 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1599 // pow_.Tensor
+	OpPReLU                                                  Op = 1600 // prelu
+	OpProd                                                   Op = 1601 // prod
+	OpProdDimInt                                             Op = 1602 // prod.dim_int
+	OpPromoteTypes                                           Op = 1603 // promote_types
+	OpPut                                                    Op = 1604 // put
+	OpPutInPlace                                             Op = 1605 // put_
+	OpQPerChannelAxis                                        Op = 1606 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1607 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1608 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1609 // q_scale
+	OpQZeroPoint                                             Op = 1610 // q_zero_point
+	OpQR                                                     Op = 1611 // qr
+	OpQuantile                                               Op = 1612 // quantile
+	OpQuantileScalar                                         Op = 1613 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1614 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1615 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1616 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1617 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1618 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1619 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1620 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1621 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1622 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1623 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1624 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1625 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1626 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1627 // rad2deg
+	OpRad2DegInPlace                                         Op = 1628 // rad2deg_
+	OpRand                                                   Op = 1629 // rand
+	OpRandGenerator                                          Op = 1630 // rand.generator
+	OpRandLike                                               Op = 1631 // rand_like
+	OpRandLikeGenerator                                      Op = 1632 // rand_like.generator
+	OpRandInt                                                Op = 1633 // randint
+	OpRandIntGenerator                                       Op = 1634 // randint.generator
+	OpRandIntLow                                             Op = 1635 // randint.low
+	OpRandIntLowGenerator                                    Op = 1636 // randint.low_generator
+	OpRandIntLike                                            Op = 1637 // randint_like
+	OpRandIntLikeTensor                                      Op = 1638 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1639 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1640 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1641 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1642 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1643 // randn
+	OpRandNGenerator                                         Op = 1644 // randn.generator
+	OpRandNLike                                              Op = 1645 // randn_like
+	OpRandNLikeGenerator                                     Op = 1646 // randn_like.generator
+	OpRandomInPlace                                          Op = 1647 // random_
+	OpRandomInPlaceFrom                                      Op = 1648 // random_.from
+	OpRandomInPlaceTo                                        Op = 1649 // random_.to
+	OpRandPerm                                               Op = 1650 // randperm
+	OpRandPermGenerator                                      Op = 1651 // randperm.generator
+	OpRange                                                  Op = 1652 // range
+	OpRangeStep                                              Op = 1653 // range.step
+	OpRavel                                                  Op = 1654 // ravel
+	OpReal                                                   Op = 1655 // real
+	OpReciprocal                                             Op = 1656 // reciprocal
+	OpReciprocalInPlace                                      Op = 1657 // reciprocal_
+	OpReflectionPad1d                                        Op = 1658 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1659 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1660 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1661 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1662 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1663 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1664 // relu
+	OpReLU6                                                  Op = 1665 // relu6
+	OpReLU6InPlace                                           Op = 1666 // relu6_
+	OpReLUInPlace                                            Op = 1667 // relu_
+	OpRemainderScalar                                        Op = 1668 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1669 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1670 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1671 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1672 // remainder_.Tensor
+	OpRenorm                                                 Op = 1673 // renorm
+	OpRenormInPlace                                          Op = 1674 // renorm_
+	OpRepeat                                                 Op = 1675 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1676 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1677 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1678 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1679 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1680 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1681 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1682 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1683 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1684 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1685 // requires_grad_
+	OpReshape                                                Op = 1686 // reshape
+	OpReshapeAs                                              Op = 1687 // reshape_as
+	OpResizeInPlace                                          Op = 1688 // resize_
+	OpResizeAsInPlace                                        Op = 1689 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1690 // resize_as_sparse_
+	OpResolveConj                                            Op = 1691 // resolve_conj
+	OpResolveNeg                                             Op = 1692 // resolve_neg
+	OpResultTypeScalar                                       Op = 1693 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1694 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1695 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1696 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1697 // retain_grad
+	OpRetainsGrad                                            Op = 1698 // retains_grad
+	OpRMSNorm                                                Op = 1699 // rms_norm
+	OpRNNReLUData                                            Op = 1700 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1701 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1702 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1703 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1704 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1705 // rnn_tanh_cell
+	OpRoll                                                   Op = 1706 // roll
+	OpRot90                                                  Op = 1707 // rot90
+	OpRound                                                  Op = 1708 // round
+	OpRoundDecimals                                          Op = 1709 // round.decimals
+	OpRoundInPlace                                           Op = 1710 // round_
+	OpRoundInPlaceDecimals                                   Op = 1711 // round_.decimals
+	OpRowIndices                                             Op = 1712 // row_indices
+	OpRowIndicesCopy                                         Op = 1713 // row_indices_copy
+	OpRowStack                                               Op = 1714 // row_stack
+	OpRReLU                                                  Op = 1715 // rrelu
+	OpRReLUInPlace                                           Op = 1716 // rrelu_
+	OpRReLUWithNoise                                         Op = 1717 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1718 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1719 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1720 // rsqrt
+	OpRsqrtInPlace                                           Op = 1721 // rsqrt_
+	OpRSubScalar                                             Op = 1722 // rsub.Scalar
+	OpRSubTensor                                             Op = 1723 // rsub.Tensor
+	OpScalarTensor                                           Op = 1724 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1725 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1726 // scatter.reduce
+	OpScatterSrc                                             Op = 1727 // scatter.src
+	OpScatterValue                                           Op = 1728 // scatter.value
+	OpScatterValueReduce                                     Op = 1729 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1730 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1731 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1732 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1733 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1734 // scatter_add
+	OpScatterAddInPlace                                      Op = 1735 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1736 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1737 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1738 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1739 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1740 // segment_reduce
+	OpSelectInt                                              Op = 1741 // select.int
+	OpSelectBackward                                         Op = 1742 // select_backward
+	OpSelectCopyInt                                          Op = 1743 // select_copy.int
+	OpSelectScatter                                          Op = 1744 // select_scatter
+	OpSELU                                                   Op = 1745 // selu
+	OpSELUInPlace                                            Op = 1746 // selu_
+	OpSetInPlace                                             Op = 1747 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1748 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1749 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1750 // set_data
+	OpSgn                                                    Op = 1751 // sgn
+	OpSgnInPlace                                             Op = 1752 // sgn_
+	OpSigmoid                                                Op = 1753 // sigmoid
+	OpSigmoidInPlace                                         Op = 1754 // sigmoid_
+	OpSigmoidBackward                                        Op = 1755 // sigmoid_backward
+	OpSign                                                   Op = 1756 // sign
+	OpSignInPlace                                            Op = 1757 // sign_
+	OpSignbit                                                Op = 1758 // signbit
+	OpSiLU                                                   Op = 1759 // silu
+	OpSiLUInPlace                                            Op = 1760 // silu_
+	OpSiLUBackward                                           Op = 1761 // silu_backward
+	OpSin                                                    Op = 1762 // sin
+	OpSinInPlace                                             Op = 1763 // sin_
+	OpSinc                                                   Op = 1764 // sinc
+	OpSincInPlace                                            Op = 1765 // sinc_
+	OpSinh                                                   Op = 1766 // sinh
+	OpSinhInPlace                                            Op = 1767 // sinh_
+	OpSizeInt                                                Op = 1768 // size.int
+	OpSliceTensor                                            Op = 1769 // slice.Tensor
+	OpSliceBackward                                          Op = 1770 // slice_backward
+	OpSliceCopyTensor                                        Op = 1771 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1772 // slice_inverse
+	OpSliceScatter                                           Op = 1773 // slice_scatter
+	OpSLogDet                                                Op = 1774 // slogdet
+	OpSlowConv3d                                             Op = 1775 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1776 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1777 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1778 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1779 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1780 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1781 // smm
+	OpSmoothL1Loss                                           Op = 1782 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1783 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1784 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1785 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1786 // softmax.int
+	OpSoftplus                                               Op = 1787 // softplus
+	OpSoftplusBackward                                       Op = 1788 // softplus_backward
+	OpSoftshrink                                             Op = 1789 // softshrink
+	OpSoftshrinkBackward                                     Op = 1790 // softshrink_backward
+	OpSort                                                   Op = 1791 // sort
+	OpSortStable                                             Op = 1792 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1793 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1794 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1795 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1796 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1797 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1798 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1799 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1800 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1801 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1802 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1803 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1804 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1805 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1806 // sparse_dim
+	OpSparseMask                                             Op = 1807 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1808 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1809 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1810 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1811 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1812 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1813 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1814 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1815 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1816 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1817 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1818 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1819 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1820 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1821 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1822 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1823 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1824 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1825 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1826 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1827 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1828 // special_digamma
+	OpSpecialEntr                                            Op = 1829 // special_entr
+	OpSpecialErf                                             Op = 1830 // special_erf
+	OpSpecialErfc                                            Op = 1831 // special_erfc
+	OpSpecialErfcx                                           Op = 1832 // special_erfcx
+	OpSpecialErfinv                                          Op = 1833 // special_erfinv
+	OpSpecialExp2                                            Op = 1834 // special_exp2
+	OpSpecialExpit                                           Op = 1835 // special_expit
+	OpSpecialExpm1                                           Op = 1836 // special_expm1
+	OpSpecialGammaInc                                        Op = 1837 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1838 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1839 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1840 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1841 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1842 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1843 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1844 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1845 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1846 // special_i0
+	OpSpecialI0e                                             Op = 1847 // special_i0e
+	OpSpecialI1                                              Op = 1848 // special_i1
+	OpSpecialI1e                                             Op = 1849 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1850 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1851 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1852 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1853 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1854 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1855 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1856 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1857 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1858 // special_log_softmax
+	OpSpecialLogit                                           Op = 1859 // special_logit
+	OpSpecialLogSumExp                                       Op = 1860 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1861 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1862 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1863 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1864 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1865 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1866 // special_ndtr
+	OpSpecialNdtri                                           Op = 1867 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1868 // special_polygamma
+	OpSpecialPsi                                             Op = 1869 // special_psi
+	OpSpecialRound                                           Op = 1870 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1871 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1872 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1873 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1874 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1875 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1876 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1877 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1878 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1879 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1880 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1881 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1882 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1883 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1884 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1885 // special_sinc
+	OpSpecialSoftmax                                         Op = 1886 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1887 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1888 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1889 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1890 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1891 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1892 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1893 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1894 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1895 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1896 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1897 // split.Tensor
+	OpSplitSizes                                             Op = 1898 // split.sizes
+	OpSplitCopyTensor                                        Op = 1899 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1900 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1901 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1902 // sqrt
+	OpSqrtInPlace                                            Op = 1903 // sqrt_
+	OpSquare                                                 Op = 1904 // square
+	OpSquareInPlace                                          Op = 1905 // square_
+	OpSqueeze                                                Op = 1906 // squeeze
+	OpSqueezeDim                                             Op = 1907 // squeeze.dim
+	OpSqueezeDims                                            Op = 1908 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1909 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1910 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1911 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1912 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1913 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1914 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1915 // sspaddmm
+	OpStack                                                  Op = 1916 // stack
+	OpStd                                                    Op = 1917 // std
+	OpStdCorrection                                          Op = 1918 // std.correction
+	OpStdDim                                                 Op = 1919 // std.dim
+	OpStdMean                                                Op = 1920 // std_mean
+	OpStdMeanCorrection                                      Op = 1921 // std_mean.correction
+	OpStdMeanDim                                             Op = 1922 // std_mean.dim
+	OpSTFT                                                   Op = 1923 // stft
+	OpSTFTCenter                                             Op = 1924 // stft.center
+	OpStrideInt                                              Op = 1925 // stride.int
+	OpSubScalar                                              Op = 1926 // sub.Scalar
+	OpSubTensor                                              Op = 1927 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1928 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1929 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1930 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1931 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1932 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1933 // subtract_.Tensor
+	OpSum                                                    Op = 1934 // sum
+	OpSumDimIntList                                          Op = 1935 // sum.dim_IntList
+	OpSumToSize                                              Op = 1936 // sum_to_size
+	OpSVD                                                    Op = 1937 // svd
+	OpSwapAxes                                               Op = 1938 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1939 // swapaxes_
+	OpSwapDims                                               Op = 1940 // swapdims
+	OpSwapDimsInPlace                                        Op = 1941 // swapdims_
+	OpT                                                      Op = 1942 // t
+	OpTInPlace                                               Op = 1943 // t_
+	OpTCopy                                                  Op = 1944 // t_copy
+	OpTake                                                   Op = 1945 // take
+	OpTakeAlongDim                                           Op = 1946 // take_along_dim
+	OpTan                                                    Op = 1947 // tan
+	OpTanInPlace                                             Op = 1948 // tan_
+	OpTanh                                                   Op = 1949 // tanh
+	OpTanhInPlace                                            Op = 1950 // tanh_
+	OpTanhBackward                                           Op = 1951 // tanh_backward
+	OpTensorSplitIndices                                     Op = 1952 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 1953 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 1954 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 1955 // tensordot
+	OpTHNNConv2d                                             Op = 1956 // thnn_conv2d
+	OpThreshold                                              Op = 1957 // threshold
+	OpThresholdInPlace                                       Op = 1958 // threshold_
+	OpThresholdBackward                                      Op = 1959 // threshold_backward
+	OpTile                                                   Op = 1960 // tile
+	OpToDevice                                               Op = 1961 // to.device
+	OpToDType                                                Op = 1962 // to.dtype
+	OpToDTypeLayout                                          Op = 1963 // to.dtype_layout
+	OpToOther                                                Op = 1964 // to.other
+	OpToDense                                                Op = 1965 // to_dense
+	OpToDenseBackward                                        Op = 1966 // to_dense_backward
+	OpToMKLDNN                                               Op = 1967 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 1968 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 1969 // to_padded_tensor
+	OpToSparse                                               Op = 1970 // to_sparse
+	OpToSparseSparseDim                                      Op = 1971 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 1972 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 1973 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 1974 // to_sparse_csc
+	OpToSparseCSR                                            Op = 1975 // to_sparse_csr
+	OpTopK                                                   Op = 1976 // topk
+	OpTrace                                                  Op = 1977 // trace
+	OpTraceBackward                                          Op = 1978 // trace_backward
+	OpTransposeInt                                           Op = 1979 // transpose.int
+	OpTransposeInPlace                                       Op = 1980 // transpose_
+	OpTransposeCopyInt                                       Op = 1981 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 1982 // trapezoid.dx
+	OpTrapezoidX                                             Op = 1983 // trapezoid.x
+	OpTrapzDx                                                Op = 1984 // trapz.dx
+	OpTrapzX                                                 Op = 1985 // trapz.x
+	OpTriangularSolve                                        Op = 1986 // triangular_solve
+	OpTril                                                   Op = 1987 // tril
+	OpTrilInPlace                                            Op = 1988 // tril_
+	OpTrilIndices                                            Op = 1989 // tril_indices
+	OpTripletMarginLoss                                      Op = 1990 // triplet_margin_loss
+	OpTriu                                                   Op = 1991 // triu
+	OpTriuInPlace                                            Op = 1992 // triu_
+	OpTriuIndices                                            Op = 1993 // triu_indices
+	OpTrueDivideScalar                                       Op = 1994 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 1995 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 1996 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 1997 // true_divide_.Tensor
+	OpTrunc                                                  Op = 1998 // trunc
+	OpTruncInPlace                                           Op = 1999 // trunc_
+	OpTypeAs                                                 Op = 2000 // type_as
+	OpUnbindInt                                              Op = 2001 // unbind.int
+	OpUnbindCopyInt                                          Op = 2002 // unbind_copy.int
+	OpUnflattenInt                                           Op = 2003 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 2004 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 2005 // unfold
+	OpUnfoldBackward                                         Op = 2006 // unfold_backward
+	OpUnfoldCopy                                             Op = 2007 // unfold_copy
+	OpUniformInPlace                                         Op = 2008 // uniform_
+	OpUniqueConsecutive                                      Op = 2009 // unique_consecutive
+	OpUniqueDim                                              Op = 2010 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 2011 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 2012 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 2013 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 2014 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 2015 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 2016 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 2017 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 2018 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 2019 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 2020 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 2021 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 2022 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 2023 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 2024 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 2025 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 2026 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 2027 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 2028 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 2029 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 2030 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 2031 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 2032 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 2033 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 2034 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 2035 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 2036 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 2037 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 2038 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 2039 // value_selecting_reduction_backward
+	OpValues                                                 Op = 2040 // values
+	OpValuesCopy                                             Op = 2041 // values_copy
+	OpVander                                                 Op = 2042 // vander
+	OpVar                                                    Op = 2043 // var
+	OpVarCorrection                                          Op = 2044 // var.correction
+	OpVarDim                                                 Op = 2045 // var.dim
+	OpVarMean                                                Op = 2046 // var_mean
+	OpVarMeanCorrection                                      Op = 2047 // var_mean.correction
+	OpVarMeanDim                                             Op = 2048 // var_mean.dim
+	OpVDot                                                   Op = 2049 // vdot
+	OpView                                                   Op = 2050 // view
+	OpViewDType                                              Op = 2051 // view.dtype
+	OpViewAs                                                 Op = 2052 // view_as
+	OpViewAsComplex                                          Op = 2053 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 2054 // view_as_complex_copy
+	OpViewAsReal                                             Op = 2055 // view_as_real
+	OpViewAsRealCopy                                         Op = 2056 // view_as_real_copy
+	OpViewCopy                                               Op = 2057 // view_copy
+	OpViewCopyDType                                          Op = 2058 // view_copy.dtype
+	OpVSplitArray                                            Op = 2059 // vsplit.array
+	OpVSplitInt                                              Op = 2060 // vsplit.int
+	OpVStack                                                 Op = 2061 // vstack
+	OpWhere                                                  Op = 2062 // where
+	OpWhereScalar                                            Op = 2063 // where.Scalar
+	OpWhereScalarOther                                       Op = 2064 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 2065 // where.ScalarSelf
+	OpWhereSelf                                              Op = 2066 // where.self
+	OpXLogYScalarOther                                       Op = 2067 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 2068 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 2069 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 2070 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 2071 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 2072 // zero_
+	OpZeros                                                  Op = 2073 // zeros
+	OpZerosLike                                              Op = 2074 // zeros_like
 )
 
 // Setting numbers a process-wide setting of libtorch's: [OpGetSetting] reads it, [OpSetSetting] changes it.
@@ -2123,483 +2127,484 @@ const opNames = "" +
 	"rningsset_threadsget_threadsset_interop_threadsget_interop_threadsmanual_seednew_generatordefault_ge" +
 	"neratorseed_generatorgenerator_seedgenerator_stateset_generator_stategenerator_devicetorch_versionsh" +
 	"ow_configdevice_countsynchronizecurrent_devicelist_operatorsget_settingset_settingcuda_versionsboxed" +
-	"add_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_saved_hooksbackward_numberset" +
-	"_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_operatorimplement_operatorkernel_argum" +
-	"entskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkernel_loadkernel_unloadkernel_" +
-	"functionkernel_launchprepare_profilerstart_profilerstop_profilerprofiler_eventssave_profilefree_prof" +
-	"ileenter_rangethread_numberdefault_streamcurrent_streamnew_streamenter_streamstream_querystream_sync" +
-	"hronizestream_wait_eventstream_wait_streamstream_pointerrecord_streamnew_eventevent_recordevent_quer" +
-	"yevent_synchronizeevent_elapseddevice_statsreset_accumulated_memorynvtx_marknvtx_pushnvtx_popopen_jp" +
-	"egjpeg_sizedecode_jpegencode_jpegcrop_jpegcrop_imagecrop_flipcuda_statecuda_driver_versiondevice_pro" +
-	"pertiesdevice_access_peerexternal_streamstream_prioritystream_prioritiesblocking_eventmemory_fractio" +
-	"nset_memory_fractionmemory_snapshotrecord_memory_historynew_pool_idnew_mem_poolmem_pool_identer_mem_" +
-	"poolleave_mem_poolnew_graphgraph_capture_begingraph_capture_endgraph_replaygraph_resetgraph_poolgrap" +
-	"h_register_generatorgraph_debug_dumpis_capturing__and__.Scalar__and__.Tensor__iand__.Scalar__iand__." +
-	"Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__." +
-	"Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rs" +
-	"hift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_b" +
-	"ackward_adaptive_avg_pool3d_adaptive_avg_pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tens" +
-	"or_add_relu_.Scalar_add_relu_.Tensor_addmm_activation_aminmax_aminmax.dim_amp_foreach_non_finite_che" +
-	"ck_and_unscale__amp_update_scale__assert_async_assert_async.msg_assert_scalar_assert_tensor_metadata" +
-	"_autocast_to_full_precision_autocast_to_reduced_precision_backward_batch_norm_impl_index_batch_norm_" +
-	"impl_index_backward_batch_norm_no_update_batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast" +
-	"_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdist_backward_cdist_forward_cholesky_solve_helper_ch" +
-	"oose_qparams_per_tensor_chunk_cat_coalesce_coalesced__compute_linear_combination_conj_conj_copy_conj" +
-	"_physical_conv_depthwise2d_convert_indices_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_w" +
-	"eight_to_int4pack_convert_weight_to_int4pack_for_cpu_convolution_convolution.deprecated_convolution_" +
-	"double_backward_convolution_mode_copy_from_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sp" +
-	"arse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_b" +
-	"ackward_cudnn_attention_forward_cudnn_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_" +
-	"rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size" +
-	"_cufft_get_plan_cache_size_cufft_set_plan_cache_max_size_cummax_helper_cummin_helper_debug_has_inter" +
-	"nal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_eff" +
-	"icient_attention_backward_efficient_attention_forward_efficientzerotensor_embedding_bag_embedding_ba" +
-	"g_backward_embedding_bag_dense_backward_embedding_bag_forward_only_embedding_bag_per_sample_weights_" +
-	"backward_embedding_bag_sparse_backward_empty_affine_quantized_empty_per_channel_affine_quantized_euc" +
-	"lidean_dist_fake_quantize_learnable_per_channel_affine_fake_quantize_learnable_per_channel_affine_ba" +
-	"ckward_fake_quantize_learnable_per_tensor_affine_fake_quantize_learnable_per_tensor_affine_backward_" +
-	"fake_quantize_per_tensor_affine_cachemask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropou" +
-	"t_mask__flash_attention_backward_flash_attention_forward_flash_attention_forward.quantized_foreach_a" +
-	"bs_foreach_abs__foreach_acos_foreach_acos__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarLis" +
-	"t_foreach_add.Tensor_foreach_add_.List_foreach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tens" +
-	"or_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_" +
-	"foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarLis" +
-	"t_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor" +
-	"_foreach_asin_foreach_asin__foreach_atan_foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max." +
-	"List_foreach_clamp_max.Scalar_foreach_clamp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max" +
-	"_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp" +
-	"_min.ScalarList_foreach_clamp_min_.List_foreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_fore" +
-	"ach_copy_foreach_copy__foreach_cos_foreach_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_" +
-	"div.Scalar_foreach_div.ScalarList_foreach_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_d" +
-	"iv_.ScalarList_foreach_div_.Tensor_foreach_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_f" +
-	"oreach_exp__foreach_expm1_foreach_expm1__foreach_floor_foreach_floor__foreach_frac_foreach_frac__for" +
-	"each_lerp.List_foreach_lerp.Scalar_foreach_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_f" +
-	"oreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamma__foreach_log_foreach_log10_foreach_log10__fore" +
-	"ach_log1p_foreach_log1p__foreach_log2_foreach_log2__foreach_log__foreach_max_foreach_maximum.List_fo" +
-	"reach_maximum.Scalar_foreach_maximum.ScalarList_foreach_maximum_.List_foreach_maximum_.Scalar_foreac" +
-	"h_maximum_.ScalarList_foreach_minimum.List_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach" +
-	"_minimum_.List_foreach_minimum_.Scalar_foreach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scal" +
-	"ar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.Scal" +
-	"arList_foreach_mul_.Tensor_foreach_neg_foreach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow" +
-	".Scalar_foreach_pow.ScalarAndTensor_foreach_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_for" +
-	"each_pow_.ScalarList_foreach_powsum.Scalar_foreach_reciprocal_foreach_reciprocal__foreach_round_fore" +
-	"ach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__" +
-	"foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_fore" +
-	"ach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_" +
-	"foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__foreach_trunc_foreach_trunc__foreach_zero__funct" +
-	"ional_assert_async.msg_functional_assert_scalar_functional_sym_constrain_range_functional_sym_constr" +
-	"ain_range_for_size_fused_adagrad__fused_adagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_a" +
-	"damw__fused_adamw_.tensor_lr_fused_dropout_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_n" +
-	"orm_backward_fused_sdp_choice_fused_sgd__fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse" +
-	"_backward_grid_sampler_2d_cpu_fallback_grid_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatib" +
-	"le_shallow_copy_type_has_same_storage_numel_histogramdd_bin_edges_histogramdd_from_bin_cts_histogram" +
-	"dd_from_bin_tensors_index_put_impl__indices_indices_copy_int_mm_is_all_true_is_any_true_is_zerotenso" +
-	"r_jagged_to_padded_dense_forward_lazy_clone_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigval" +
-	"s_linalg_slogdet_linalg_solve_ex_linalg_svd_local_scalar_dense_log_softmax_log_softmax_backward_data" +
-	"_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_make_dual_make_dual_copy_make_per_channel_quantiz" +
-	"ed_tensor_make_per_tensor_quantized_tensor_masked_scale_masked_softmax_masked_softmax_backward_mixed" +
-	"_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldnn_transpose__mps_convolution_mps_convolution_tra" +
-	"nspose_native_batch_norm_legit_native_batch_norm_legit.no_stats_native_batch_norm_legit_no_training_" +
-	"native_multi_head_attention_neg_view_neg_view_copy_nested_compute_contiguous_strides_offsets_nested_" +
-	"from_padded_nested_from_padded_and_nested_example_nested_from_padded_tensor_nested_get_jagged_dummy_" +
-	"nested_get_lengths_nested_get_max_seqlen_nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_" +
-	"idx_nested_get_values_nested_get_values_copy_nested_select_backward_nested_sum_backward_nested_tenso" +
-	"r_from_mask_nested_tensor_from_mask_left_aligned_nested_tensor_from_tensor_list_nested_tensor_size_n" +
-	"ested_tensor_softmax_with_shape_nested_tensor_storage_offsets_nested_tensor_strides_nested_view_from" +
-	"_buffer_nested_view_from_buffer_copy_nested_view_from_jagged_nested_view_from_jagged_copy_new_zeros_" +
-	"with_same_feature_meta_nnpack_available_nnpack_spatial_convolution_nnz_pack_padded_sequence_pack_pad" +
-	"ded_sequence_backward_pad_circular_pad_enum_pad_packed_sequence_padded_dense_to_jagged_forward_pdist" +
-	"_backward_pdist_forward_pin_memory_prelu_kernel_prelu_kernel_backward_print_propagate_xla_data_remov" +
-	"e_batch_dim_reshape_alias_reshape_alias_copy_reshape_copy_reshape_from_tensor_resize_output__rowwise" +
-	"_prune_safe_softmax_sample_dirichlet_saturate_weight_to_fp16_scaled_dot_product_attention_math_scale" +
-	"d_dot_product_attention_math_for_mps_scaled_dot_product_cudnn_attention_scaled_dot_product_cudnn_att" +
-	"ention_backward_scaled_dot_product_efficient_attention_scaled_dot_product_efficient_attention_backwa" +
-	"rd_scaled_dot_product_flash_attention_scaled_dot_product_flash_attention.quantized_scaled_dot_produc" +
-	"t_flash_attention_backward_scaled_dot_product_flash_attention_for_cpu_scaled_dot_product_flash_atten" +
-	"tion_for_cpu_backward_scaled_dot_product_fused_attention_overrideable_scaled_dot_product_fused_atten" +
-	"tion_overrideable_backward_scaled_grouped_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_red" +
-	"uce_backward_shape_as_tensor_slow_conv2d_backward.output_mask_slow_conv2d_forward_sobol_engine_draw_" +
-	"sobol_engine_ff__sobol_engine_initialize_state__sobol_engine_scramble__softmax_softmax_backward_data" +
-	"_sparse_addmm_sparse_broadcast_to_sparse_broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tenso" +
-	"r_unsafe_sparse_compressed_tensor_unsafe_sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe" +
-	"_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse" +
-	"_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_" +
-	"softmax.int_sparse_log_softmax_backward_data_sparse_mask_projection_sparse_mm_sparse_mm.reduce_spars" +
-	"e_mm_reduce_impl_sparse_mm_reduce_impl_backward_sparse_semi_structured_addmm_sparse_semi_structured_" +
-	"apply_sparse_semi_structured_apply_dense_sparse_semi_structured_linear_sparse_semi_structured_mm_spa" +
-	"rse_semi_structured_tile_sparse_softmax_sparse_softmax.int_sparse_softmax_backward_data_sparse_spars" +
-	"e_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags" +
-	"_spsolve_stack_standard_gamma_standard_gamma_grad_thnn_differentiable_gru_cell_backward_thnn_differe" +
-	"ntiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thn" +
-	"n_fused_lstm_cell_backward_thnn_fused_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_s" +
-	"parse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_t" +
-	"ransform_bias_rescale_qkv_transformer_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton" +
-	"_scaled_dot_attention_unique_unique2_unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_" +
-	"index_unsafe_masked_index_put_accumulate_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec" +
-	"_upsample_bicubic2d_aa_backward_upsample_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2" +
-	"d_aa_backward_upsample_nearest_exact1d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backwar" +
-	"d_upsample_nearest_exact2d_upsample_nearest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_n" +
-	"earest_exact3d_upsample_nearest_exact3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use" +
-	"_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_v" +
-	"alidate_compressed_sparse_indices_validate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_va" +
-	"lidate_sparse_compressed_tensor_args_validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args" +
-	"_validate_sparse_csr_tensor_args_values_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_fo" +
-	"r_cpu_weight_int4pack_mm_with_scales_and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differenti" +
-	"able_backward_weight_norm_interface_weight_norm_interface_backward_wrapped_linear_prepack_wrapped_qu" +
-	"antized_linear_prepackedabsabs_absoluteabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_" +
-	"pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_" +
-	"max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdiv" +
-	"addcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_" +
-	"grid_generator_backwardaliasalias_copyalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutal" +
-	"pha_dropout_amaxaminaminmaxangleanyany.dimany.dimsarangearange.startarange.start_steparccosarccos_ar" +
-	"ccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargs" +
-	"ortargsort.stableargwhereas_stridedas_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_a" +
-	"tanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3dat" +
-	"least_3d.Sequenceavg_pool1davg_pool2davg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm." +
-	"dtypebaddbmm_bartlett_windowbartlett_window.periodicbatch_normbatch_norm_backwardbatch_norm_backward" +
-	"_elemtbatch_norm_backward_reducebatch_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_" +
-	"countsbatch_norm_statsbatch_norm_update_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbi" +
-	"linearbinary_cross_entropybinary_cross_entropy_backwardbinary_cross_entropy_with_logitsbincountbinom" +
-	"ialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tens" +
-	"orbitwise_left_shift.Scalar_Tensorbitwise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_l" +
-	"eft_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or" +
-	".Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensor" +
-	"bitwise_right_shift.Tensorbitwise_right_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_" +
-	"shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalar" +
-	"bitwise_xor_.Tensorblackman_windowblackman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbro" +
-	"adcast_tobucketize.Scalarbucketize.Tensorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_co" +
-	"pycdistceilceil_celucelu_chain_matmulchalfchannel_shufflecholeskycholesky_inversecholesky_solvechoos" +
-	"e_qparams_optimizedchunkclampclamp.Tensorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp" +
-	"_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclon" +
-	"ecoalescecol2imcol_indicescol_indices_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_p" +
-	"hysicalconj_physical_constant_pad_ndcontiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.p" +
-	"addingconv_depthwise3dconv_tbcconv_tbc_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3" +
-	"d.inputconvolutionconvolution_backwardconvolution_backward_overrideableconvolution_overrideablecopyc" +
-	"opy_copy_sparse_to_sparse_copysign.Scalarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcosc" +
-	"os_coshcosh_cosine_embedding_losscosine_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscros" +
-	"s_entropy_losscrow_indicescrow_indices_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generato" +
-	"rcudnn_affine_grid_generator_backwardcudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn" +
-	"_convolution_add_relucudnn_convolution_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_s" +
-	"ampler_backwardcudnn_is_acceptablecummaxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsu" +
-	"mcumsum_cumulative_trapezoid.dxcumulative_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequ" +
-	"antize.tensorsdetdetachdetach_detach_copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_cop" +
-	"ydiagonal_scatterdiffdigammadigamma_distdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scala" +
-	"rdiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tenso" +
-	"r_modedivide_.Scalardivide_.Scalar_modedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arr" +
-	"aydsplit.intdstackeinsumeluelu_elu_backwardembeddingembedding_backwardembedding_bagembedding_bag.pad" +
-	"ding_idxembedding_dense_backwardembedding_renorm_embedding_sparse_backwardempty.memory_formatempty_l" +
-	"ikeempty_permutedempty_quantizedempty_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfce" +
-	"rfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quant" +
-	"ize_per_channel_affinefake_quantize_per_channel_affine_cachemaskfake_quantize_per_channel_affine_cac" +
-	"hemask_backwardfake_quantize_per_tensor_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_qua" +
-	"ntize_per_tensor_affine_cachemaskfake_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp1" +
-	"6_weightfbgemm_linear_fp16_weight_fp32_activationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_" +
-	"fp32_activationfbgemm_linear_quantize_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrix" +
-	"fbgemm_pack_quantized_matrix.KNfeature_alpha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dro" +
-	"pout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_if" +
-	"ftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftf" +
-	"reqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsfla" +
-	"tten_dense_tensorsflipfliplrflipudfloat_power.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tens" +
-	"orfloat_power_.Scalarfloat_power_.Tensorfloorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scal" +
-	"arfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_" +
-	"pool2dfractional_max_pool2d_backwardfractional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorf" +
-	"robenius_norm.dimfrom_filefullfull_likefused_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge" +
-	".Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backw" +
-	"ard_jvpglu_jvpgradient.arraygradient.scalararraygradient.scalarintgradient.scalarrayarraygradient.sc" +
-	"alarrayintgradient.tensorarraygradient.tensorarrayintgreater.Scalargreater.Tensorgreater_.Scalargrea" +
-	"ter_.Tensorgreater_equal.Scalargreater_equal.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_sa" +
-	"mplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.dat" +
-	"agru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Tensorhamming_windowhamming_window.periodichamming" +
-	"_window.periodic_alphahamming_window.periodic_alpha_betahann_windowhann_window.periodichardshrinkhar" +
-	"dshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_backwardhardswishhardswish_hardswish_backwardhard" +
-	"tanhhardtanh_hardtanh_backwardhash_tensorheavisideheaviside_hinge_embedding_losshistchistogram.bin_c" +
-	"thistogram.bins_tensorhistogramddhistogramdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.i" +
-	"nthspmmhstackhuber_losshuber_loss_backwardhypothypot_i0i0_igammaigamma_igammacigammac_im2colimaginde" +
-	"x.Tensorindex_addindex_add_index_copyindex_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill" +
-	"_.int_Scalarindex_fill_.int_Tensorindex_putindex_put_index_reduceindex_reduce_index_selectindex_sele" +
-	"ct_backwardindicesindices_copyinfinitely_differentiable_gelu_backwardinnerinstance_normint_reprinver" +
-	"seis_coalescedis_complexis_conjis_distributedis_floating_pointis_inferenceis_leafis_negis_nonzerois_" +
-	"pinnedis_same_sizeis_set_tois_signedis_vulkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_" +
-	"Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfisrealistftitemkaiser_windowkaiser_window.betakais" +
-	"er_window.periodickl_divkronkthvaluel1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_." +
-	"Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tens" +
-	"orless.Scalarless.Tensorless_.Scalarless_.Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalar" +
-	"less_equal_.Tensorlgammalgamma_liftlift_freshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_chol" +
-	"esky_exlinalg_condlinalg_cond.p_strlinalg_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_" +
-	"eigvalslinalg_eigvalshlinalg_householder_productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_f" +
-	"actor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinal" +
-	"g_matmullinalg_matrix_explinalg_matrix_normlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matri" +
-	"x_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_te" +
-	"nsorlinalg_multi_dotlinalg_normlinalg_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv." +
-	"atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_sol" +
-	"ve_triangularlinalg_svdlinalg_svdvalslinalg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlin" +
-	"alg_vector_normlinearlinear_backwardlinspacelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Ten" +
-	"sor_Tensorloglog10log10_log1plog1p_log2log2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoi" +
-	"d_forwardlog_softmax.intlogaddexplogaddexp2logcumsumexplogdetlogical_andlogical_and_logical_notlogic" +
-	"al_not_logical_orlogical_or_logical_xorlogical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_" +
-	"Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.T" +
-	"ensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tenso" +
-	"rmasked_fill_.Scalarmasked_fill_.Tensormasked_scattermasked_scatter_masked_scatter_backwardmasked_se" +
-	"lectmasked_select_backwardmatmulmatmul_backwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxm" +
-	"ax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indices" +
-	"max_pool2d_with_indices_backwardmax_pool3dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax" +
-	"_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.other" +
-	"minimummiopen_batch_normmiopen_batch_norm_backwardmiopen_convolutionmiopen_convolution_add_relumiope" +
-	"n_convolution_relumiopen_convolution_transposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_" +
-	"convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adapt" +
-	"ive_avg_pool2d_backwardmkldnn_convolutionmkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_i" +
-	"nputmkldnn_linear_backward_weightsmkldnn_max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn" +
-	"_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_r" +
-	"nn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution" +
-	"_backwardmps_convolution_transpose_backwardmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Sc" +
-	"alarmul_.Tensormulti_margin_lossmulti_margin_loss_backwardmultilabel_margin_lossmultilabel_margin_lo" +
-	"ss_backwardmultilabel_margin_loss_forwardmultinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmu" +
-	"ltiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanqua" +
-	"ntile.scalarnansumnarrownarrow.Tensornarrow_copynative_batch_normnative_batch_norm_backwardnative_ch" +
-	"annel_shufflenative_dropoutnative_dropout_backwardnative_group_normnative_group_norm_backwardnative_" +
-	"layer_normnative_layer_norm_backwardnative_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_." +
-	"Scalarne_.Tensornegneg_negativenegative_nested_to_padded_tensornew_emptynew_empty_stridednew_fullnew" +
-	"_onesnew_zerosnextafternextafter_nll_lossnll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_bac" +
-	"kwardnll_loss_forwardnll_loss_ndnonzerononzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm." +
-	"ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal." +
-	"float_Tensornormal.float_floatnormal_normal_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Sca" +
-	"larnot_equal_.Tensornuclear_normnuclear_norm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrp" +
-	"adpad_sequencepairwise_distancepdistpermutepermute_copypin_memorypinversepixel_shufflepixel_unshuffl" +
-	"epoissonpoisson_nll_losspolarpolygammapolygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensor" +
-	"pow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_typesputput_q_per_channel_axisq_per_channel_scale" +
-	"sq_per_channel_zero_pointsq_scaleq_zero_pointqrquantilequantile.scalarquantize_per_channelquantize_p" +
-	"er_tensorquantize_per_tensor.tensor_qparamsquantize_per_tensor.tensorsquantize_per_tensor_dynamicqua" +
-	"ntized_batch_normquantized_gru_cellquantized_lstm_cellquantized_max_pool1dquantized_max_pool2dquanti" +
-	"zed_max_pool3dquantized_rnn_relu_cellquantized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_li" +
-	"kerand_like.generatorrandintrandint.generatorrandint.lowrandint.low_generatorrandint_likerandint_lik" +
-	"e.Tensorrandint_like.Tensor_generatorrandint_like.generatorrandint_like.low_dtyperandint_like.low_ge" +
-	"nerator_dtyperandnrandn.generatorrandn_likerandn_like.generatorrandom_random_.fromrandom_.torandperm" +
-	"randperm.generatorrangerange.stepravelrealreciprocalreciprocal_reflection_pad1dreflection_pad1d_back" +
-	"wardreflection_pad2dreflection_pad2d_backwardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6" +
-	"_relu_remainder.Scalarremainder.Scalar_Tensorremainder.Tensorremainder_.Scalarremainder_.Tensorrenor" +
-	"mrenorm_repeatrepeat_interleave.Tensorrepeat_interleave.self_Tensorrepeat_interleave.self_intreplica" +
-	"tion_pad1dreplication_pad1d_backwardreplication_pad2dreplication_pad2d_backwardreplication_pad3drepl" +
-	"ication_pad3d_backwardrequires_grad_reshapereshape_asresize_resize_as_resize_as_sparse_resolve_conjr" +
-	"esolve_negresult_type.Scalarresult_type.Scalar_Scalarresult_type.Scalar_Tensorresult_type.Tensorreta" +
-	"in_gradretains_gradrms_normrnn_relu.datarnn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_ta" +
-	"nh_cellrollrot90roundround.decimalsround_round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurre" +
-	"lu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar" +
-	"_tensorscaled_dot_product_attentionscatter.reducescatter.srcscatter.valuescatter.value_reducescatter" +
-	"_.reducescatter_.srcscatter_.valuescatter_.value_reducescatter_addscatter_add_scatter_reduce.twoscat" +
-	"ter_reduce_.twosearchsorted.Scalarsearchsorted.Tensorsegment_reduceselect.intselect_backwardselect_c" +
-	"opy.intselect_scatterseluselu_set_set_.source_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_" +
-	"sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.i" +
-	"ntslice.Tensorslice_backwardslice_copy.Tensorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d" +
-	"_forwardslow_conv_dilated2dslow_conv_dilated3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1" +
-	"_losssmooth_l1_loss_backwardsoft_margin_losssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_bac" +
-	"kwardsoftshrinksoftshrink_backwardsortsort.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.c" +
-	"col_row_value_sizesparse_bsr_tensor.crow_col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compre" +
-	"ssed_tensor.comp_plain_valuesparse_compressed_tensor.comp_plain_value_sizesparse_coo_tensor.indicess" +
-	"parse_coo_tensor.indices_sizesparse_coo_tensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor" +
-	".ccol_row_value_sizesparse_csr_tensor.crow_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dims" +
-	"parse_masksparse_resize_sparse_resize_and_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0" +
-	"special_bessel_j1special_bessel_y0special_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_p" +
-	"olynomial_t.n_scalarspecial_chebyshev_polynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_che" +
-	"byshev_polynomial_u.n_scalarspecial_chebyshev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspe" +
-	"cial_chebyshev_polynomial_v.n_scalarspecial_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynom" +
-	"ial_wspecial_chebyshev_polynomial_w.n_scalarspecial_chebyshev_polynomial_w.x_scalarspecial_digammasp" +
-	"ecial_entrspecial_erfspecial_erfcspecial_erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1sp" +
-	"ecial_gammaincspecial_gammainccspecial_gammalnspecial_hermite_polynomial_hspecial_hermite_polynomial" +
-	"_h.n_scalarspecial_hermite_polynomial_h.x_scalarspecial_hermite_polynomial_hespecial_hermite_polynom" +
-	"ial_he.n_scalarspecial_hermite_polynomial_he.x_scalarspecial_i0special_i0especial_i1special_i1especi" +
-	"al_laguerre_polynomial_lspecial_laguerre_polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalar" +
-	"special_legendre_polynomial_pspecial_legendre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_s" +
-	"calarspecial_log1pspecial_log_ndtrspecial_log_softmaxspecial_logitspecial_logsumexpspecial_modified_" +
-	"bessel_i0special_modified_bessel_i1special_modified_bessel_k0special_modified_bessel_k1special_multi" +
-	"gammalnspecial_ndtrspecial_ndtrispecial_polygammaspecial_psispecial_roundspecial_scaled_modified_bes" +
-	"sel_k0special_scaled_modified_bessel_k1special_shifted_chebyshev_polynomial_tspecial_shifted_chebysh" +
-	"ev_polynomial_t.n_scalarspecial_shifted_chebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_pol" +
-	"ynomial_uspecial_shifted_chebyshev_polynomial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_sca" +
-	"larspecial_shifted_chebyshev_polynomial_vspecial_shifted_chebyshev_polynomial_v.n_scalarspecial_shif" +
-	"ted_chebyshev_polynomial_v.x_scalarspecial_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_p" +
-	"olynomial_w.n_scalarspecial_shifted_chebyshev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecia" +
-	"l_spherical_bessel_j0special_xlog1pyspecial_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_x" +
-	"logyspecial_xlogy.other_scalarspecial_xlogy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_" +
-	"zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqr" +
-	"t_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_co" +
-	"py.dimsqueeze_copy.dimssspaddmmstackstdstd.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dims" +
-	"tftstft.centerstride.intsub.Scalarsub.Tensorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubt" +
-	"ract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_c" +
-	"opytaketake_along_dimtantan_tanhtanh_tanh_backwardtensor_split.indicestensor_split.sectionstensor_sp" +
-	"lit.tensor_indices_or_sectionstensordotthnn_conv2dthresholdthreshold_threshold_backwardtileto.device" +
-	"to.dtypeto.dtype_layoutto.otherto_denseto_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensort" +
-	"o_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backw" +
-	"ardtranspose.inttranspose_transpose_copy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetr" +
-	"iltril_tril_indicestriplet_margin_losstriutriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_" +
-	"divide_.Scalartrue_divide_.Tensortrunctrunc_type_asunbind.intunbind_copy.intunflatten.intunflatten_d" +
-	"ense_tensorsunfoldunfold_backwardunfold_copyuniform_unique_consecutiveunique_dimunique_dim_consecuti" +
-	"veunsafe_chunkunsafe_split.Tensorunsafe_split_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bi" +
-	"cubic2dupsample_bicubic2d.vecupsample_bicubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecup" +
-	"sample_bilinear2d_backwardupsample_linear1dupsample_linear1d.vecupsample_linear1d_backwardupsample_n" +
-	"earest1dupsample_nearest1d.vecupsample_nearest1d_backwardupsample_nearest2dupsample_nearest2d.vecups" +
-	"ample_nearest2d_backwardupsample_nearest3dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_" +
-	"trilinear3dupsample_trilinear3d.vecupsample_trilinear3d_backwardvalue_selecting_reduction_backwardva" +
-	"luesvalues_copyvandervarvar.correctionvar.dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dty" +
-	"peview_asview_as_complexview_as_complex_copyview_as_realview_as_real_copyview_copyview_copy.dtypevsp" +
-	"lit.arrayvsplit.intvstackwherewhere.Scalarwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Ot" +
-	"herxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_like"
+	"compile_programrun_programenter_recordingrecordedadd_hookadd_accumulate_hookremove_hookapply_functio" +
+	"nsaved_tensorsenter_saved_hooksbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_lib" +
+	"rarydefine_operatorimplement_operatorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_" +
+	"compilekernel_archkernel_loadkernel_unloadkernel_functionkernel_launchprepare_profilerstart_profiler" +
+	"stop_profilerprofiler_eventssave_profilefree_profileenter_rangethread_numberdefault_streamcurrent_st" +
+	"reamnew_streamenter_streamstream_querystream_synchronizestream_wait_eventstream_wait_streamstream_po" +
+	"interrecord_streamnew_eventevent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_ac" +
+	"cumulated_memorynvtx_marknvtx_pushnvtx_popopen_jpegjpeg_sizedecode_jpegencode_jpegcrop_jpegcrop_imag" +
+	"ecrop_flipcuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstream_prio" +
+	"ritystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_hi" +
+	"storynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_graphgraph_capture_begingraph" +
+	"_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing__a" +
+	"nd__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.S" +
+	"calar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scal" +
+	"ar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__" +
+	".Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_bac" +
+	"kward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activati" +
+	"on_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_asse" +
+	"rt_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_pre" +
+	"cision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm" +
+	"_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdis" +
+	"t_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesce" +
+	"d__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo" +
+	"_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cp" +
+	"u_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_fro" +
+	"m_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_ba" +
+	"ckward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudn" +
+	"n_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cuf" +
+	"ft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max" +
+	"_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn" +
+	"_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_forwa" +
+	"rd_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_b" +
+	"ag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affine" +
+	"_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_aff" +
+	"ine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fa" +
+	"ke_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qp" +
+	"arams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_fo" +
+	"rward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_" +
+	"add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_" +
+	".Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarLis" +
+	"t_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor" +
+	"_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_fo" +
+	"reach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_at" +
+	"an__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.Sca" +
+	"larList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clam" +
+	"p_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_cla" +
+	"mp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__for" +
+	"each_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tenso" +
+	"r_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_fore" +
+	"ach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_fl" +
+	"oor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.Sca" +
+	"larList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgam" +
+	"ma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2_" +
+	"_foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_for" +
+	"each_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_" +
+	"minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_mini" +
+	"mum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreac" +
+	"h_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg_" +
+	"_foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.Sca" +
+	"larList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_" +
+	"reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sig" +
+	"moid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh_" +
+	"_foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_." +
+	"List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh_" +
+	"_foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_fun" +
+	"ctional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.te" +
+	"nsor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_mo" +
+	"ving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_" +
+	".tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler" +
+	"_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogr" +
+	"amdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices" +
+	"_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_" +
+	"check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_s" +
+	"calar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_" +
+	"make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_s" +
+	"cale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkld" +
+	"nn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_le" +
+	"git.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_" +
+	"nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_n" +
+	"ested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get" +
+	"_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested" +
+	"_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_ne" +
+	"sted_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_stora" +
+	"ge_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_fr" +
+	"om_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spat" +
+	"ial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_pac" +
+	"ked_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_pre" +
+	"lu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshap" +
+	"e_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weigh" +
+	"t_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_pro" +
+	"duct_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attent" +
+	"ion_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_pr" +
+	"oduct_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash" +
+	"_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_atte" +
+	"ntion_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled" +
+	"_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.o" +
+	"utput_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sob" +
+	"ol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_" +
+	"to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_com" +
+	"pressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with" +
+	"_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse" +
+	"_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse" +
+	"_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_spa" +
+	"rse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_sem" +
+	"i_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_soft" +
+	"max.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_d" +
+	"type_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_t" +
+	"hnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn" +
+	"_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_bac" +
+	"kward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_spa" +
+	"rse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer" +
+	"_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_un" +
+	"safe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_vie" +
+	"w_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d" +
+	"_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_nea" +
+	"rest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d" +
+	".vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsampl" +
+	"e_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight" +
+	"_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_b" +
+	"sc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_spars" +
+	"e_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy" +
+	"_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weig" +
+	"ht_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_int" +
+	"erface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_aco" +
+	"sacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptiv" +
+	"e_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd" +
+	".Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmva" +
+	"ddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign" +
+	"_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsa" +
+	"rangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarct" +
+	"an2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_st" +
+	"rided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d." +
+	"Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_bac" +
+	"kwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodi" +
+	"cbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbat" +
+	"ch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernou" +
+	"llibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_back" +
+	"wardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwi" +
+	"se_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shif" +
+	"t.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarb" +
+	"itwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbi" +
+	"twise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tenso" +
+	"r_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.S" +
+	"calar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.p" +
+	"eriodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castca" +
+	"rtesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_s" +
+	"hufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clam" +
+	"p_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clam" +
+	"p_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_st" +
+	"ackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1" +
+	"dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv" +
+	"_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_b" +
+	"ackward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.T" +
+	"ensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similarityc" +
+	"ount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss" +
+	".IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_no" +
+	"rmcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_co" +
+	"nvolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_b" +
+	"ackwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid" +
+	".xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_e" +
+	"mbeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalard" +
+	"iv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide." +
+	"Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tens" +
+	"ordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembeddin" +
+	"gembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_em" +
+	"bedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Sca" +
+	"lareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexp" +
+	"and_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_aff" +
+	"ine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_" +
+	"quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_" +
+	"tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfb" +
+	"gemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_" +
+	"pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropou" +
+	"tfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshift" +
+	"fft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_ir" +
+	"fftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_" +
+	".Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scala" +
+	"rfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_" +
+	"floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tenso" +
+	"rfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_" +
+	"pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving" +
+	"_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_b" +
+	"ackwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygra" +
+	"dient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayi" +
+	"ntgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensor" +
+	"greater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sa" +
+	"mpler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.T" +
+	"ensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha" +
+	"_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_" +
+	"backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisideh" +
+	"eaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.Tensor" +
+	"List_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypo" +
+	"t_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_ind" +
+	"ex_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_pu" +
+	"t_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differenti" +
+	"able_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_flo" +
+	"ating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_avail" +
+	"ableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfi" +
+	"srealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_no" +
+	"rmlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_bac" +
+	"kwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorles" +
+	"s_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_f" +
+	"resh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslina" +
+	"lg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlin" +
+	"alg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg" +
+	"_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_m" +
+	"atrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matr" +
+	"ix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strl" +
+	"inalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrli" +
+	"nalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensori" +
+	"nvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspac" +
+	"e.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log" +
+	"_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsu" +
+	"mexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_" +
+	"logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorl" +
+	"ogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargi" +
+	"n_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scatt" +
+	"ermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatr" +
+	"ix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax" +
+	"_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3" +
+	"d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedia" +
+	"n.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardm" +
+	"iopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemiope" +
+	"n_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mi" +
+	"sh_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_lin" +
+	"earmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2d" +
+	"mkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkl" +
+	"dnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis" +
+	".intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_loss" +
+	"mse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_b" +
+	"ackwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomia" +
+	"lmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_n" +
+	"um_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynat" +
+	"ive_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardn" +
+	"ative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnati" +
+	"ve_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_p" +
+	"added_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2d" +
+	"nll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_nump" +
+	"ynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_" +
+	"dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_functio" +
+	"nalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnum" +
+	"py_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_" +
+	"copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_pos" +
+	"itivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_" +
+	"typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquan" +
+	"tilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize" +
+	"_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_c" +
+	"ellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_" +
+	"tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandin" +
+	"t.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.g" +
+	"eneratorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_li" +
+	"ke.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciproca" +
+	"lreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflec" +
+	"tion_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremain" +
+	"der.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interl" +
+	"eave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad" +
+	"2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_" +
+	"asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scal" +
+	"arresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.in" +
+	"putrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.dec" +
+	"imalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_nois" +
+	"e_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducesc" +
+	"atter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_re" +
+	"ducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tens" +
+	"orsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tenso" +
+	"rset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilu" +
+	"silu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_" +
+	"inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_" +
+	"conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_ma" +
+	"rgin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablesp" +
+	"arse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_values" +
+	"parse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tenso" +
+	"r.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.size" +
+	"sparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_valu" +
+	"esparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_spa" +
+	"rse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1" +
+	"special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t." +
+	"x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polyn" +
+	"omial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebysh" +
+	"ev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial" +
+	"_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspeci" +
+	"al_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspeci" +
+	"al_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspe" +
+	"cial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scal" +
+	"arspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial" +
+	"_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polyn" +
+	"omial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softm" +
+	"axspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified" +
+	"_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammasp" +
+	"ecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shif" +
+	"ted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_p" +
+	"olynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_s" +
+	"calarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_sh" +
+	"ifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_" +
+	"chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polyn" +
+	"omial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py" +
+	".other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_sc" +
+	"alarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.T" +
+	"ensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueez" +
+	"e_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correcti" +
+	"onstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Sc" +
+	"alarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_t" +
+	"o_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardt" +
+	"ensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dt" +
+	"hresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_bac" +
+	"kwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_" +
+	"bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezo" +
+	"id.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu" +
+	"_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_as" +
+	"unbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform" +
+	"_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_" +
+	"sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_bac" +
+	"kwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample" +
+	"_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_ba" +
+	"ckwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_" +
+	"nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_triline" +
+	"ar3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_me" +
+	"anvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as" +
+	"_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.Sca" +
+	"larOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Other" +
+	"xlogy_.Tensorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 34, 39, 44, 56, 69, 86, 97, 108, 113, 123, 135, 150,
 	164, 176, 189, 200, 210, 225, 237, 251, 259, 263, 272, 287, 299, 316, 327, 336,
 	343, 352, 362, 366, 374, 386, 391, 398, 406, 409, 422, 429, 436, 442, 452, 460,
 	469, 478, 482, 487, 496, 498, 506, 517, 528, 547, 566, 577, 590, 607, 621, 635,
-	650, 669, 685, 698, 709, 721, 732, 746, 760, 771, 782, 795, 800, 808, 827, 838,
-	852, 865, 882, 897, 908, 915, 930, 942, 955, 970, 988, 1004, 1021, 1035, 1045, 1058,
-	1069, 1080, 1093, 1108, 1121, 1137, 1151, 1164, 1179, 1191, 1203, 1214, 1227, 1241, 1255, 1265,
-	1277, 1289, 1307, 1324, 1342, 1356, 1369, 1378, 1390, 1401, 1418, 1431, 1443, 1467, 1476, 1485,
-	1493, 1502, 1511, 1522, 1533, 1542, 1552, 1561, 1571, 1590, 1607, 1625, 1640, 1655, 1672, 1686,
-	1701, 1720, 1735, 1756, 1767, 1779, 1790, 1804, 1818, 1827, 1846, 1863, 1875, 1886, 1896, 1920,
-	1936, 1948, 1962, 1976, 1991, 2006, 2024, 2042, 2056, 2070, 2088, 2106, 2121, 2136, 2153, 2170,
-	2183, 2196, 2213, 2230, 2244, 2258, 2278, 2307, 2327, 2356, 2370, 2386, 2402, 2419, 2436, 2453,
-	2461, 2473, 2515, 2533, 2546, 2563, 2577, 2600, 2627, 2657, 2666, 2688, 2719, 2740, 2763, 2773,
-	2783, 2795, 2806, 2816, 2825, 2835, 2846, 2861, 2875, 2897, 2923, 2933, 2942, 2953, 2980, 2985,
-	2995, 3009, 3026, 3058, 3090, 3117, 3152, 3164, 3187, 3215, 3232, 3242, 3263, 3277, 3292, 3314,
-	3323, 3339, 3357, 3382, 3407, 3431, 3446, 3468, 3493, 3503, 3522, 3547, 3570, 3600, 3626, 3656,
-	3670, 3684, 3711, 3716, 3721, 3732, 3747, 3769, 3796, 3825, 3853, 3873, 3887, 3910, 3939, 3966,
-	4008, 4038, 4061, 4096, 4111, 4154, 4206, 4248, 4299, 4356, 4364, 4372, 4380, 4407, 4432, 4456,
-	4490, 4502, 4515, 4528, 4542, 4559, 4578, 4601, 4620, 4638, 4658, 4682, 4702, 4725, 4752, 4775,
-	4799, 4827, 4851, 4874, 4901, 4924, 4948, 4976, 5000, 5013, 5027, 5040, 5054, 5067, 5081, 5104,
-	5129, 5158, 5182, 5208, 5238, 5261, 5286, 5315, 5339, 5365, 5395, 5408, 5422, 5434, 5447, 5460,
-	5474, 5491, 5510, 5533, 5552, 5570, 5590, 5614, 5634, 5646, 5659, 5672, 5686, 5698, 5711, 5725,
-	5740, 5754, 5769, 5782, 5796, 5814, 5834, 5858, 5877, 5898, 5923, 5938, 5954, 5966, 5980, 5995,
-	6009, 6024, 6037, 6051, 6064, 6076, 6097, 6120, 6147, 6169, 6193, 6221, 6242, 6265, 6292, 6314,
-	6338, 6366, 6383, 6402, 6425, 6444, 6462, 6482, 6506, 6526, 6538, 6551, 6571, 6588, 6607, 6635,
-	6658, 6676, 6696, 6720, 6742, 6761, 6781, 6795, 6810, 6824, 6839, 6855, 6872, 6885, 6899, 6911,
-	6924, 6937, 6951, 6964, 6978, 6995, 7014, 7037, 7055, 7075, 7099, 7111, 7124, 7137, 7151, 7165,
-	7180, 7194, 7222, 7247, 7278, 7318, 7333, 7358, 7370, 7392, 7405, 7428, 7442, 7473, 7488, 7512,
-	7529, 7540, 7561, 7571, 7586, 7609, 7638, 7676, 7687, 7720, 7743, 7765, 7790, 7819, 7835, 7843,
-	7856, 7863, 7875, 7887, 7901, 7932, 7943, 7963, 7974, 7986, 8001, 8016, 8032, 8043, 8062, 8074,
-	8100, 8113, 8122, 8135, 8150, 8160, 8175, 8209, 8242, 8255, 8270, 8294, 8314, 8329, 8346, 8364,
-	8380, 8406, 8430, 8463, 8499, 8527, 8536, 8550, 8592, 8611, 8649, 8675, 8699, 8718, 8740, 8762,
-	8781, 8803, 8821, 8844, 8867, 8887, 8911, 8948, 8979, 8998, 9031, 9061, 9083, 9107, 9136, 9160,
-	9189, 9222, 9239, 9266, 9270, 9291, 9321, 9334, 9343, 9363, 9394, 9409, 9423, 9434, 9447, 9469,
-	9475, 9494, 9511, 9525, 9544, 9557, 9577, 9592, 9606, 9619, 9636, 9660, 9694, 9736, 9771, 9815,
-	9854, 9902, 9937, 9982, 10026, 10069, 10121, 10169, 10226, 10244, 10265, 10275, 10288, 10312, 10328, 10361,
-	10381, 10399, 10416, 10447, 10470, 10478, 10500, 10513, 10533, 10558, 10583, 10608, 10640, 10675, 10700, 10728,
-	10768, 10793, 10819, 10844, 10869, 10888, 10911, 10944, 10967, 10977, 10994, 11016, 11047, 11076, 11105, 11140,
-	11170, 11196, 11224, 11239, 11258, 11287, 11308, 11319, 11334, 11355, 11372, 11392, 11400, 11408, 11414, 11429,
-	11449, 11487, 11526, 11546, 11575, 11596, 11626, 11661, 11669, 11676, 11685, 11695, 11716, 11730, 11744, 11758,
-	11772, 11798, 11825, 11855, 11865, 11893, 11921, 11928, 11936, 11948, 11968, 11985, 12005, 12040, 12052, 12074,
-	12100, 12131, 12154, 12181, 12213, 12238, 12267, 12301, 12326, 12355, 12389, 12414, 12443, 12477, 12496, 12522,
-	12551, 12571, 12598, 12633, 12665, 12697, 12736, 12768, 12800, 12832, 12839, 12851, 12859, 12878, 12905, 12946,
-	12965, 12977, 13013, 13035, 13066, 13089, 13124, 13127, 13131, 13139, 13148, 13152, 13157, 13162, 13168, 13187,
-	13206, 13225, 13244, 13263, 13291, 13310, 13338, 13348, 13358, 13369, 13380, 13386, 13393, 13400, 13408, 13415,
-	13423, 13428, 13439, 13445, 13450, 13456, 13460, 13465, 13472, 13493, 13523, 13528, 13538, 13546, 13559, 13562,
-	13569, 13577, 13585, 13598, 13612, 13616, 13620, 13627, 13632, 13635, 13642, 13650, 13656, 13668, 13685, 13691,
-	13698, 13705, 13713, 13719, 13726, 13733, 13741, 13747, 13754, 13762, 13769, 13776, 13784, 13790, 13796, 13803,
-	13817, 13825, 13835, 13846, 13861, 13879, 13883, 13888, 13893, 13899, 13903, 13908, 13914, 13919, 13924, 13930,
-	13940, 13959, 13969, 13988, 13998, 14017, 14027, 14037, 14056, 14066, 14085, 14092, 14105, 14113, 14128, 14152,
-	14162, 14181, 14206, 14232, 14248, 14271, 14306, 14322, 14345, 14354, 14365, 14382, 14398, 14406, 14426, 14455,
-	14487, 14495, 14503, 14521, 14546, 14564, 14583, 14602, 14634, 14659, 14691, 14717, 14750, 14761, 14773, 14790,
-	14814, 14831, 14849, 14867, 14900, 14926, 14959, 14986, 15020, 15038, 15063, 15081, 15100, 15119, 15134, 15158,
-	15168, 15171, 15180, 15197, 15209, 15225, 15241, 15249, 15263, 15266, 15273, 15285, 15302, 15307, 15311, 15316,
-	15320, 15325, 15337, 15342, 15357, 15365, 15381, 15395, 15419, 15424, 15429, 15441, 15447, 15460, 15469, 15485,
-	15495, 15512, 15521, 15537, 15547, 15564, 15568, 15579, 15584, 15596, 15601, 15609, 15615, 15626, 15642, 15654,
-	15666, 15673, 15679, 15690, 15694, 15707, 15721, 15736, 15746, 15752, 15766, 15772, 15786, 15792, 15806, 15822,
-	15830, 15847, 15863, 15885, 15907, 15918, 15938, 15971, 15995, 15999, 16004, 16026, 16041, 16056, 16072, 16088,
-	16096, 16099, 16103, 16107, 16112, 16133, 16150, 16163, 16188, 16191, 16196, 16214, 16226, 16243, 16259, 16274,
-	16301, 16337, 16353, 16378, 16395, 16421, 16443, 16470, 16488, 16515, 16534, 16540, 16558, 16564, 16571, 16579,
-	16595, 16601, 16608, 16631, 16653, 16657, 16664, 16672, 16681, 16696, 16714, 16717, 16723, 16730, 16741, 16745,
-	16755, 16763, 16771, 16788, 16801, 16817, 16821, 16828, 16836, 16840, 16850, 16865, 16875, 16890, 16901, 16917,
-	16928, 16944, 16957, 16975, 16988, 17006, 17020, 17039, 17053, 17072, 17075, 17082, 17090, 17102, 17112, 17118,
-	17124, 17127, 17131, 17143, 17152, 17170, 17183, 17208, 17232, 17249, 17274, 17293, 17303, 17317, 17332, 17345,
-	17354, 17363, 17373, 17383, 17388, 17391, 17395, 17399, 17404, 17410, 17417, 17420, 17424, 17429, 17433, 17439,
-	17448, 17459, 17464, 17470, 17482, 17485, 17490, 17522, 17564, 17615, 17646, 17692, 17733, 17783, 17808, 17849,
-	17874, 17915, 17944, 17972, 18000, 18031, 18052, 18074, 18089, 18105, 18112, 18120, 18131, 18139, 18151, 18159,
-	18168, 18177, 18185, 18194, 18203, 18216, 18225, 18235, 18245, 18254, 18264, 18274, 18282, 18291, 18303, 18312,
-	18323, 18334, 18346, 18358, 18372, 18375, 18379, 18397, 18418, 18422, 18428, 18434, 18452, 18477, 18502, 18521,
-	18540, 18545, 18551, 18563, 18582, 18602, 18622, 18626, 18630, 18641, 18652, 18664, 18676, 18680, 18685, 18706,
-	18736, 18757, 18787, 18799, 18817, 18826, 18830, 18839, 18870, 18876, 18891, 18894, 18898, 18907, 18916, 18926,
-	18936, 18940, 18945, 18958, 18968, 18973, 18976, 18979, 18991, 19007, 19014, 19028, 19048, 19066, 19089, 19110,
-	19130, 19153, 19167, 19181, 19196, 19211, 19231, 19251, 19272, 19293, 19305, 19320, 19344, 19359, 19383, 19393,
-	19401, 19410, 19418, 19427, 19436, 19446, 19456, 19470, 19493, 19522, 19556, 19567, 19587, 19597, 19616, 19627,
-	19639, 19659, 19668, 19678, 19696, 19704, 19713, 19730, 19741, 19750, 19760, 19780, 19785, 19801, 19822, 19833,
-	19860, 19880, 19892, 19902, 19907, 19913, 19923, 19942, 19947, 19953, 19955, 19958, 19964, 19971, 19978, 19986,
-	19992, 19996, 20008, 20017, 20027, 20037, 20048, 20069, 20090, 20112, 20134, 20143, 20153, 20165, 20178, 20190,
-	20211, 20218, 20230, 20269, 20274, 20287, 20295, 20302, 20314, 20324, 20331, 20345, 20362, 20374, 20381, 20387,
-	20397, 20406, 20418, 20427, 20436, 20455, 20462, 20470, 20488, 20506, 20524, 20529, 20534, 20542, 20550, 20556,
-	20561, 20565, 20578, 20596, 20618, 20624, 20628, 20636, 20643, 20653, 20656, 20660, 20672, 20678, 20687, 20696,
-	20706, 20716, 20726, 20737, 20756, 20767, 20778, 20790, 20802, 20813, 20824, 20836, 20848, 20865, 20882, 20900,
-	20918, 20924, 20931, 20935, 20945, 20960, 20974, 20989, 21007, 21018, 21035, 21047, 21057, 21072, 21082, 21093,
-	21107, 21122, 21148, 21158, 21171, 21188, 21208, 21224, 21236, 21245, 21261, 21280, 21295, 21308, 21325, 21343,
-	21369, 21388, 21406, 21440, 21475, 21504, 21520, 21531, 21550, 21561, 21588, 21616, 21640, 21649, 21663, 21675,
-	21690, 21713, 21723, 21737, 21753, 21771, 21784, 21797, 21815, 21821, 21836, 21844, 21866, 21888, 21910, 21913,
-	21918, 21924, 21929, 21935, 21939, 21944, 21948, 21959, 21970, 21990, 22009, 22024, 22033, 22043, 22055, 22061,
-	22072, 22084, 22095, 22107, 22117, 22128, 22139, 22151, 22156, 22162, 22176, 22184, 22206, 22228, 22250, 22259,
-	22268, 22278, 22287, 22296, 22305, 22315, 22325, 22333, 22342, 22344, 22346, 22365, 22383, 22401, 22420, 22439,
-	22453, 22468, 22491, 22504, 22526, 22532, 22547, 22555, 22565, 22584, 22596, 22599, 22606, 22615, 22625, 22648,
-	22658, 22677, 22700, 22732, 22742, 22765, 22797, 22809, 22821, 22828, 22832, 22840, 22846, 22856, 22864, 22881,
-	22884, 22891, 22900, 22907, 22924, 22950, 22968, 22995, 23018, 23046, 23061, 23083, 23111, 23121, 23140, 23144,
-	23149, 23162, 23188, 23223, 23241, 23254, 23276, 23304, 23334, 23351, 23377, 23394, 23420, 23448, 23476, 23492,
-	23517, 23519, 23527, 23531, 23543, 23559, 23570, 23585, 23609, 23643, 23651, 23668, 23673, 23683, 23693, 23704,
-	23715, 23732, 23758, 23780, 23811, 23841, 23852, 23867, 23882, 23898, 23914, 23916, 23924, 23933, 23943, 23954,
-	23961, 23970, 23983, 23994, 24012, 24018, 24024, 24037, 24048, 24065, 24091, 24113, 24127, 24150, 24167, 24193,
-	24210, 24236, 24247, 24278, 24287, 24296, 24306, 24316, 24319, 24323, 24331, 24340, 24363, 24372, 24389, 24397,
-	24405, 24414, 24423, 24433, 24441, 24451, 24470, 24488, 24505, 24521, 24532, 24539, 24552, 24566, 24577, 24595,
-	24619, 24639, 24654, 24674, 24693, 24712, 24730, 24737, 24754, 24770, 24786, 24803, 24820, 24832, 24848, 24855,
-	24862, 24866, 24875, 24880, 24885, 24890, 24899, 24902, 24914, 24931, 24936, 24943, 24955, 24965, 24973, 24986,
-	25001, 25008, 25024, 25029, 25038, 25048, 25056, 25066, 25083, 25100, 25111, 25122, 25127, 25131, 25143, 25156,
-	25159, 25163, 25181, 25201, 25226, 25233, 25245, 25247, 25255, 25270, 25290, 25309, 25343, 25370, 25397, 25417,
-	25435, 25454, 25474, 25494, 25514, 25537, 25560, 25567, 25575, 25579, 25593, 25602, 25621, 25628, 25645, 25656,
-	25677, 25689, 25708, 25737, 25759, 25781, 25813, 25818, 25833, 25843, 25863, 25870, 25882, 25892, 25900, 25918,
-	25923, 25933, 25938, 25942, 25952, 25963, 25979, 26004, 26020, 26045, 26061, 26086, 26090, 26095, 26101, 26106,
-	26122, 26145, 26161, 26178, 26195, 26201, 26208, 26214, 26238, 26267, 26293, 26310, 26336, 26353, 26379, 26396,
-	26422, 26436, 26443, 26453, 26460, 26470, 26487, 26499, 26510, 26528, 26553, 26578, 26596, 26607, 26619, 26627,
-	26640, 26654, 26667, 26680, 26694, 26707, 26711, 26716, 26721, 26735, 26741, 26756, 26767, 26783, 26792, 26797,
-	26803, 26819, 26836, 26861, 26866, 26872, 26883, 26894, 26907, 26935, 26949, 26960, 26973, 26993, 27008, 27020,
-	27034, 27055, 27066, 27078, 27096, 27115, 27134, 27153, 27167, 27177, 27192, 27207, 27221, 27225, 27230, 27234,
-	27252, 27285, 27293, 27296, 27300, 27307, 27315, 27331, 27335, 27340, 27347, 27351, 27356, 27369, 27372, 27376,
-	27380, 27385, 27389, 27394, 27402, 27414, 27428, 27445, 27458, 27471, 27478, 27489, 27508, 27527, 27546, 27567,
-	27588, 27591, 27605, 27628, 27644, 27669, 27680, 27688, 27705, 27715, 27734, 27738, 27749, 27781, 27818, 27850,
-	27887, 27928, 27974, 27999, 28029, 28051, 28083, 28120, 28152, 28189, 28199, 28210, 28224, 28248, 28268, 28283,
-	28300, 28317, 28334, 28351, 28381, 28420, 28459, 28489, 28528, 28567, 28597, 28636, 28675, 28705, 28744, 28783,
-	28798, 28810, 28821, 28833, 28846, 28860, 28872, 28885, 28898, 28914, 28931, 28946, 28974, 29011, 29048, 29077,
-	29115, 29153, 29163, 29174, 29184, 29195, 29224, 29262, 29300, 29329, 29367, 29405, 29418, 29434, 29453, 29466,
-	29483, 29509, 29535, 29561, 29587, 29607, 29619, 29632, 29649, 29660, 29673, 29706, 29739, 29777, 29824, 29871,
-	29909, 29956, 30003, 30041, 30088, 30135, 30173, 30220, 30267, 30279, 30294, 30321, 30336, 30364, 30391, 30404,
-	30430, 30455, 30467, 30492, 30516, 30528, 30539, 30556, 30572, 30593, 30597, 30602, 30608, 30615, 30622, 30633,
-	30645, 30653, 30665, 30678, 30690, 30706, 30723, 30731, 30736, 30739, 30753, 30760, 30768, 30787, 30799, 30803,
-	30814, 30824, 30834, 30844, 30855, 30866, 30881, 30896, 30912, 30928, 30931, 30946, 30957, 30960, 30968, 30977,
-	30985, 30994, 30995, 30997, 31003, 31007, 31021, 31024, 31028, 31032, 31037, 31050, 31070, 31091, 31130, 31139,
-	31150, 31159, 31169, 31187, 31191, 31200, 31208, 31223, 31231, 31239, 31256, 31265, 31283, 31299, 31308, 31328,
-	31341, 31354, 31367, 31380, 31384, 31389, 31403, 31416, 31426, 31444, 31456, 31467, 31475, 31482, 31498, 31502,
-	31507, 31519, 31538, 31542, 31547, 31559, 31577, 31595, 31614, 31633, 31638, 31644, 31651, 31661, 31676, 31689,
-	31712, 31718, 31733, 31744, 31752, 31770, 31780, 31802, 31814, 31833, 31856, 31865, 31875, 31889, 31907, 31929,
-	31956, 31975, 31998, 32026, 32043, 32064, 32090, 32108, 32130, 32157, 32175, 32197, 32224, 32242, 32264, 32291,
-	32311, 32335, 32364, 32398, 32404, 32415, 32421, 32424, 32438, 32445, 32453, 32472, 32484, 32488, 32492, 32502,
-	32509, 32524, 32544, 32556, 32573, 32582, 32597, 32609, 32619, 32625, 32630, 32642, 32659, 32675, 32685, 32703,
-	32720, 32732, 32751, 32764, 32769, 32774, 32784,
+	650, 669, 685, 698, 709, 721, 732, 746, 760, 771, 782, 795, 800, 815, 826, 841,
+	849, 857, 876, 887, 901, 914, 931, 946, 957, 964, 979, 991, 1004, 1019, 1037, 1053,
+	1070, 1084, 1094, 1107, 1118, 1129, 1142, 1157, 1170, 1186, 1200, 1213, 1228, 1240, 1252, 1263,
+	1276, 1290, 1304, 1314, 1326, 1338, 1356, 1373, 1391, 1405, 1418, 1427, 1439, 1450, 1467, 1480,
+	1492, 1516, 1525, 1534, 1542, 1551, 1560, 1571, 1582, 1591, 1601, 1610, 1620, 1639, 1656, 1674,
+	1689, 1704, 1721, 1735, 1750, 1769, 1784, 1805, 1816, 1828, 1839, 1853, 1867, 1876, 1895, 1912,
+	1924, 1935, 1945, 1969, 1985, 1997, 2011, 2025, 2040, 2055, 2073, 2091, 2105, 2119, 2137, 2155,
+	2170, 2185, 2202, 2219, 2232, 2245, 2262, 2279, 2293, 2307, 2327, 2356, 2376, 2405, 2419, 2435,
+	2451, 2468, 2485, 2502, 2510, 2522, 2564, 2582, 2595, 2612, 2626, 2649, 2676, 2706, 2715, 2737,
+	2768, 2789, 2812, 2822, 2832, 2844, 2855, 2865, 2874, 2884, 2895, 2910, 2924, 2946, 2972, 2982,
+	2991, 3002, 3029, 3034, 3044, 3058, 3075, 3107, 3139, 3166, 3201, 3213, 3236, 3264, 3281, 3291,
+	3312, 3326, 3341, 3363, 3372, 3388, 3406, 3431, 3456, 3480, 3495, 3517, 3542, 3552, 3571, 3596,
+	3619, 3649, 3675, 3705, 3719, 3733, 3760, 3765, 3770, 3781, 3796, 3818, 3845, 3874, 3902, 3922,
+	3936, 3959, 3988, 4015, 4057, 4087, 4110, 4145, 4160, 4203, 4255, 4297, 4348, 4405, 4413, 4421,
+	4429, 4456, 4481, 4505, 4539, 4551, 4564, 4577, 4591, 4608, 4627, 4650, 4669, 4687, 4707, 4731,
+	4751, 4774, 4801, 4824, 4848, 4876, 4900, 4923, 4950, 4973, 4997, 5025, 5049, 5062, 5076, 5089,
+	5103, 5116, 5130, 5153, 5178, 5207, 5231, 5257, 5287, 5310, 5335, 5364, 5388, 5414, 5444, 5457,
+	5471, 5483, 5496, 5509, 5523, 5540, 5559, 5582, 5601, 5619, 5639, 5663, 5683, 5695, 5708, 5721,
+	5735, 5747, 5760, 5774, 5789, 5803, 5818, 5831, 5845, 5863, 5883, 5907, 5926, 5947, 5972, 5987,
+	6003, 6015, 6029, 6044, 6058, 6073, 6086, 6100, 6113, 6125, 6146, 6169, 6196, 6218, 6242, 6270,
+	6291, 6314, 6341, 6363, 6387, 6415, 6432, 6451, 6474, 6493, 6511, 6531, 6555, 6575, 6587, 6600,
+	6620, 6637, 6656, 6684, 6707, 6725, 6745, 6769, 6791, 6810, 6830, 6844, 6859, 6873, 6888, 6904,
+	6921, 6934, 6948, 6960, 6973, 6986, 7000, 7013, 7027, 7044, 7063, 7086, 7104, 7124, 7148, 7160,
+	7173, 7186, 7200, 7214, 7229, 7243, 7271, 7296, 7327, 7367, 7382, 7407, 7419, 7441, 7454, 7477,
+	7491, 7522, 7537, 7561, 7578, 7589, 7610, 7620, 7635, 7658, 7687, 7725, 7736, 7769, 7792, 7814,
+	7839, 7868, 7884, 7892, 7905, 7912, 7924, 7936, 7950, 7981, 7992, 8012, 8023, 8035, 8050, 8065,
+	8081, 8092, 8111, 8123, 8149, 8162, 8171, 8184, 8199, 8209, 8224, 8258, 8291, 8304, 8319, 8343,
+	8363, 8378, 8395, 8413, 8429, 8455, 8479, 8512, 8548, 8576, 8585, 8599, 8641, 8660, 8698, 8724,
+	8748, 8767, 8789, 8811, 8830, 8852, 8870, 8893, 8916, 8936, 8960, 8997, 9028, 9047, 9080, 9110,
+	9132, 9156, 9185, 9209, 9238, 9271, 9288, 9315, 9319, 9340, 9370, 9383, 9392, 9412, 9443, 9458,
+	9472, 9483, 9496, 9518, 9524, 9543, 9560, 9574, 9593, 9606, 9626, 9641, 9655, 9668, 9685, 9709,
+	9743, 9785, 9820, 9864, 9903, 9951, 9986, 10031, 10075, 10118, 10170, 10218, 10275, 10293, 10314, 10324,
+	10337, 10361, 10377, 10410, 10430, 10448, 10465, 10496, 10519, 10527, 10549, 10562, 10582, 10607, 10632, 10657,
+	10689, 10724, 10749, 10777, 10817, 10842, 10868, 10893, 10918, 10937, 10960, 10993, 11016, 11026, 11043, 11065,
+	11096, 11125, 11154, 11189, 11219, 11245, 11273, 11288, 11307, 11336, 11357, 11368, 11383, 11404, 11421, 11441,
+	11449, 11457, 11463, 11478, 11498, 11536, 11575, 11595, 11624, 11645, 11675, 11710, 11718, 11725, 11734, 11744,
+	11765, 11779, 11793, 11807, 11821, 11847, 11874, 11904, 11914, 11942, 11970, 11977, 11985, 11997, 12017, 12034,
+	12054, 12089, 12101, 12123, 12149, 12180, 12203, 12230, 12262, 12287, 12316, 12350, 12375, 12404, 12438, 12463,
+	12492, 12526, 12545, 12571, 12600, 12620, 12647, 12682, 12714, 12746, 12785, 12817, 12849, 12881, 12888, 12900,
+	12908, 12927, 12954, 12995, 13014, 13026, 13062, 13084, 13115, 13138, 13173, 13176, 13180, 13188, 13197, 13201,
+	13206, 13211, 13217, 13236, 13255, 13274, 13293, 13312, 13340, 13359, 13387, 13397, 13407, 13418, 13429, 13435,
+	13442, 13449, 13457, 13464, 13472, 13477, 13488, 13494, 13499, 13505, 13509, 13514, 13521, 13542, 13572, 13577,
+	13587, 13595, 13608, 13611, 13618, 13626, 13634, 13647, 13661, 13665, 13669, 13676, 13681, 13684, 13691, 13699,
+	13705, 13717, 13734, 13740, 13747, 13754, 13762, 13768, 13775, 13782, 13790, 13796, 13803, 13811, 13818, 13825,
+	13833, 13839, 13845, 13852, 13866, 13874, 13884, 13895, 13910, 13928, 13932, 13937, 13942, 13948, 13952, 13957,
+	13963, 13968, 13973, 13979, 13989, 14008, 14018, 14037, 14047, 14066, 14076, 14086, 14105, 14115, 14134, 14141,
+	14154, 14162, 14177, 14201, 14211, 14230, 14255, 14281, 14297, 14320, 14355, 14371, 14394, 14403, 14414, 14431,
+	14447, 14455, 14475, 14504, 14536, 14544, 14552, 14570, 14595, 14613, 14632, 14651, 14683, 14708, 14740, 14766,
+	14799, 14810, 14822, 14839, 14863, 14880, 14898, 14916, 14949, 14975, 15008, 15035, 15069, 15087, 15112, 15130,
+	15149, 15168, 15183, 15207, 15217, 15220, 15229, 15246, 15258, 15274, 15290, 15298, 15312, 15315, 15322, 15334,
+	15351, 15356, 15360, 15365, 15369, 15374, 15386, 15391, 15406, 15414, 15430, 15444, 15468, 15473, 15478, 15490,
+	15496, 15509, 15518, 15534, 15544, 15561, 15570, 15586, 15596, 15613, 15617, 15628, 15633, 15645, 15650, 15658,
+	15664, 15675, 15691, 15703, 15715, 15722, 15728, 15739, 15743, 15756, 15770, 15785, 15795, 15801, 15815, 15821,
+	15835, 15841, 15855, 15871, 15879, 15896, 15912, 15934, 15956, 15967, 15987, 16020, 16044, 16048, 16053, 16075,
+	16090, 16105, 16121, 16137, 16145, 16148, 16152, 16156, 16161, 16182, 16199, 16212, 16237, 16240, 16245, 16263,
+	16275, 16292, 16308, 16323, 16350, 16386, 16402, 16427, 16444, 16470, 16492, 16519, 16537, 16564, 16583, 16589,
+	16607, 16613, 16620, 16628, 16644, 16650, 16657, 16680, 16702, 16706, 16713, 16721, 16730, 16745, 16763, 16766,
+	16772, 16779, 16790, 16794, 16804, 16812, 16820, 16837, 16850, 16866, 16870, 16877, 16885, 16889, 16899, 16914,
+	16924, 16939, 16950, 16966, 16977, 16993, 17006, 17024, 17037, 17055, 17069, 17088, 17102, 17121, 17124, 17131,
+	17139, 17151, 17161, 17167, 17173, 17176, 17180, 17192, 17201, 17219, 17232, 17257, 17281, 17298, 17323, 17342,
+	17352, 17366, 17381, 17394, 17403, 17412, 17422, 17432, 17437, 17440, 17444, 17448, 17453, 17459, 17466, 17469,
+	17473, 17478, 17482, 17488, 17497, 17508, 17513, 17519, 17531, 17534, 17539, 17571, 17613, 17664, 17695, 17741,
+	17782, 17832, 17857, 17898, 17923, 17964, 17993, 18021, 18049, 18080, 18101, 18123, 18138, 18154, 18161, 18169,
+	18180, 18188, 18200, 18208, 18217, 18226, 18234, 18243, 18252, 18265, 18274, 18284, 18294, 18303, 18313, 18323,
+	18331, 18340, 18352, 18361, 18372, 18383, 18395, 18407, 18421, 18424, 18428, 18446, 18467, 18471, 18477, 18483,
+	18501, 18526, 18551, 18570, 18589, 18594, 18600, 18612, 18631, 18651, 18671, 18675, 18679, 18690, 18701, 18713,
+	18725, 18729, 18734, 18755, 18785, 18806, 18836, 18848, 18866, 18875, 18879, 18888, 18919, 18925, 18940, 18943,
+	18947, 18956, 18965, 18975, 18985, 18989, 18994, 19007, 19017, 19022, 19025, 19028, 19040, 19056, 19063, 19077,
+	19097, 19115, 19138, 19159, 19179, 19202, 19216, 19230, 19245, 19260, 19280, 19300, 19321, 19342, 19354, 19369,
+	19393, 19408, 19432, 19442, 19450, 19459, 19467, 19476, 19485, 19495, 19505, 19519, 19542, 19571, 19605, 19616,
+	19636, 19646, 19665, 19676, 19688, 19708, 19717, 19727, 19745, 19753, 19762, 19779, 19790, 19799, 19809, 19829,
+	19834, 19850, 19871, 19882, 19909, 19929, 19941, 19951, 19956, 19962, 19972, 19991, 19996, 20002, 20004, 20007,
+	20013, 20020, 20027, 20035, 20041, 20045, 20057, 20066, 20076, 20086, 20097, 20118, 20139, 20161, 20183, 20192,
+	20202, 20214, 20227, 20239, 20260, 20267, 20279, 20318, 20323, 20336, 20344, 20351, 20363, 20373, 20380, 20394,
+	20411, 20423, 20430, 20436, 20446, 20455, 20467, 20476, 20485, 20504, 20511, 20519, 20537, 20555, 20573, 20578,
+	20583, 20591, 20599, 20605, 20610, 20614, 20627, 20645, 20667, 20673, 20677, 20685, 20692, 20702, 20705, 20709,
+	20721, 20727, 20736, 20745, 20755, 20765, 20775, 20786, 20805, 20816, 20827, 20839, 20851, 20862, 20873, 20885,
+	20897, 20914, 20931, 20949, 20967, 20973, 20980, 20984, 20994, 21009, 21023, 21038, 21056, 21067, 21084, 21096,
+	21106, 21121, 21131, 21142, 21156, 21171, 21197, 21207, 21220, 21237, 21257, 21273, 21285, 21294, 21310, 21329,
+	21344, 21357, 21374, 21392, 21418, 21437, 21455, 21489, 21524, 21553, 21569, 21580, 21599, 21610, 21637, 21665,
+	21689, 21698, 21712, 21724, 21739, 21762, 21772, 21786, 21802, 21820, 21833, 21846, 21864, 21870, 21885, 21893,
+	21915, 21937, 21959, 21962, 21967, 21973, 21978, 21984, 21988, 21993, 21997, 22008, 22019, 22039, 22058, 22073,
+	22082, 22092, 22104, 22110, 22121, 22133, 22144, 22156, 22166, 22177, 22188, 22200, 22205, 22211, 22225, 22233,
+	22255, 22277, 22299, 22308, 22317, 22327, 22336, 22345, 22354, 22364, 22374, 22382, 22391, 22393, 22395, 22414,
+	22432, 22450, 22469, 22488, 22502, 22517, 22540, 22553, 22575, 22581, 22596, 22604, 22614, 22633, 22645, 22648,
+	22655, 22664, 22674, 22697, 22707, 22726, 22749, 22781, 22791, 22814, 22846, 22858, 22870, 22877, 22881, 22889,
+	22895, 22905, 22913, 22930, 22933, 22940, 22949, 22956, 22973, 22999, 23017, 23044, 23067, 23095, 23110, 23132,
+	23160, 23170, 23189, 23193, 23198, 23211, 23237, 23272, 23290, 23303, 23325, 23353, 23383, 23400, 23426, 23443,
+	23469, 23497, 23525, 23541, 23566, 23568, 23576, 23580, 23592, 23608, 23619, 23634, 23658, 23692, 23700, 23717,
+	23722, 23732, 23742, 23753, 23764, 23781, 23807, 23829, 23860, 23890, 23901, 23916, 23931, 23947, 23963, 23965,
+	23973, 23982, 23992, 24003, 24010, 24019, 24032, 24043, 24061, 24067, 24073, 24086, 24097, 24114, 24140, 24162,
+	24176, 24199, 24216, 24242, 24259, 24285, 24296, 24327, 24336, 24345, 24355, 24365, 24368, 24372, 24380, 24389,
+	24412, 24421, 24438, 24446, 24454, 24463, 24472, 24482, 24490, 24500, 24519, 24537, 24554, 24570, 24581, 24588,
+	24601, 24615, 24626, 24644, 24668, 24688, 24703, 24723, 24742, 24761, 24779, 24786, 24803, 24819, 24835, 24852,
+	24869, 24881, 24897, 24904, 24911, 24915, 24924, 24929, 24934, 24939, 24948, 24951, 24963, 24980, 24985, 24992,
+	25004, 25014, 25022, 25035, 25050, 25057, 25073, 25078, 25087, 25097, 25105, 25115, 25132, 25149, 25160, 25171,
+	25176, 25180, 25192, 25205, 25208, 25212, 25230, 25250, 25275, 25282, 25294, 25296, 25304, 25319, 25339, 25358,
+	25392, 25419, 25446, 25466, 25484, 25503, 25523, 25543, 25563, 25586, 25609, 25616, 25624, 25628, 25642, 25651,
+	25670, 25677, 25694, 25705, 25726, 25738, 25757, 25786, 25808, 25830, 25862, 25867, 25882, 25892, 25912, 25919,
+	25931, 25941, 25949, 25967, 25972, 25982, 25987, 25991, 26001, 26012, 26028, 26053, 26069, 26094, 26110, 26135,
+	26139, 26144, 26150, 26155, 26171, 26194, 26210, 26227, 26244, 26250, 26257, 26263, 26287, 26316, 26342, 26359,
+	26385, 26402, 26428, 26445, 26471, 26485, 26492, 26502, 26509, 26519, 26536, 26548, 26559, 26577, 26602, 26627,
+	26645, 26656, 26668, 26676, 26689, 26703, 26716, 26729, 26743, 26756, 26760, 26765, 26770, 26784, 26790, 26805,
+	26816, 26832, 26841, 26846, 26852, 26868, 26885, 26910, 26915, 26921, 26932, 26943, 26956, 26984, 26998, 27009,
+	27022, 27042, 27057, 27069, 27083, 27104, 27115, 27127, 27145, 27164, 27183, 27202, 27216, 27226, 27241, 27256,
+	27270, 27274, 27279, 27283, 27301, 27334, 27342, 27345, 27349, 27356, 27364, 27380, 27384, 27389, 27396, 27400,
+	27405, 27418, 27421, 27425, 27429, 27434, 27438, 27443, 27451, 27463, 27477, 27494, 27507, 27520, 27527, 27538,
+	27557, 27576, 27595, 27616, 27637, 27640, 27654, 27677, 27693, 27718, 27729, 27737, 27754, 27764, 27783, 27787,
+	27798, 27830, 27867, 27899, 27936, 27977, 28023, 28048, 28078, 28100, 28132, 28169, 28201, 28238, 28248, 28259,
+	28273, 28297, 28317, 28332, 28349, 28366, 28383, 28400, 28430, 28469, 28508, 28538, 28577, 28616, 28646, 28685,
+	28724, 28754, 28793, 28832, 28847, 28859, 28870, 28882, 28895, 28909, 28921, 28934, 28947, 28963, 28980, 28995,
+	29023, 29060, 29097, 29126, 29164, 29202, 29212, 29223, 29233, 29244, 29273, 29311, 29349, 29378, 29416, 29454,
+	29467, 29483, 29502, 29515, 29532, 29558, 29584, 29610, 29636, 29656, 29668, 29681, 29698, 29709, 29722, 29755,
+	29788, 29826, 29873, 29920, 29958, 30005, 30052, 30090, 30137, 30184, 30222, 30269, 30316, 30328, 30343, 30370,
+	30385, 30413, 30440, 30453, 30479, 30504, 30516, 30541, 30565, 30577, 30588, 30605, 30621, 30642, 30646, 30651,
+	30657, 30664, 30671, 30682, 30694, 30702, 30714, 30727, 30739, 30755, 30772, 30780, 30785, 30788, 30802, 30809,
+	30817, 30836, 30848, 30852, 30863, 30873, 30883, 30893, 30904, 30915, 30930, 30945, 30961, 30977, 30980, 30995,
+	31006, 31009, 31017, 31026, 31034, 31043, 31044, 31046, 31052, 31056, 31070, 31073, 31077, 31081, 31086, 31099,
+	31119, 31140, 31179, 31188, 31199, 31208, 31218, 31236, 31240, 31249, 31257, 31272, 31280, 31288, 31305, 31314,
+	31332, 31348, 31357, 31377, 31390, 31403, 31416, 31429, 31433, 31438, 31452, 31465, 31475, 31493, 31505, 31516,
+	31524, 31531, 31547, 31551, 31556, 31568, 31587, 31591, 31596, 31608, 31626, 31644, 31663, 31682, 31687, 31693,
+	31700, 31710, 31725, 31738, 31761, 31767, 31782, 31793, 31801, 31819, 31829, 31851, 31863, 31882, 31905, 31914,
+	31924, 31938, 31956, 31978, 32005, 32024, 32047, 32075, 32092, 32113, 32139, 32157, 32179, 32206, 32224, 32246,
+	32273, 32291, 32313, 32340, 32360, 32384, 32413, 32447, 32453, 32464, 32470, 32473, 32487, 32494, 32502, 32521,
+	32533, 32537, 32541, 32551, 32558, 32573, 32593, 32605, 32622, 32631, 32646, 32658, 32668, 32674, 32679, 32691,
+	32708, 32724, 32734, 32752, 32769, 32781, 32800, 32813, 32818, 32823, 32833,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
-	"0000000000000000000000000000000000000000000000000000000000000011000000000011111111111111100111001111" +
-	"5511110111111111111110151111111111111111111111111111111100111111111111111111111111111011110101111000" +
-	"0111000111000101010111000111000101010111100001010101010101110001011010100111100011100011110000101111" +
-	"1000110101010101010101110001010100111100000010111005111111111105111111111111111111111511111111101101" +
-	"1151111111111151111111111515111111111111111111151110111111111111111111111111110001115111111111111111" +
-	"1111111111111111111111111111111111111111111111111511111111111111111111111111111111511111111111110101" +
-	"0101111111111003210103123210511511111111011111111111010101011001011111501110101100101111111111131211" +
-	"1111111111100311111111001110010111001110011100111311511111051310103111111511001100110011001515111111" +
-	"5101533333313133331111001100110101111111511111111111111111101101111011115011115111110111110000111100" +
-	"0011055131011133101151111100110101011005511001111111111111111110103313111133311113333313110001051111" +
-	"1110010110011110010111111115011101100101011111111111111100110011111133111001111111110110110111011111" +
-	"1155111110101010151101011001010115111111111111111111111111111111311111111110101100101110011001100101" +
-	"5113111115333313111133111331111111311333331311331111131111111010100011111111101010101011111133111001" +
-	"1551110010111315111111111111111111111111111111111111111101111111111111111311555511111110011111111003" +
-	"1010111111551111111111111100101015555510111111111111111111101110011511511111111515111111105111001111" +
-	"1011111111111111111111110115511115555551155000111155101111111100111001011111111110550005511110113313" +
-	"3111110051110001101113111100001010111511110000010101101101101010151151111111111111111113311111111111" +
-	"1111001111111111111111111111111111111111111111111111111111111111111111111111111111111111111115515110" +
-	"1055500011111111111331110011001111505050111101015553110115555111111111111115011111110111011100101515" +
-	"15110111111501111111111111111111111151111111115555151115511111111100015"
+	"0000000000000000000000000000000000000000000000000000000000000000001100000000001111111111111110011100" +
+	"1111551111011111111111111015111111111111111111111111111111110011111111111111111111111111101111010111" +
+	"1000011100011100010101011100011100010101011110000101010101010111000101101010011110001110001111000010" +
+	"1111100011010101010101010111000101010011110000001011100511111111110511111111111111111111151111111110" +
+	"1101115111111111115111111111151511111111111111111115111011111111111111111111111111000111511111111111" +
+	"1111111111111111111111111111111111111111111111111111151111111111111111111111111111111151111111111111" +
+	"0101010111111111100321010312321051151111111101111111111101010101100101111150111010110010111111111113" +
+	"1211111111111110031111111100111001011100111001110011131151111105131010311111151100110011001100151511" +
+	"1111510153333331313333111100110011010111111151111111111111111110110111101111501111511111011111000011" +
+	"1100001105513101113310115111110011010101100551100111111111111111111010331311113331111333331311000105" +
+	"1111111001011001111001011111111501110110010101111111111111110011001111113311100111111111011011011101" +
+	"1111115511111010101015110101100101011511111111111111111111111111111131111111111010110010111001100110" +
+	"0101511311111533331311113311133111111131133333131133111113111111101010001111111110101010101111113311" +
+	"1001155111001011131511111111111111111111111111111111111111110111111111111111131155551111111001111111" +
+	"1003101011111155111111111111110010101555551011111111111111111110111001151151111111151511111110511100" +
+	"1111101111111111111111111111011551111555555115500011115510111111110011100101111111111055000551111011" +
+	"3313311111005111000110111311110000101011151111000001010110110110101015115111111111111111111331111111" +
+	"1111111100111111111111111111111111111111111111111111111111111111111111111111111111111111111111111551" +
+	"5110105550001111111111133111001100111150505011110101555311011555511111111111111501111111011101110010" +
+	"151515110111111501111111111111111111111151111111115555151115511111111100015"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

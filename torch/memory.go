@@ -14,6 +14,7 @@ type MemoryStats struct {
 	Generators    int   // open generators
 	DeviceObjects int   // open events, pools and graphs of torch/cuda
 	Nodes         int   // recorded operations that the program refers to, see [Tensor.GradFn]
+	Programs      int   // compiled programs of torch/export
 	Callbacks     int   // Go values that libtorch refers to: hooks, custom functions in graphs
 	HostBytes     int64 // live bytes from libtorch's CPU allocator, whoever holds them
 	HostPeak      int64 // the most there were since the start, or since [ResetPeakMemory]
@@ -24,7 +25,7 @@ type MemoryStats struct {
 
 // Live is the number of open handles.
 func (s MemoryStats) Live() int {
-	return s.Scoped + s.Unscoped + s.Generators + s.DeviceObjects + s.Nodes
+	return s.Scoped + s.Unscoped + s.Generators + s.DeviceObjects + s.Nodes + s.Programs
 }
 
 // Stats counts the live handles and bytes. Memory that the garbage collector has not
@@ -39,6 +40,7 @@ func Stats() MemoryStats {
 	s.Generators = cgo.LiveUnscoped(cgo.GeneratorKind)
 	s.DeviceObjects = cgo.LiveUnscoped(cgo.DeviceKind)
 	s.Nodes = cgo.LiveUnscoped(cgo.NodeKind)
+	s.Programs = cgo.LiveUnscoped(cgo.ProgramKind)
 	s.Callbacks = cgo.LentValues()
 	s.HostBytes, s.HostPeak = cgo.HostMemory()
 	s.Collections, s.Exhausted = cgo.Collections()

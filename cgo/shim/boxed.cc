@@ -22,7 +22,7 @@ TypePtr unwrap(TypePtr type) {
 	return type;
 }
 
-c10::IValue read(Args& a, const TypePtr& declared);
+c10::IValue read(Args& a, const TypePtr& declared) { return read_value(a, declared); }
 
 // Lists are typed in libtorch: the schema, not the elements, says of what.
 c10::IValue read_list(Args& a, const TypePtr& type) {
@@ -46,30 +46,6 @@ c10::IValue read_integer(int64_t v, const TypePtr& type) {
 		case TypeKind::ComplexType: return c10::complex<double>(static_cast<double>(v), 0);
 		default: return v;
 	}
-}
-
-c10::IValue read(Args& a, const TypePtr& declared) {
-	auto type = unwrap(declared);
-	switch (static_cast<Box>(a.next())) {
-		case Box::none: return {};
-		case Box::tensor: return a.tensor();
-		case Box::integer: return read_integer(a.integer(), type);
-		case Box::number: return a.number();
-		case Box::boolean: return a.boolean();
-		case Box::complex: {
-			double re = a.number();
-			return c10::complex<double>(re, a.number());
-		}
-		case Box::string: return std::string(a.string());
-		case Box::list: return read_list(a, type);
-		case Box::dtype: return a.dtype();
-		case Box::device: return a.device();
-		case Box::layout: return a.layout();
-		case Box::format: return a.format();
-		case Box::generator: return *a.opt_generator();
-		case Box::tuple: break;
-	}
-	TORCH_CHECK_TYPE(false, "a value of this kind cannot be passed to an operator");
 }
 
 void tagged(std::vector<uint64_t>& out, Box tag, uint64_t v) {
@@ -188,10 +164,45 @@ torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 	return stack;
 }
 
+}  // namespace
+
+c10::IValue read_value(Args& a, const TypePtr& declared) {
+	auto type = unwrap(declared);
+	switch (static_cast<Box>(a.next())) {
+		case Box::none: return {};
+		case Box::tensor: return a.tensor();
+		case Box::integer: return read_integer(a.integer(), type);
+		case Box::number: return a.number();
+		case Box::boolean: return a.boolean();
+		case Box::complex: {
+			double re = a.number();
+			return c10::complex<double>(re, a.number());
+		}
+		case Box::string: return std::string(a.string());
+		case Box::list: return read_list(a, type);
+		case Box::dtype: return a.dtype();
+		case Box::device: return a.device();
+		case Box::layout: return a.layout();
+		case Box::format: return a.format();
+		case Box::generator: return *a.opt_generator();
+		case Box::tuple: break;
+	}
+	TORCH_CHECK_TYPE(false, "a value of this kind cannot be passed to an operator");
+}
+
+Operation::Operation(const c10::OperatorHandle& op) : op_(op), guard_(find_guard(op.schema())) {
+	const auto& declared = op.schema().arguments();
+	if (declared.empty()) {
+		return;
+	}
+	outs_ = declared.back().is_out() && !op.hasTag(at::Tag::pointwise);
+	in_place_ = declared[0].alias_info() != nullptr && declared[0].alias_info()->isWrite();
+}
+
 // As typed calls in place do it.
-void set_apart(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
-	const auto& declared = schema.arguments();
-	bool in_place = !stack.empty() && stack[0].isTensor() && declared[0].alias_info() != nullptr && declared[0].alias_info()->isWrite();
+void Operation::set_apart(torch::jit::Stack& stack) const {
+	const auto& declared = op_.schema().arguments();
+	bool in_place = stack[0].isTensor();
 	bool learned = in_place && std::any_of(stack.begin(), stack.end(), [](const c10::IValue& v) { return v.isTensor() && learns(v.toTensor()); });
 	for (size_t i = 1; in_place && i < stack.size(); i++) {
 		at::Tensor copy;
@@ -203,11 +214,8 @@ void set_apart(const c10::FunctionSchema& schema, torch::jit::Stack& stack) {
 
 // Who writes to an "out" may resize it first and read it afterwards, where it is an argument, too.
 // Operators that go from element to element do not.
-void refuse_aliased_out(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
-	const auto& declared = op.schema().arguments();
-	if (declared.empty() || !declared.back().is_out() || op.hasTag(at::Tag::pointwise)) {
-		return;
-	}
+void Operation::refuse_aliased_out(const torch::jit::Stack& stack) const {
+	const auto& declared = op_.schema().arguments();
 	for (size_t w = 0; w < stack.size(); w++) {
 		for (size_t i = 0; i < stack.size(); i++) {
 			bool same = declared[w].is_out() && !declared[i].is_out() && stack[w].isTensor() && stack[i].isTensor() &&
@@ -218,18 +226,18 @@ void refuse_aliased_out(const c10::OperatorHandle& op, const torch::jit::Stack& 
 	}
 }
 
-// What a call by name passes before libtorch sees the arguments: the rules of typed calls.
-void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
-	const auto* guard = find_guard(op.schema());
-	if (guard != nullptr) {
-		guard->check(stack.data());
+void Operation::run(torch::jit::Stack& stack) const {
+	if (guard_ != nullptr) {
+		guard_->check(stack.data());
 	}
-	refuse_aliased_out(op, stack);
-	set_apart(op.schema(), stack);
-	op.callBoxed(stack);
+	if (outs_) {
+		refuse_aliased_out(stack);
+	}
+	if (in_place_) {
+		set_apart(stack);
+	}
+	op_.callBoxed(stack);
 }
-
-}  // namespace
 
 c10::OperatorHandle read_operator(Args& a) {
 	std::string name(a.string());
@@ -266,7 +274,7 @@ void entry::boxed(Args& a, Results& r) {
 	auto op = read_operator(a);
 	refuse_inner(op.schema().name());
 	auto stack = arguments(a, op.schema());
-	run(op, stack);
+	Operation(op).run(stack);
 	put_boxed(r, stack);
 }
 

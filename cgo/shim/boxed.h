@@ -8,8 +8,30 @@
 
 namespace tg {
 
+struct GuardRow;
+
+// Operation is an operator with what its calls by name pass before libtorch sees the arguments: the rules of typed calls.
+class Operation {
+ public:
+	explicit Operation(const c10::OperatorHandle& op);
+	const c10::OperatorHandle& op() const { return op_; }
+	void run(torch::jit::Stack& stack) const;
+
+ private:
+	void set_apart(torch::jit::Stack& stack) const;
+	void refuse_aliased_out(const torch::jit::Stack& stack) const;
+
+	c10::OperatorHandle op_;
+	const GuardRow* guard_;
+	bool outs_ = false;      // it writes to tensors given for that
+	bool in_place_ = false;  // it writes to its first argument
+};
+
 // The operator whose name and overload come next.
 c10::OperatorHandle read_operator(Args& a);
+
+// A value for a slot of that type.
+c10::IValue read_value(Args& a, const c10::TypePtr& declared);
 
 // A list of values for the slots of a schema, which says of what type they are to be: the
 // arguments of a call below the dispatcher, or the results of a kernel.

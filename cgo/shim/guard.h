@@ -1,6 +1,7 @@
 // Guards: modes that last from the entry that makes one until entry leave.
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "core.h"
@@ -26,5 +27,8 @@ void enter(Results& r, A&&... a) {
 	Guard* guard = new G(std::forward<A>(a)...);
 	r.put(reinterpret_cast<uint64_t>(guard));
 }
+
+// A region of autocast.
+std::unique_ptr<Guard> autocast(at::DeviceType device, bool enabled, at::ScalarType dtype, bool cache);
 
 }  // namespace tg

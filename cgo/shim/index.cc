@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "entries.h"
+#include "record.h"
 
 namespace tg::entry {
 
@@ -18,6 +19,7 @@ enum class Pick : uint64_t { none, ellipsis, integer, slice, boolean, tensor, in
 // A list becomes a tensor of its own: autograd may keep it for longer than the call.
 at::Tensor list(Args& a, at::ScalarType dtype) {
 	auto values = a.ints();
+	Unrecorded unrecorded;
 	auto t = at::empty({static_cast<int64_t>(values.size())}, at::TensorOptions().dtype(at::kLong));
 	std::copy(values.begin(), values.end(), t.mutable_data_ptr<int64_t>());
 	return t.to(dtype);

@@ -112,6 +112,10 @@ class Inherited final : public Guard {
 
 }  // namespace
 
+std::unique_ptr<Guard> autocast(at::DeviceType device, bool enabled, at::ScalarType dtype, bool cache) {
+	return std::make_unique<Autocast>(device, enabled, dtype, cache);
+}
+
 namespace entry {
 
 // leave(guard): restores what the guard found.

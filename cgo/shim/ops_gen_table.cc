@@ -1997,6 +1997,10 @@ const Entry ops_table[] = {
 	entry::set_setting,
 	entry::cuda_versions,
 	entry::boxed,
+	entry::compile_program,
+	entry::run_program,
+	entry::enter_recording,
+	entry::recorded,
 	entry::add_hook,
 	entry::add_accumulate_hook,
 	entry::remove_hook,
@@ -3992,7 +3996,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2071;
-const uint64_t ops_hash = 0x755f21fab4dc93efu;
+const uint32_t ops_count = 2075;
+const uint64_t ops_hash = 0x500bd1c0c4e0e791u;
 
 }  // namespace tg

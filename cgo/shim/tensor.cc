@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "entries.h"
+#include "record.h"
 #include "rules/rules.h"
 
 namespace tg::entry {
@@ -142,6 +143,7 @@ void from_bytes(Args& a, Results& r) {
 	auto dtype = a.dtype();
 	auto sizes = a.ints();
 	auto bytes = a.next();
+	Unrecorded unrecorded;
 	auto t = at::empty(sizes, at::TensorOptions().dtype(dtype));
 	TORCH_CHECK_VALUE(t.nbytes() == bytes, "a tensor of shape ", sizes, " and dtype ", dtype, " has ", t.nbytes(), " bytes, got ", bytes);
 	if (bytes > 0) {
@@ -152,6 +154,7 @@ void from_bytes(Args& a, Results& r) {
 
 // to_bytes(t, byte count) + data: writes t's elements, in row-major order, to data
 void to_bytes(Args& a, Results&) {
+	refuse_recorded("the values of a tensor are read");
 	at::NoGradGuard no_grad;
 	auto t = in_memory(defined(a));
 	auto bytes = a.next();
@@ -164,6 +167,7 @@ void to_bytes(Args& a, Results&) {
 // overwrite(t, byte count) + data: fills t, a contiguous CPU tensor, with the bytes. Where they are
 // not what the tensor reads as, libtorch writes them.
 void overwrite(Args& a, Results&) {
+	refuse_recorded("the values of a tensor are set");
 	const auto& t = defined(a);
 	auto bytes = a.next();
 	auto* to = written(t, bytes);
@@ -181,6 +185,7 @@ void overwrite(Args& a, Results&) {
 // read_file(t, descriptor, offset) -> errno, whether all bytes came: fills t, a contiguous CPU tensor, with the bytes of a file
 // from the offset on. The kernel writes them into the tensor's memory; there is no copy in between.
 void read_file(Args& a, Results& r) {
+	refuse_recorded("a tensor is read from a file");
 	const auto& t = defined(a);
 	auto file = static_cast<int>(a.integer());
 	auto offset = a.integer();

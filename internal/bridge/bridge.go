@@ -42,6 +42,12 @@ func Boxed(c *cgo.Call) []any {
 	return core.Unbox(c.Boxed())
 }
 
+// Unboxed takes the boxed results of a call that was run.
+func Unboxed(c *cgo.Call) []any { return core.Unbox(c.Boxed()) }
+
+// Fail panics with *torch.Error for the error of a call.
+func Fail(err *cgo.Error) { core.Fail(err) }
+
 // Lending runs a call that lends the value of that number; if it fails, the loan ends.
 func Lending(c *cgo.Call, id uint64) {
 	if err := c.Run(); err != nil {

@@ -22,9 +22,9 @@ var layers = [][]string{
 	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable", "internal/tensorfile"},
 	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data", "torch/meter",
 		"torch/profiler", "torch/safetensors", "torch/pt", "torch/cpp", "torch/tensorboard"},
-	{"torch/nn", "torch/optim/lr", "torch/hub", "torch/export", "internal/peer"},
-	{"torch/nn/utils", "torch/serve"},
-	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint"},
+	{"torch/nn", "torch/optim/lr", "torch/hub", "internal/peer"},
+	{"torch/nn/utils", "torch/export"},
+	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint", "torch/serve"},
 	{"amp", "vision/ops", "internal/modparity", "internal/parity"},
 	{"vision/imageio"},
 	{"vision/transforms", "vision/datasets/internal/matlab", "vision/datasets/internal/sheet"},
@@ -41,7 +41,7 @@ var layers = [][]string{
 // doorKeepers may import cgo; everyone else goes through package torch.
 var doorKeepers = []string{"internal/bridge", "torch", "internal/form", "internal/fuzz", "internal/switches", "torch/aten", "torch/linalg",
 	"torch/fft", "torch/special", "torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/optim", "torch/data",
-	"torch/profiler", "internal/jpeg"}
+	"torch/profiler", "internal/jpeg", "torch/export"}
 
 // speakers are the packages with C in them.
 var speakers = []string{"cgo", "cgo/libm"}

@@ -44,6 +44,9 @@ func TestInputs(t *testing.T) {
 	defer p.Close()
 	m, err := p.Module()
 	require.NoError(t, err)
+	compiled, err := export.Compile(p)
+	require.NoError(t, err)
+	defer compiled.Close()
 	torch.Scope(func() {
 		x, k := torch.Ones(4, 3), torch.Arg("k", 3)
 		for _, c := range []struct {
@@ -67,6 +70,8 @@ func TestInputs(t *testing.T) {
 		} {
 			_, err := m.Run(c.inputs...)
 			require.ErrorContains(t, err, c.want)
+			_, own := compiled.Run(c.inputs...)
+			require.EqualError(t, own, err.Error())
 		}
 		out, err := m.Run(torch.Arg("x", x), k)
 		require.NoError(t, err)

@@ -29,6 +29,17 @@ var exportCases = cases{
 		if _, err := loaded.Run(random(3, 3)); err == nil {
 			panic("a wrong shape was taken")
 		}
+		compiled := must(export.Compile(loaded))
+		must(compiled.Run(random(3)))
+		must(compiled.Call(random(4)))
+		if _, err := compiled.Run(random(3, 3)); err == nil {
+			panic("a wrong shape was taken")
+		}
+		compiled.Close()
+		captured := must(export.Export(func(x torch.Tensor) torch.Tensor { return x.Mul(x).Add(torch.FromSlice([]float32{1})) }, []any{random(3)},
+			export.ExportOptions{DynamicShapes: map[string]map[int]export.Dim{"x": {0: {Name: "n"}}}}))
+		must(captured.Run(random(4)))
+		captured.Close()
 		var b bytes.Buffer
 		check(loaded.Write(&b))
 		loaded.Close()

@@ -1,6 +1,7 @@
 """Exports programs and compares them with what Go made of them.
 
     programs.py write DIR          NAME.pt2 for each case, and NAME.pt: what its module says of its inputs
+    programs.py load DIR           runs NAME.pt2, which Go has captured, on the inputs in NAME.pt and compares the results
     programs.py check FROM TO      loads TO/NAME.pt2, which Go has saved, and compares it with FROM/NAME.pt
 """
 
@@ -348,7 +349,22 @@ def check(source, target):
     print(n, "programs")
 
 
+def load(directory):
+    n = 0
+    for path in sorted(os.listdir(directory)):
+        if not path.endswith(".pt2"):
+            continue
+        module = torch.export.load(os.path.join(directory, path)).module()
+        for inputs, expected in torch.load(os.path.join(directory, path[:-1]), weights_only=False):
+            got = torch.utils._pytree.tree_leaves(module(*inputs))
+            assert len(got) == len(expected), (path, len(got), len(expected))
+            for g, e in zip(got, expected, strict=True):
+                assert same(g, e), (path, g, e)
+        n += 1
+    print(n, "programs")
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     logging.disable(logging.WARNING)
-    {"write": write, "check": check}[sys.argv[1]](*sys.argv[2:])
+    {"write": write, "check": check, "load": load}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,589 @@
+// Programs: lists of calls that run in one call. Operators, their rules and all arguments that are the same in each run
+// are found once; a run has its values in slots of its own, so that many may go on at a time.
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/record_function.h>
+#include <c10/core/GradMode.h>
+
+#include "boxed.h"
+#include "calculation.h"
+#include "entries.h"
+#include "guard.h"
+#include "library.h"
+#include "rules/boxed.h"
+
+namespace tg {
+namespace {
+
+using c10::IValue;
+using c10::TypeKind;
+using c10::TypePtr;
+using torch::jit::Stack;
+
+constexpr uint32_t kNowhere = ~uint32_t{0};
+
+// What a value in a slot is.
+enum class Kind : uint64_t { tensor, integer, number, boolean };
+
+// A result of libtorch's as the program has it.
+IValue as(Kind kind, IValue v) {
+	switch (kind) {
+		case Kind::tensor:
+			TORCH_CHECK_TYPE(v.isTensor(), "a result is ", v.tagKind(), ", expected a tensor");
+			if (C10_UNLIKELY(v.toTensor().defined() && v.toTensor()._is_zerotensor())) {
+				return materialised(std::move(v).toTensor());
+			}
+			return v;
+		case Kind::integer: return v.isInt() ? v : IValue(whole(v));
+		case Kind::number: return v.isDouble() ? v : IValue(number(v));
+		case Kind::boolean: TORCH_CHECK_TYPE(v.isBool(), "a result is ", v.tagKind(), ", expected a condition"); return v;
+	}
+	TORCH_CHECK(false, "no kind of values: ", static_cast<uint64_t>(kind));
+}
+
+using Slots = std::vector<IValue>;
+
+// Template is an argument: a value that is the same in each run, a slot, or a list of such.
+class Template {
+ public:
+	// read takes a template for an argument of that type.
+	static Template read(Args& a, const TypePtr& declared);
+	static Template constant(IValue v) {
+		Template t;
+		t.value_ = std::move(v);
+		return t;
+	}
+
+	IValue fill(Slots& slots) const {
+		switch (form_) {
+			case Form::value: return value_;
+			case Form::slot: return checked(IValue(slots[slot_]));
+			case Form::last: return checked(std::move(slots[slot_]));
+			case Form::list: break;
+		}
+		c10::impl::GenericList list(element_);
+		list.reserve(elements_.size());
+		for (const auto& e : elements_) {
+			list.push_back(e.fill(slots));
+		}
+		return list;
+	}
+
+	// constants adds the tensor that is the same in each run.
+	void constants(std::vector<at::Tensor>& to) const {
+		if (form_ == Form::value && value_.isTensor()) {
+			to.push_back(value_.toTensor());
+		}
+	}
+
+ private:
+	enum class Form : uint64_t { value, slot, last, list };
+
+	// What is undefined is none where the operator takes none, and a whole number is a number where it wants one.
+	IValue checked(IValue&& v) const {
+		if (v.isTensor()) {
+			if (C10_UNLIKELY(!v.toTensor().defined())) {
+				TORCH_CHECK_TYPE(optional_, "an argument must be a tensor, but got one that is undefined");
+				return {};
+			}
+		} else if (C10_UNLIKELY(number_ && v.isInt())) {
+			return static_cast<double>(v.toInt());
+		}
+		return std::move(v);
+	}
+
+	Form form_ = Form::value;
+	bool optional_ = false;  // for slots: none will do
+	bool number_ = false;    // and a whole number will not
+	uint32_t slot_ = 0;
+	IValue value_;
+	TypePtr element_;  // of lists
+	std::vector<Template> elements_;
+};
+
+Template Template::read(Args& a, const TypePtr& declared) {
+	TypePtr type = declared;
+	Template t;
+	while (type->kind() == TypeKind::OptionalType) {
+		type = type->castRaw<c10::OptionalType>()->getElementType();
+		t.optional_ = true;
+	}
+	t.form_ = static_cast<Form>(a.next());
+	switch (t.form_) {
+		case Form::value: {
+			t.value_ = read_value(a, declared);
+			bool fits = t.value_.type()->isSubtypeOf(*declared) || (type->kind() == TypeKind::NumberType && t.value_.isBool());
+			TORCH_CHECK_TYPE(fits, "expected ", declared->repr_str(), ", got ", t.value_.type()->repr_str());
+			return t;
+		}
+		case Form::slot:
+		case Form::last:
+			t.slot_ = static_cast<uint32_t>(a.next());
+			t.number_ = type->kind() == TypeKind::FloatType;
+			return t;
+		case Form::list: {
+			TORCH_CHECK_TYPE(type->kind() == TypeKind::ListType, "a list was given where ", type->repr_str(), " is expected");
+			t.element_ = type->castRaw<c10::ListType>()->getElementType();
+			for (uint64_t n = a.next(); n > 0; n--) {
+				t.elements_.push_back(read(a, t.element_));
+			}
+			return t;
+		}
+	}
+	TORCH_CHECK(false, "no form of arguments: ", static_cast<uint64_t>(t.form_));
+}
+
+std::vector<Template> read_templates(Args& a) {
+	std::vector<Template> list;
+	for (uint64_t n = a.next(); n > 0; n--) {
+		list.push_back(Template::read(a, c10::AnyType::get()));
+	}
+	return list;
+}
+
+// Run is what one run of a program knows.
+struct Run {
+	uint64_t& at;   // the number of the step that runs
+	bool learns;    // gradients go through an input or a constant
+	bool dual;      // or derivatives in the other direction
+};
+
+class Step;
+
+// Block is a list of steps, which compute outputs from inputs.
+class Block {
+ public:
+	explicit Block(Args& a);
+	~Block();
+	Block(Block&&) noexcept;
+
+	std::vector<IValue> run(Run& r, std::vector<IValue> inputs) const;
+	void constants(std::vector<at::Tensor>& to) const;
+
+ private:
+	size_t slots_;
+	std::vector<uint32_t> inputs_;  // where they go; kNowhere for those that nobody reads
+	std::vector<Step> steps_;
+	std::vector<Template> outputs_;
+};
+
+// Step is one call.
+class Step {
+ public:
+	explicit Step(Args& a);
+
+	void run(Run& r, Slots& slots, Stack& stack, bool plain) const;
+	void constants(std::vector<at::Tensor>& to) const;
+
+ private:
+	enum class Does : uint64_t { call, size, calculate, assert_true, same, replace, cond, loop, grad, autocast };
+	struct Output {
+		Kind kind;
+		uint32_t slot;
+	};
+
+	void read_call(Args& a);
+	void read_outputs(Args& a);
+	void call(Slots& slots, Stack& stack, bool plain) const;
+	void keep(Slots& slots, Stack& results) const;
+	Stack loop(Run& r, Stack carried) const;
+
+	uint64_t id_;
+	Does does_;
+	std::string name_;
+	std::optional<Operation> operation_;
+	bool fresh_ = false;  // it makes its results, changes nothing, and is not made of other operators
+	Calculation calculation_ = nullptr;
+	std::vector<Template> args_;
+	std::vector<Block> blocks_;
+	std::vector<std::vector<Output>> outputs_;  // one each, but for lists
+	std::vector<bool> lists_;
+};
+
+Step::Step(Args& a) : id_(a.next()), does_(static_cast<Does>(a.next())), name_(a.string()) {
+	switch (does_) {
+		case Does::call: read_call(a); break;
+		case Does::calculate: calculation_ = find_calculation(a.string()); [[fallthrough]];
+		default: args_ = read_templates(a);
+	}
+	for (uint64_t n = a.next(); n > 0; n--) {
+		blocks_.emplace_back(a);
+	}
+	read_outputs(a);
+}
+
+void Step::read_outputs(Args& a) {
+	for (uint64_t n = a.next(); n > 0; n--) {
+		uint64_t count = a.next();
+		lists_.push_back(count != kNone);
+		auto& all = outputs_.emplace_back();
+		for (uint64_t k = count == kNone ? 1 : count; k > 0; k--) {
+			auto kind = static_cast<Kind>(a.next());
+			all.push_back({kind, static_cast<uint32_t>(a.next())});
+		}
+	}
+}
+
+// Positional arguments, then named ones, then the schema's defaults.
+void Step::read_call(Args& a) {
+	operation_.emplace(read_operator(a));
+	const auto& op = operation_->op();
+	refuse_inner(op.schema().name());
+	const auto& declared = op.schema().arguments();
+	std::vector<std::optional<Template>> given(declared.size());
+	uint64_t positional = a.next();
+	TORCH_CHECK_TYPE(positional <= declared.size(), "too many arguments: ", positional, " given, expected ", op.schema());
+	for (uint64_t i = 0; i < positional; i++) {
+		given[i] = Template::read(a, declared[i].type());
+	}
+	for (uint64_t n = a.next(); n > 0; n--) {
+		std::string name(a.string());
+		auto i = op.schema().argumentIndexWithName(name);
+		TORCH_CHECK_TYPE(i.has_value(), "there is no argument ", name, ": ", op.schema());
+		given[*i] = Template::read(a, declared[*i].type());
+	}
+	auto shared = [](const c10::Argument& x) { return x.alias_info() != nullptr; };
+	fresh_ = !op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
+	         std::none_of(declared.begin(), declared.end(), shared);
+	for (size_t i = 0; i < declared.size(); i++) {
+		if (!given[i]) {
+			TORCH_CHECK_TYPE(declared[i].default_value(), "argument ", declared[i].name(), " is missing: ", op.schema());
+			given[i] = Template::constant(*declared[i].default_value());
+		}
+		args_.push_back(std::move(*given[i]));
+	}
+}
+
+std::string describe(const Stack& stack) {
+	std::ostringstream text;
+	const char* before = "with ";
+	auto add = [&](const at::Tensor& t) {
+		if (t.defined()) {
+			text << before << c10::getDtypeNames(t.scalar_type()).first << t.sizes();
+			before = ", ";
+		}
+	};
+	for (const auto& v : stack) {
+		if (v.isTensor()) {
+			add(v.toTensor());
+		} else if (v.isTensorList()) {
+			for (const auto& t : v.toTensorVector()) {
+				add(t);
+			}
+		}
+	}
+	return text.str();
+}
+
+void Step::call(Slots& slots, Stack& stack, bool plain) const {
+	for (const auto& x : args_) {
+		stack.push_back(x.fill(slots));
+	}
+	try {
+		if (plain && fresh_) {
+			// Nobody records derivatives, and the results have no memory whose changes are counted elsewhere.
+			at::AutoDispatchBelowADInplaceOrView below;
+			operation_->run(stack);
+		} else {
+			operation_->run(stack);
+		}
+	} catch (c10::Error& e) {
+		if (auto text = describe(stack); !text.empty()) {
+			e.add_context(std::move(text));
+		}
+		throw;
+	}
+}
+
+std::vector<IValue> from(Stack& v, size_t first) {
+	v.erase(v.begin(), v.begin() + static_cast<ptrdiff_t>(first));
+	return std::move(v);
+}
+
+void Step::run(Run& r, Slots& slots, Stack& stack, bool plain) const {
+	r.at = id_;
+	RECORD_USER_SCOPE(name_);
+	stack.clear();
+	if (does_ == Does::call) {
+		call(slots, stack, plain);
+		keep(slots, stack);
+		return;
+	}
+	Stack v;
+	for (const auto& x : args_) {
+		v.push_back(x.fill(slots));
+	}
+	switch (does_) {
+		case Does::call: break;
+		case Does::size: stack.emplace_back(v[0].toTensor().size(whole(v[1]))); break;
+		case Does::calculate: stack.push_back(calculation_(v.data())); break;
+		case Does::assert_true:
+			TORCH_CHECK(truth(v[0]), "the inputs break a condition of the program: ", v[1].toStringRef());
+			break;
+		case Does::same: stack.push_back(std::move(v[0])); break;
+		case Does::replace: {
+			c10::AutoGradMode off(false);
+			v[0].toTensor().copy_(v[1].toTensor());
+			break;
+		}
+		case Does::cond: {
+			bool yes = v[0].isTensor() ? v[0].toTensor().item().to<bool>() : truth(v[0]);
+			stack = blocks_[yes ? 0 : 1].run(r, from(v, 1));
+			break;
+		}
+		case Does::loop: stack = loop(r, std::move(v)); break;
+		case Does::grad: {
+			c10::AutoGradMode mode(truth(v[0]));
+			stack = blocks_[0].run(r, from(v, 1));
+			break;
+		}
+		case Does::autocast: {
+			auto device = at::Device(v[0].toStringRef()).type();
+			auto dtype = v[1].isNone() ? at::autocast::get_autocast_dtype(device) : v[1].toScalarType();
+			auto mode = autocast(device, truth(v[2]), dtype, v[3].isNone() || truth(v[3]));
+			stack = blocks_[0].run(r, from(v, 4));
+			break;
+		}
+	}
+	r.at = id_;
+	keep(slots, stack);
+}
+
+// The first argument is the number of those that change; the others are the same in each turn.
+Stack Step::loop(Run& r, Stack v) const {
+	auto carried = static_cast<size_t>(whole(v[0]));
+	v.erase(v.begin());
+	for (;;) {
+		auto more = blocks_[0].run(r, v);
+		TORCH_CHECK(more.size() == 1, "the condition of a loop returns ", more.size(), " values");
+		bool yes = more[0].isTensor() ? more[0].toTensor().item().to<bool>() : truth(more[0]);
+		if (!yes) {
+			v.resize(carried);
+			return v;
+		}
+		auto next = blocks_[1].run(r, v);
+		TORCH_CHECK(next.size() == carried, "the body of a loop returns ", next.size(), " values, expected ", carried);
+		std::move(next.begin(), next.end(), v.begin());
+	}
+}
+
+// keep puts results into their slots.
+void Step::keep(Slots& slots, Stack& results) const {
+	if (lists_.size() == 1 && lists_[0] && !blocks_.empty()) {  // what a graph returns is a list
+		c10::List<at::Tensor> list;
+		for (auto& v : results) {
+			list.push_back(std::move(v).toTensor());
+		}
+		results = {IValue(std::move(list))};
+	}
+	TORCH_CHECK(results.size() >= outputs_.size(), results.size(), " results, expected ", outputs_.size());
+	for (size_t i = 0; i < outputs_.size(); i++) {
+		const auto& to = outputs_[i];
+		if (!lists_[i]) {
+			if (to[0].slot != kNowhere) {
+				slots[to[0].slot] = as(to[0].kind, std::move(results[i]));
+			}
+			continue;
+		}
+		auto list = results[i].toListRef();
+		TORCH_CHECK(list.size() == to.size(), "result ", i, " has ", list.size(), " tensors, expected ", to.size());
+		for (size_t k = 0; k < to.size(); k++) {
+			if (to[k].slot != kNowhere) {
+				slots[to[k].slot] = as(to[k].kind, list[k]);
+			}
+		}
+	}
+}
+
+void Step::constants(std::vector<at::Tensor>& to) const {
+	for (const auto& x : args_) {
+		x.constants(to);
+	}
+	for (const auto& b : blocks_) {
+		b.constants(to);
+	}
+}
+
+Block::~Block() = default;
+Block::Block(Block&&) noexcept = default;
+
+Block::Block(Args& a) : slots_(a.next()) {
+	for (uint64_t n = a.next(); n > 0; n--) {
+		inputs_.push_back(static_cast<uint32_t>(a.next()));
+	}
+	for (uint64_t n = a.next(); n > 0; n--) {
+		steps_.emplace_back(a);
+	}
+	outputs_ = read_templates(a);
+}
+
+void Block::constants(std::vector<at::Tensor>& to) const {
+	for (const auto& s : steps_) {
+		s.constants(to);
+	}
+}
+
+std::vector<IValue> Block::run(Run& r, std::vector<IValue> inputs) const {
+	TORCH_CHECK(inputs.size() == inputs_.size(), "a graph of ", inputs_.size(), " inputs got ", inputs.size());
+	Slots slots(slots_);
+	for (size_t i = 0; i < inputs.size(); i++) {
+		if (inputs_[i] != kNowhere) {
+			slots[inputs_[i]] = std::move(inputs[i]);
+		}
+	}
+	bool plain = !r.dual && (!r.learns || !c10::GradMode::is_enabled());
+	Stack stack;
+	for (const auto& s : steps_) {
+		s.run(r, slots, stack, plain);
+	}
+	std::vector<IValue> outputs;
+	outputs.reserve(outputs_.size());
+	for (const auto& x : outputs_) {
+		outputs.push_back(x.fill(slots));
+	}
+	return outputs;
+}
+
+// Sizes are what a program expects of a number: it is fixed, or that of a symbol.
+struct Size {
+	bool fixed;
+	int64_t n;  // the number, or that of the symbol
+};
+
+// Input is what a program expects of an input.
+struct Input {
+	Kind kind;
+	at::ScalarType dtype = at::ScalarType::Undefined;
+	std::vector<Size> sizes;
+};
+
+struct Range {
+	int64_t least, most;
+};
+
+struct Compiled {
+	std::vector<Input> inputs;
+	std::vector<Range> symbols;
+	Block main;
+	bool foreign;  // it calls operators that may be taken back
+	std::vector<at::Tensor> constants;
+
+	explicit Compiled(Args& a);
+	bool admits(const std::vector<IValue>& given) const;
+};
+
+std::vector<Input> read_inputs(Args& a) {
+	std::vector<Input> list(a.next());
+	for (auto& in : list) {
+		in.kind = static_cast<Kind>(a.next());
+		if (in.kind == Kind::tensor) {
+			in.dtype = a.dtype();
+		}
+		in.sizes.resize(a.next());
+		for (auto& s : in.sizes) {
+			s.fixed = a.boolean();
+			s.n = a.integer();
+		}
+	}
+	return list;
+}
+
+std::vector<Range> read_ranges(Args& a) {
+	std::vector<Range> list(a.next());
+	for (auto& r : list) {
+		r.least = a.integer();
+		r.most = a.integer();
+	}
+	return list;
+}
+
+Compiled::Compiled(Args& a) : inputs(read_inputs(a)), symbols(read_ranges(a)), main(a), foreign(a.boolean()) {
+	main.constants(constants);
+}
+
+// admits tells whether a program is for inputs of these sizes.
+bool Compiled::admits(const std::vector<IValue>& given) const {
+	constexpr int64_t kOpen = -1;
+	c10::SmallVector<int64_t, 8> known(symbols.size(), kOpen);
+	auto fits = [&](const Size& s, int64_t n) {
+		if (s.fixed) {
+			return n == s.n;
+		}
+		auto& symbol = known[static_cast<size_t>(s.n)];
+		const auto& range = symbols[static_cast<size_t>(s.n)];
+		bool ok = symbol == kOpen ? range.least <= n && n <= range.most : symbol == n;
+		symbol = n;
+		return ok;
+	};
+	for (size_t i = 0; i < inputs.size(); i++) {
+		const auto& in = inputs[i];
+		if (in.kind == Kind::integer && !(given[i].isInt() && fits(in.sizes[0], given[i].toInt()))) {
+			return false;
+		}
+		if (in.kind != Kind::tensor) {
+			continue;
+		}
+		if (!given[i].isTensor() || !given[i].toTensor().defined()) {
+			return false;
+		}
+		const auto& t = given[i].toTensor();
+		if (t.scalar_type() != in.dtype || static_cast<size_t>(t.dim()) != in.sizes.size()) {
+			return false;
+		}
+		for (size_t d = 0; d < in.sizes.size(); d++) {
+			if (!fits(in.sizes[d], t.size(static_cast<int64_t>(d)))) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+bool is_dual(const at::Tensor& t) {
+	return t.defined() && t.unsafeGetTensorImpl()->autograd_meta() != nullptr && t._fw_grad(0).defined();
+}
+
+bool is_learning(const at::Tensor& t) {
+	return learns(t);
+}
+
+bool any(const Compiled& c, const std::vector<IValue>& inputs, bool (*is)(const at::Tensor&)) {
+	return std::any_of(c.constants.begin(), c.constants.end(), is) ||
+	       std::any_of(inputs.begin(), inputs.end(), [&](const IValue& v) { return v.isTensor() && is(v.toTensor()); });
+}
+
+}  // namespace
+
+namespace entry {
+
+// compile_program(inputs, ranges of symbols, block, whether it calls operators that may be taken back) -> program
+void compile_program(Args& a, Results& r) {
+	r.object<Compiled>(a);
+}
+
+// run_program(program, whether the inputs are known to fit, inputs) -> the outputs as boxed values, or none if the inputs do not fit.
+// The last word of an error's frame is the number of the step that failed.
+void run_program(Args& a, Results& r) {
+	const auto& c = a.object<Compiled>("program");
+	bool known = a.boolean();
+	std::vector<IValue> inputs;
+	for (uint64_t n = a.next(); n > 0; n--) {
+		inputs.push_back(read_value(a, c10::AnyType::get()));
+	}
+	TORCH_CHECK(inputs.size() == c.inputs.size(), "expected ", c.inputs.size(), " inputs, got ", inputs.size());
+	r.f->out[TG_OUT - 1] = kNone;
+	if (!known && !c.admits(inputs)) {
+		r.put(kNone);
+		return;
+	}
+	std::optional<Calling> calling;
+	if (c.foreign) {
+		calling.emplace();
+	}
+	Run run{r.f->out[TG_OUT - 1], any(c, inputs, is_learning), any(c, inputs, is_dual)};
+	auto outputs = c.main.run(run, std::move(inputs));
+	put_boxed(r, outputs);
+}
+
+}  // namespace entry
+}  // namespace tg

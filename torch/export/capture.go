@@ -1,0 +1,226 @@
+package export
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/libtorch-go/libtorch/internal/option"
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/library"
+	"github.com/libtorch-go/libtorch/torch/nn"
+)
+
+// ExportOptions are the rarer arguments of [Export].
+type ExportOptions struct {
+	ArgNames []string // of the inputs; default: "x" for one, "x0", "x1" and so on for several
+
+	// DynamicShapes are the sizes that may differ from call to call, by the name of the input and the dimension. For each
+	// subset of them the model runs once more with other sizes: what it computes from sizes may be sums and products of them, and
+	// quotients rounded down.
+	DynamicShapes map[string]map[int]Dim
+}
+
+// Export captures a model as a program: PyTorch's torch.export.export. The model is a function of tensors or has a method
+// Forward; it runs once with the inputs, and the operators that it calls become the nodes. Its parameters and buffers
+// ([nn.StateDict]) become those of the program, under their names, and share their memory with it; other tensors that it uses
+// become constants.
+//
+//	program, err := export.Export(model, []any{x}, export.ExportOptions{
+//		DynamicShapes: map[string]map[int]export.Dim{"x": {0: {Name: "batch"}}},
+//	})
+//	err = program.Save("model.pt2")
+//
+// Inputs and results are tensors, numbers, which become part of the program, and slices, maps and, for results, structs of tensors. What
+// Go decides is decided once: a loop is unrolled, a branch is the one that was taken, and a model that reads the values of a
+// tensor (Float64, Bool, Values) is an error, as is one whose calls differ from size to size. Modules should be in Eval,
+// so that they change nothing and draw no random numbers.
+func Export(model any, inputs []any, opts ...ExportOptions) (p *Program, err error) {
+	broken := torch.Try(func() {
+		torch.Scope(func() { p, err = capture(model, inputs, option.One(opts)) })
+	})
+	if err == nil {
+		err = broken
+	}
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return p, nil
+}
+
+// exporter makes a program of the runs of a model.
+type exporter struct {
+	p       *Program
+	options ExportOptions
+	tree    *TreeSpec // of the inputs
+	symbols []symbol
+	sizes   []map[string]int64
+	runs    []*trace
+
+	names    map[int64]string // of the tensors that the graph has so far, by their numbers
+	taken    map[string]bool  // names of values
+	schemas  map[string]library.Schema
+	computed map[string]SymIntArgument // what was computed from sizes, by its expression
+	before   []Node                    // nodes that the next one needs
+	lifted   []InputSpec
+}
+
+func capture(model any, inputs []any, o ExportOptions) (*Program, error) {
+	fn, err := forward(model)
+	if err != nil {
+		return nil, err
+	}
+	e := &exporter{names: map[int64]string{}, taken: map[string]bool{}, schemas: map[string]library.Schema{}, computed: map[string]SymIntArgument{}}
+	if len(o.ArgNames) == 0 {
+		for i := range inputs {
+			o.ArgNames = append(o.ArgNames, fmt.Sprint("x", i))
+		}
+		if len(inputs) == 1 {
+			o.ArgNames[0] = "x"
+		}
+	}
+	if len(o.ArgNames) != len(inputs) {
+		return nil, fmt.Errorf("%d names of arguments for %d inputs: %q", len(o.ArgNames), len(inputs), o.ArgNames)
+	}
+	if e.symbols, err = symbolsOf(inputs, o); err != nil {
+		return nil, err
+	}
+	if e.sizes, err = sizesToTry(e.symbols); err != nil {
+		return nil, err
+	}
+	e.p = &Program{StateDict: map[string]torch.Tensor{}, Constants: map[string]torch.Tensor{}, Ranges: map[string]Range{},
+		Opset: map[string]int{"aten": 10}, Verifiers: []string{"TRAINING"}, Torch: strings.SplitN(torch.Version(), "+", 2)[0]}
+	state := e.state(model)
+	e.options = o
+	for _, sizes := range e.sizes {
+		given := resized(inputs, o, sizes)
+		in, leaves, err := inputTree(given, o.ArgNames)
+		if err != nil {
+			return nil, err
+		}
+		run, err := record(fn, state, given, leaves)
+		if err != nil {
+			return nil, err
+		}
+		e.tree = in
+		e.runs = append(e.runs, run)
+	}
+	if err := e.build(); err != nil {
+		return nil, err
+	}
+	e.p.Modules = []ModuleCall{{Signature: &ModuleCallSignature{ArgNames: o.ArgNames, Out: e.runs[0].outTree,
+		In: &TreeSpec{Type: typeTuple, Children: []*TreeSpec{e.tree, {Type: typeDict}}}}}}
+	if err := e.p.Verify(); err != nil {
+		return nil, err
+	}
+	for name, t := range e.p.StateDict {
+		e.p.StateDict[name] = t.Alias().Keep()
+	}
+	for name, t := range e.p.Constants {
+		e.p.Constants[name] = t.Alias().Keep()
+	}
+	return e.p, nil
+}
+
+// inputTree is the tree of the positional arguments, and its leaves.
+func inputTree(inputs []any, names []string) (*TreeSpec, []any, error) {
+	tree := &TreeSpec{Type: typeTuple}
+	var leaves []any
+	for i, v := range inputs {
+		t, own, err := treeOf(v, fmt.Sprintf("input %q", names[i]))
+		if err != nil {
+			return nil, nil, err
+		}
+		tree.Children, leaves = append(tree.Children, t), append(leaves, own...)
+	}
+	return tree, leaves, nil
+}
+
+// symbolsOf are the sizes that may differ, in the order of their names.
+func symbolsOf(inputs []any, o ExportOptions) ([]symbol, error) {
+	all := map[string]symbol{}
+	for name, dims := range o.DynamicShapes {
+		i := slices.Index(o.ArgNames, name)
+		if i < 0 {
+			return nil, fmt.Errorf("DynamicShapes: there is no input %q, expected %q", name, o.ArgNames)
+		}
+		t, ok := inputs[i].(torch.Tensor)
+		if !ok {
+			return nil, fmt.Errorf("DynamicShapes: input %q is a %T, expected a tensor", name, inputs[i])
+		}
+		for d, dim := range dims {
+			if d < 0 || d >= t.Dim() || dim.Name == "" {
+				return nil, fmt.Errorf("DynamicShapes: input %q has the shape %v; dimension %d has the name %q", name, t.Shape(), d, dim.Name)
+			}
+			s := symbol{dim, int64(t.Size(d))}
+			if before, ok := all[dim.Name]; ok && before != s {
+				return nil, fmt.Errorf("DynamicShapes: %q is %v and %v", dim.Name, before, s)
+			}
+			all[dim.Name] = s
+		}
+	}
+	if len(all) > mostSymbols {
+		return nil, fmt.Errorf("DynamicShapes: %d sizes differ, at most %d may", len(all), mostSymbols)
+	}
+	var list []symbol
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, all[name])
+	}
+	return list, nil
+}
+
+// resized are inputs with other sizes: their elements, repeated.
+func resized(inputs []any, o ExportOptions, sizes map[string]int64) []any {
+	list := slices.Clone(inputs)
+	for name, dims := range o.DynamicShapes {
+		i := slices.Index(o.ArgNames, name)
+		t := list[i].(torch.Tensor)
+		for d, dim := range dims {
+			if n, have := int(sizes[dim.Name]), t.Size(d); n != have {
+				t = t.IndexSelect(d, torch.Arange(n).RemainderScalar(have))
+			}
+		}
+		list[i] = t
+	}
+	return list
+}
+
+// state takes the parameters and buffers of a model.
+func (e *exporter) state(model any) (list []torch.Tensor) {
+	saved := map[string]bool{}
+	if reflect.TypeOf(model).Kind() == reflect.Func {
+		return nil
+	}
+	for name := range nn.StateDict(model) {
+		saved[name] = true
+	}
+	add := func(kind InputKind, prefix, name string, t torch.Tensor) {
+		arg := TensorArgument(e.name(prefix + strings.ReplaceAll(name, ".", "_")))
+		e.p.Signature.Inputs = append(e.p.Signature.Inputs, InputSpec{Kind: kind, Arg: arg, Target: name, Persistent: kind == Buffer && saved[name]})
+		if kind == Buffer && !saved[name] {
+			e.p.Constants[name] = t
+		} else {
+			e.p.StateDict[name] = t
+		}
+		list = append(list, t)
+	}
+	for name, t := range nn.NamedParameters(model) {
+		add(Parameter, "p_", name, t)
+	}
+	for name, t := range nn.NamedBuffers(model) {
+		add(Buffer, "b_", name, t)
+	}
+	return list
+}
+
+// name is a name that no other value has.
+func (e *exporter) name(base string) string {
+	name := base
+	for i := 1; e.taken[name]; i++ {
+		name = fmt.Sprint(base, "_", i)
+	}
+	e.taken[name] = true
+	return name
+}
