@@ -100,10 +100,12 @@ double multiply(double a, double b) { return a * b; }
 double floor_divide(double a, double b) { return std::floor(a / b); }
 double floor_modulo(double a, double b) { return a - b * std::floor(a / b); }
 double power(double a, double b) { return std::pow(a, b); }
+
+// What is no number is the greatest and the least.
 template <class T>
-T greatest(T a, T b) { return std::max(a, b); }
+T greatest(T a, T b) { return a != a || a > b ? a : b; }
 template <class T>
-T least(T a, T b) { return std::min(a, b); }
+T least(T a, T b) { return a != a || a < b ? a : b; }
 
 // A function of two numbers: whole where both are.
 template <int64_t (*ints)(int64_t, int64_t), double (*others)(double, double) = nullptr>

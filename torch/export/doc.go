@@ -1,5 +1,5 @@
-// Package export reads, checks, prints, runs and writes the programs of PyTorch's torch.export, files that end in .pt2,
-// without Python:
+// Package export captures, reads, checks, prints, compiles, runs and writes the programs of PyTorch's torch.export, files that
+// end in .pt2, without Python:
 //
 //	program, err := export.Load("model.pt2")
 //	defer program.Close()
@@ -17,6 +17,22 @@
 //
 //	module, err := program.Module()
 //	out, err := module.Run(x, map[string]torch.Tensor{"mask": mask}, torch.Arg("scale", s))
+//
+// # One call
+//
+// [Compile] makes a program ready to run in one call of C++, from operator to operator without Go in between, with the same bits:
+//
+//	compiled, err := export.Compile(program)
+//	defer compiled.Close()
+//	out, err := compiled.Run(x) // from any number of goroutines
+//
+// # Models of Go's
+//
+// [Export] captures a model that is written in Go as a program, which Python's torch.export.load runs as well: it runs once, and
+// the operators that it calls are written down.
+//
+//	program, err := export.Export(model, []any{x})
+//	err = program.Save("model.pt2")
 //
 // # Files of strangers
 //

@@ -47,6 +47,37 @@ func Example() {
 	// export: input "x" has the shape [3 3], expected [n]
 }
 
+// A model of Go's becomes a program: a file that Python runs, or one call here.
+func ExampleExport() {
+	torch.Scope(func() {
+		model := func(x torch.Tensor) torch.Tensor { return x.MulScalar(2).Add(x.Sin()).Flatten() }
+		program, err := export.Export(model, []any{torch.Ones(3, 2)}, export.ExportOptions{
+			DynamicShapes: map[string]map[int]export.Dim{"x": {0: {Name: "rows"}}}})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer program.Close()
+		for _, n := range program.Graph.Nodes {
+			fmt.Println(n.Outputs[0], "=", n.Target)
+		}
+		compiled, err := export.Compile(program)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer compiled.Close()
+		out, err := compiled.Run(torch.Zeros(2, 2))
+		fmt.Println(out[0], err)
+	})
+	// Output:
+	// mul = torch.ops.aten.mul.Scalar
+	// sin = torch.ops.aten.sin.default
+	// add = torch.ops.aten.add.Tensor
+	// flatten = torch.ops.aten.flatten.using_ints
+	// tensor([0., 0., 0., 0.]) <nil>
+}
+
 // doubling is a program that doubles a vector of 2 to 64 elements.
 func doubling() *export.Program {
 	n := export.Expr{Op: "Symbol", Name: "n"}
