@@ -11,127 +11,15 @@
 #include "guard.h"
 #include "library.h"
 #include "rules/boxed.h"
+#include "slots.h"
 
 namespace tg {
 namespace {
 
 using c10::IValue;
-using c10::TypeKind;
-using c10::TypePtr;
 using torch::jit::Stack;
 
 constexpr uint32_t kNowhere = ~uint32_t{0};
-
-// What a value in a slot is.
-enum class Kind : uint64_t { tensor, integer, number, boolean };
-
-// A result of libtorch's as the program has it.
-IValue as(Kind kind, IValue v) {
-	switch (kind) {
-		case Kind::tensor:
-			TORCH_CHECK_TYPE(v.isTensor(), "a result is ", v.tagKind(), ", expected a tensor");
-			if (C10_UNLIKELY(v.toTensor().defined() && v.toTensor()._is_zerotensor())) {
-				return materialised(std::move(v).toTensor());
-			}
-			return v;
-		case Kind::integer: return v.isInt() ? v : IValue(whole(v));
-		case Kind::number: return v.isDouble() ? v : IValue(number(v));
-		case Kind::boolean: TORCH_CHECK_TYPE(v.isBool(), "a result is ", v.tagKind(), ", expected a condition"); return v;
-	}
-	TORCH_CHECK(false, "no kind of values: ", static_cast<uint64_t>(kind));
-}
-
-using Slots = std::vector<IValue>;
-
-// Template is an argument: a value that is the same in each run, a slot, or a list of such.
-class Template {
- public:
-	// read takes a template for an argument of that type.
-	static Template read(Args& a, const TypePtr& declared);
-	static Template constant(IValue v) {
-		Template t;
-		t.value_ = std::move(v);
-		return t;
-	}
-
-	IValue fill(Slots& slots) const {
-		switch (form_) {
-			case Form::value: return value_;
-			case Form::slot: return checked(IValue(slots[slot_]));
-			case Form::last: return checked(std::move(slots[slot_]));
-			case Form::list: break;
-		}
-		c10::impl::GenericList list(element_);
-		list.reserve(elements_.size());
-		for (const auto& e : elements_) {
-			list.push_back(e.fill(slots));
-		}
-		return list;
-	}
-
-	// constants adds the tensor that is the same in each run.
-	void constants(std::vector<at::Tensor>& to) const {
-		if (form_ == Form::value && value_.isTensor()) {
-			to.push_back(value_.toTensor());
-		}
-	}
-
- private:
-	enum class Form : uint64_t { value, slot, last, list };
-
-	// What is undefined is none where the operator takes none, and a whole number is a number where it wants one.
-	IValue checked(IValue&& v) const {
-		if (v.isTensor()) {
-			if (C10_UNLIKELY(!v.toTensor().defined())) {
-				TORCH_CHECK_TYPE(optional_, "an argument must be a tensor, but got one that is undefined");
-				return {};
-			}
-		} else if (C10_UNLIKELY(number_ && v.isInt())) {
-			return static_cast<double>(v.toInt());
-		}
-		return std::move(v);
-	}
-
-	Form form_ = Form::value;
-	bool optional_ = false;  // for slots: none will do
-	bool number_ = false;    // and a whole number will not
-	uint32_t slot_ = 0;
-	IValue value_;
-	TypePtr element_;  // of lists
-	std::vector<Template> elements_;
-};
-
-Template Template::read(Args& a, const TypePtr& declared) {
-	TypePtr type = declared;
-	Template t;
-	while (type->kind() == TypeKind::OptionalType) {
-		type = type->castRaw<c10::OptionalType>()->getElementType();
-		t.optional_ = true;
-	}
-	t.form_ = static_cast<Form>(a.next());
-	switch (t.form_) {
-		case Form::value: {
-			t.value_ = read_value(a, declared);
-			bool fits = t.value_.type()->isSubtypeOf(*declared) || (type->kind() == TypeKind::NumberType && t.value_.isBool());
-			TORCH_CHECK_TYPE(fits, "expected ", declared->repr_str(), ", got ", t.value_.type()->repr_str());
-			return t;
-		}
-		case Form::slot:
-		case Form::last:
-			t.slot_ = static_cast<uint32_t>(a.next());
-			t.number_ = type->kind() == TypeKind::FloatType;
-			return t;
-		case Form::list: {
-			TORCH_CHECK_TYPE(type->kind() == TypeKind::ListType, "a list was given where ", type->repr_str(), " is expected");
-			t.element_ = type->castRaw<c10::ListType>()->getElementType();
-			for (uint64_t n = a.next(); n > 0; n--) {
-				t.elements_.push_back(read(a, t.element_));
-			}
-			return t;
-		}
-	}
-	TORCH_CHECK(false, "no form of arguments: ", static_cast<uint64_t>(t.form_));
-}
 
 std::vector<Template> read_templates(Args& a) {
 	std::vector<Template> list;

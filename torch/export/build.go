@@ -162,8 +162,8 @@ func (e *exporter) tensor(n int64) (string, error) {
 	t := e.runs[0].tensors[n]
 	for i, run := range e.runs[1:] {
 		if n >= int64(len(run.tensors)) || !alike(t, run.tensors[n]) {
-			return "", fmt.Errorf("a tensor that the model makes of Go's values differs for the sizes %v and %v: make it of operators (Arange, Full)",
-				e.sizes[0], e.sizes[i+1])
+			return "", fmt.Errorf("a tensor that the model makes of Go's values differs for the sizes %v and %v: "+
+				"make it of operators (Arange, Full)", e.sizes[0], e.sizes[i+1])
 		}
 	}
 	target := fmt.Sprint("lifted_tensor_", len(e.lifted))
@@ -179,11 +179,16 @@ func alike(a, b torch.Tensor) bool {
 	return a.DType() == b.DType() && slices.Equal(a.Shape(), b.Shape()) && a.Equal(b)
 }
 
+// like tells whether two calls are of the same operator with as many results.
+func (c *called) like(other *called) bool {
+	return c.name == other.name && c.overload == other.overload && len(c.results) == len(other.results)
+}
+
 // node adds the node of a call, which all runs have to have made.
 func (e *exporter) node(i int) error {
 	c := &e.runs[0].calls[i]
 	for k, run := range e.runs {
-		if i >= len(run.calls) || run.calls[i].name != c.name || run.calls[i].overload != c.overload || len(run.calls[i].results) != len(c.results) {
+		if i >= len(run.calls) || !run.calls[i].like(c) {
 			return fmt.Errorf("for the sizes %v the model calls something else: it cannot be one program for all of them", e.sizes[k])
 		}
 	}
@@ -302,8 +307,8 @@ func (e *exporter) argument(typ string, values []any) (Argument, error) {
 func (e *exporter) same(values []any) error {
 	for i, v := range values {
 		if v != values[0] && !(v != v && values[0] != values[0]) {
-			return fmt.Errorf("it is %v for the sizes %v and %v for %v: of what depends on sizes a program knows whole numbers alone", values[0], e.sizes[0],
-				v, e.sizes[i])
+			return fmt.Errorf("it is %v for the sizes %v and %v for %v: of what depends on sizes a program knows whole numbers alone",
+				values[0], e.sizes[0], v, e.sizes[i])
 		}
 	}
 	return nil

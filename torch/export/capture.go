@@ -72,7 +72,8 @@ func capture(model any, inputs []any, o ExportOptions) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &exporter{names: map[int64]string{}, taken: map[string]bool{}, schemas: map[string]library.Schema{}, computed: map[string]SymIntArgument{}}
+	e := &exporter{names: map[int64]string{}, taken: map[string]bool{}, schemas: map[string]library.Schema{},
+		computed: map[string]SymIntArgument{}}
 	if len(o.ArgNames) == 0 {
 		for i := range inputs {
 			o.ArgNames = append(o.ArgNames, fmt.Sprint("x", i))
@@ -198,7 +199,8 @@ func (e *exporter) state(model any) (list []torch.Tensor) {
 	}
 	add := func(kind InputKind, prefix, name string, t torch.Tensor) {
 		arg := TensorArgument(e.name(prefix + strings.ReplaceAll(name, ".", "_")))
-		e.p.Signature.Inputs = append(e.p.Signature.Inputs, InputSpec{Kind: kind, Arg: arg, Target: name, Persistent: kind == Buffer && saved[name]})
+		persistent := kind == Buffer && saved[name]
+		e.p.Signature.Inputs = append(e.p.Signature.Inputs, InputSpec{Kind: kind, Arg: arg, Target: name, Persistent: persistent})
 		if kind == Buffer && !saved[name] {
 			e.p.Constants[name] = t
 		} else {

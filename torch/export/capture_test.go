@@ -195,7 +195,11 @@ func TestExportRefuses(t *testing.T) {
 		"bool":  {func(x torch.Tensor) torch.Tensor { _ = torch.Value[bool](x.Sum().GtScalar(0)); return x }, "the values of a tensor are read"},
 		"value": {func(x torch.Tensor) torch.Tensor { _ = torch.Values[float32](x); return x }, "the values of a tensor are read"},
 		"equal": {func(x torch.Tensor) torch.Tensor { _ = x.Equal(x); return x }, "gives Go a value of a tensor"},
-		"set":   {func(x torch.Tensor) torch.Tensor { y := x.Clone(); torch.Fill(y, make([]float32, y.NumEl())); return y }, "values of a tensor are set"},
+		"set": {func(x torch.Tensor) torch.Tensor {
+			y := x.Clone()
+			torch.Fill(y, make([]float32, y.NumEl()))
+			return y
+		}, "values of a tensor are set"},
 		"loop": {func(x torch.Tensor) torch.Tensor {
 			y := x
 			for range x.Size(0) {

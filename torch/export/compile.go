@@ -101,9 +101,10 @@ func (c *Compiled) replaced(s OutputSpec, known map[slot]torch.Tensor) (slot, er
 	p, b := c.module.program, c.module.main
 	for i, in := range p.Signature.Inputs {
 		name, _ := kindOf(in.Arg)
-		if s.Kind == UserInputMutation && in.Kind == UserInput && name == s.Target || s.Kind != UserInputMutation && in.Kind != UserInput && in.Target == s.Target {
-			return b.inputs[i], nil
+		if users := in.Kind == UserInput; users && name != s.Target || !users && in.Target != s.Target || users != (s.Kind == UserInputMutation) {
+			continue
 		}
+		return b.inputs[i], nil
 	}
 	return nowhere, fmt.Errorf("an output changes %q, which is no input of the graph", s.Target)
 }

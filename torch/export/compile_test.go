@@ -204,7 +204,8 @@ func TestCompiledCallsGo(t *testing.T) {
 // C++ computes numbers as Go does.
 func TestCalculations(t *testing.T) {
 	torchtest.NoLeaks(t)
-	values := []any{int64(0), int64(1), int64(-1), int64(2), int64(-3), int64(7), int64(63), int64(1 << 40), int64(math.MaxInt64), int64(math.MinInt64),
+	values := []any{int64(0), int64(1), int64(-1), int64(2), int64(-3), int64(7), int64(63), int64(1 << 40),
+		int64(math.MaxInt64), int64(math.MinInt64),
 		0.0, 0.5, -2.5, 1e300, math.Inf(1), math.NaN(), true, false}
 	unary := []string{"_operator.neg", "_operator.pos", "torch.sym_not", "torch.sym_float", "torch.sym_int", "math.trunc", "torch.sym_sqrt"}
 	binary := []string{"_operator.add", "_operator.sub", "_operator.mul", "_operator.floordiv", "_operator.mod", "_operator.pow",
