@@ -143,6 +143,12 @@ IValue compare(const IValue* a) {
 	return Order<double>()(number(a[0]), number(a[1]));
 }
 
+template <template <class> class Both>
+IValue logical(const IValue* a) {
+	bool first = truth(a[0]);
+	return Both<bool>()(first, truth(a[1]));
+}
+
 }  // namespace
 
 Calculation find_calculation(std::string_view name) {
@@ -164,8 +170,8 @@ Calculation find_calculation(std::string_view name) {
 	    {"_operator.le", compare<std::less_equal>},
 	    {"_operator.gt", compare<std::greater>},
 	    {"_operator.ge", compare<std::greater_equal>},
-	    {"_operator.and_", [](const IValue* a) { return IValue(truth(a[0]) && truth(a[1])); }},
-	    {"_operator.or_", [](const IValue* a) { return IValue(truth(a[0]) || truth(a[1])); }},
+	    {"_operator.and_", logical<std::logical_and>},
+	    {"_operator.or_", logical<std::logical_or>},
 	    {"_operator.neg", [](const IValue* a) { return is_whole(a[0]) ? IValue(subtract(int64_t{0}, whole(a[0]))) : IValue(0 - number(a[0])); }},
 	    {"_operator.pos", [](const IValue* a) { return a[0]; }},
 	    {"torch.sym_not", [](const IValue* a) { return IValue(!truth(a[0])); }},
