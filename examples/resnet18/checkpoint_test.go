@@ -148,7 +148,7 @@ func TestCheckpointsThatDoNotFit(t *testing.T) {
 			}
 			require.NoError(t, pt.Save(changed, v))
 			tr := untrained(t, append(flags, test.flags...))
-			defer tr.Close()
+			defer func() { require.NoError(t, tr.Close()) }()
 			require.ErrorContains(t, tr.load(changed), test.want)
 		})
 	}

@@ -55,12 +55,12 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(broken, err)
 }
 
-func execute(ctx context.Context, c *config, sets *imageSets, out io.Writer) error {
+func execute(ctx context.Context, c *config, sets *imageSets, out io.Writer) (err error) {
 	t, err := newTrainer(c, sets, out)
 	if err != nil {
 		return err
 	}
-	defer t.Close()
+	defer func() { err = errors.Join(err, t.Close()) }()
 	t.header()
 	return t.run(ctx)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -87,7 +88,7 @@ func TestWhatIsMissing(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	clitest.Helps(t, command, "amp amp-dtype device epochs b lr momentum wd j data limit seed p channels-last cudnn-benchmark "+
-		"deterministic graph resume e synthetic save threads")
+		"deterministic graph resume e synthetic save threads logdir")
 }
 
 // losses are the mean losses of the last lines of all epochs.
@@ -104,7 +105,8 @@ func losses(t *testing.T, out string, batches int) (list []float64) {
 
 func TestLearnsRealImages(t *testing.T) {
 	torchtest.NoLeaks(t)
-	out := run(t, tiny("-limit", "40", "-epochs", "4")...)
+	logs := t.TempDir()
+	out := run(t, tiny("-limit", "40", "-epochs", "4", "-logdir", logs)...)
 	loss := losses(t, out, 5)
 	require.Len(t, loss, 4, out)
 	require.Less(t, loss[3], 0.9*loss[0], out)
@@ -112,6 +114,15 @@ func TestLearnsRealImages(t *testing.T) {
 	require.Contains(t, out, "11,173,962 parameters")
 	require.Len(t, regexp.MustCompile(`(?m)^ \* Acc@1 \d+\.\d{3} Acc@5 \d+\.\d{3}$`).FindAllString(out, -1), 4, out)
 	require.Regexp(t, `(?m)^done: Acc@1 .* images/s in training`, out)
+	require.Len(t, regexp.MustCompile(`(?m)^data: waited .* 2 workers busy for`).FindAllString(out, -1), 4, out)
+	written, err := filepath.Glob(filepath.Join(logs, "events.*"))
+	require.NoError(t, err)
+	require.Len(t, written, 1)
+	events, err := os.ReadFile(written[0])
+	require.NoError(t, err)
+	for _, tag := range []string{"train/Loss", "train/Acc@1", "test/Acc@1/mean"} {
+		require.Contains(t, string(events), tag)
+	}
 }
 
 func TestMixedPrecision(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/meter"
 )
 
@@ -15,21 +16,26 @@ type meters struct {
 	progress         *meter.Progress
 	images           int       // done in this pass
 	start, last      time.Time // of the pass, and when the last batch was done
+	before           data.LoaderStats
 }
 
-// newMeters begins a pass of that many batches, the first of which may be done already.
-func (t *trainer) newMeters(prefix string, batches, done int) *meters {
+// newMeters begins a pass over the batches of a loader, the first of which may be done already. TensorBoard gets its figures under
+// names that begin with tag; the last batch is that of the run's step number end.
+func (t *trainer) newMeters(prefix, tag string, loader *data.Loader[data.Batch], done, end int) *meters {
 	m := &meters{
 		time:  meter.Average{Name: "Time", Format: "%6.3f"},
 		data:  meter.Average{Name: "Data", Format: "%6.3f"},
 		loss:  meter.Average{Name: "Loss"},
 		top1:  meter.Average{Name: "Acc@1", Format: "%6.2f", Summary: true},
 		top5:  meter.Average{Name: "Acc@5", Format: "%6.2f", Summary: true},
-		start: time.Now(),
+		start: time.Now(), before: loader.Stats(),
 	}
 	m.last = m.start
-	m.progress = meter.NewProgress(t.out, prefix, batches, &m.time, &m.data, &m.loss, &m.top1, &m.top5)
+	m.progress = meter.NewProgress(t.out, prefix, loader.Len(), &m.time, &m.data, &m.loss, &m.top1, &m.top5)
 	m.progress.Done, m.progress.Every = done, t.printFreq
+	if m.progress.Tag, m.progress.First = tag, end-loader.Len(); t.log != nil {
+		m.progress.Logs = []meter.Log{t.log}
+	}
 	return m
 }
 

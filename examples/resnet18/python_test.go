@@ -28,7 +28,7 @@ func TestAnEpochEqualsPython(t *testing.T) {
 			tr := untrained(t, flags)
 			tr.out = &out
 			defer tr.sets.Close()
-			defer tr.Close()
+			defer func() { require.NoError(t, tr.Close()) }()
 			torch.Scope(func() {
 				inputs := peer.Tensors{}
 				for name, weight := range nn.StateDict(tr.model) {

@@ -31,7 +31,7 @@ func (t *trainer) learn(ctx context.Context) (accuracy float64, err error) {
 
 	for t.epoch < t.Epochs {
 		nn.Train(t.model)
-		m := t.newMeters(fmt.Sprintf("Epoch: [%d]", t.epoch), t.train.Len(), t.batch)
+		m := t.newMeters(fmt.Sprintf("Epoch: [%d]", t.epoch), "train/", t.train, t.batch, (t.epoch+1)*t.train.Len())
 		for batch, err := range t.train.EpochFrom(ctx, t.epoch, t.batch) {
 			if err != nil {
 				m.progress.Close()
@@ -66,7 +66,7 @@ func (t *trainer) learn(ctx context.Context) (accuracy float64, err error) {
 // validate returns the accuracy on the validation images, in percent.
 func (t *trainer) validate(ctx context.Context) (percent float64, err error) {
 	nn.Eval(t.model)
-	m := t.newMeters("Test: ", t.val.Len(), 0)
+	m := t.newMeters("Test: ", "test/", t.val, 0, (t.epoch+1)*t.train.Len())
 	defer m.progress.Close()
 	torch.Inference(func() {
 		for batch, failed := range t.val.Epoch(ctx, 0) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/optim"
 	"github.com/libtorch-go/libtorch/torch/optim/lr"
+	"github.com/libtorch-go/libtorch/torch/tensorboard"
 	"github.com/libtorch-go/libtorch/vision/models"
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
@@ -19,6 +21,7 @@ import (
 type trainer struct {
 	*config
 	out        io.Writer
+	log        *tensorboard.Writer // nil without -logdir
 	sets       *imageSets
 	train, val *data.Loader[data.Batch]
 
@@ -54,20 +57,27 @@ func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 	t.mean = torch.FromSlice([]float32{125.3, 123.0, 113.9}).To(t.device)
 	t.std = torch.FromSlice([]float32{63.0, 62.1, 66.7}).To(t.device)
 	if t.resume != "" {
-		if err := t.load(t.resume); err != nil {
-			t.Close()
-			return nil, err
-		}
+		err = t.load(t.resume)
+	}
+	if err == nil && t.logdir != "" {
+		t.log, err = tensorboard.NewWriter(t.logdir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
 }
 
-// Close frees everything that the run holds except the images.
-func (t *trainer) Close() {
+// Close frees everything that the run holds except the images. Its error is that of the files for TensorBoard.
+func (t *trainer) Close() error {
 	nn.Close(t.model)
 	t.opt.Close()
 	t.scaler.Close()
 	torch.Close(t.mean, t.std)
+	if t.log == nil {
+		return nil
+	}
+	return t.log.Close()
 }
 
 // run trains to the end, or only validates where there is nothing to train.
@@ -84,10 +94,11 @@ func (t *trainer) run(ctx context.Context) error {
 	return nil
 }
 
-// trained adds an epoch to what the last line tells.
+// trained adds an epoch to what the last line tells, and says whether it waited for its data.
 func (t *trainer) trained(m *meters) {
 	t.images += m.images
 	t.busy += time.Since(m.start)
+	t.printf("%v", t.train.Stats().Since(m.before))
 }
 
 // format is the memory format of images and weights.
