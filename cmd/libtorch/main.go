@@ -9,6 +9,7 @@
 //	libtorch migrate DIR        a program for gotorch, rewritten to libtorch for Go
 //	libtorch show FILE          a program of torch.export, .pt2
 //	libtorch run -input IN FILE such a program run
+//	libtorch bench -input IN FILE how long that takes, node by node and compiled
 //	libtorch load URL           a server asked again and again: how long its answers take
 //	libtorch env                the variables that name what is in use
 //
@@ -46,6 +47,7 @@ func verbs() []verb {
 		{"migrate", "rewrite a program for gotorch to libtorch for Go", migrateVerb},
 		{"show", "print a program of torch.export, .pt2", show},
 		{"run", "run a program of torch.export, .pt2", runProgram},
+		{"bench", "measure such a program, node by node and compiled", benchProgram},
 		{"load", "ask a server again and again, and say how long its answers take", load},
 		{"env", "print the variables that name what is in use", env},
 	}

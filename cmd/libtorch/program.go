@@ -7,8 +7,10 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/libtorch-go/libtorch/internal/cli"
+	"github.com/libtorch-go/libtorch/internal/pace"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/export"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
@@ -50,20 +52,11 @@ func runProgram(_ context.Context, args []string, out io.Writer) error {
 	if *input == "" {
 		return cli.Usagef("run: expected -input")
 	}
-	program, err := export.Load(found[0])
+	program, inputs, done, err := open(found[0], *input)
 	if err != nil {
 		return err
 	}
-	defer program.Close()
-	file, err := safetensors.Load(*input)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	var inputs []any
-	for _, name := range slices.Sorted(maps.Keys(file.Tensors)) {
-		inputs = append(inputs, torch.Arg(name, file.Tensors[name]))
-	}
+	defer done()
 	torch.Scope(func() {
 		torch.NoGrad(func() {
 			var results []torch.Tensor
@@ -72,6 +65,82 @@ func runProgram(_ context.Context, args []string, out io.Writer) error {
 			}
 		})
 	})
+	return err
+}
+
+// open loads a program and the inputs of a call.
+func open(path, input string) (program *export.Program, inputs []any, done func(), err error) {
+	if program, err = export.Load(path); err != nil {
+		return nil, nil, nil, err
+	}
+	file, err := safetensors.Load(input)
+	if err != nil {
+		program.Close()
+		return nil, nil, nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(file.Tensors)) {
+		inputs = append(inputs, torch.Arg(name, file.Tensors[name]))
+	}
+	return program, inputs, func() { program.Close(); file.Close() }, nil
+}
+
+const benchIntro = `usage: libtorch bench -input FILE [-rounds N] [-threads N] PROGRAM
+
+Measures a program of torch.export.save, .pt2, node by node and compiled to one call. Both take turns; of each one's rounds the
+lowest time and the lower quarter are printed, because on a busy machine the mean says little. The inputs are those of run.
+`
+
+func benchProgram(ctx context.Context, args []string, out io.Writer) error {
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	input := fs.String("input", "", "the .safetensors file of the inputs")
+	rounds := fs.Int("rounds", 30, "how often each is run")
+	threads := fs.Int("threads", 1, "threads of an operation")
+	found, err := parse(fs, args, out, benchIntro, "PROGRAM")
+	if err != nil {
+		return err
+	}
+	if *input == "" || *rounds < 1 || *threads < 1 {
+		return cli.Usagef("bench: expected -input, and numbers above 0")
+	}
+	program, inputs, done, err := open(found[0], *input)
+	if err != nil {
+		return err
+	}
+	defer done()
+	compiled, err := export.Compile(program)
+	if err != nil {
+		return err
+	}
+	defer compiled.Close()
+	module, err := program.Module()
+	if err != nil {
+		return err
+	}
+	torch.SetNumThreads(*threads)
+	runs := []func(...any) ([]torch.Tensor, error){module.Run, compiled.Run}
+	times := make([][]float64, len(runs))
+	const warmup = 3
+	err = pace.Rounds(warmup, *rounds, func(round int) error {
+		for _, side := range pace.Turn([]int{0, 1}, round) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			start := time.Now()
+			torch.Scope(func() { torch.NoGrad(func() { _, err = runs[side](inputs...) }) })
+			if err != nil {
+				return err
+			}
+			if round >= 0 {
+				times[side] = append(times[side], float64(time.Since(start))/float64(time.Millisecond))
+			}
+		}
+		return nil
+	})
+	for side, name := range []string{"node by node", "compiled"} {
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%-12s %9.3f ms, lower quarter %9.3f ms\n", name, pace.Lowest(times[side]), pace.Quarter(times[side]))
+		}
+	}
 	return err
 }
 

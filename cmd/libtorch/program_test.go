@@ -35,6 +35,11 @@ func TestProgram(t *testing.T) {
 		require.NoError(t, run(t.Context(), []string{"run", "-input", in, program}, &out))
 		require.Contains(t, out.String(), "relu = tensor(")
 	})
+	out.Reset()
+	require.NoError(t, run(t.Context(), []string{"bench", "-input", in, "-rounds", "3", program}, &out))
+	require.Regexp(t, `^node by node +[0-9.]+ ms, lower quarter +[0-9.]+ ms\ncompiled +[0-9.]+ ms, lower quarter +[0-9.]+ ms\n$`, out.String())
 	require.ErrorContains(t, run(t.Context(), []string{"run", program}, &out), "expected -input")
+	require.ErrorContains(t, run(t.Context(), []string{"bench", program}, &out), "expected -input")
+	require.ErrorContains(t, run(t.Context(), []string{"bench", "-input", program, program}, &out), "safetensors")
 	require.ErrorContains(t, run(t.Context(), []string{"show", in}, &out), "not a sound file of torch.export.save")
 }
