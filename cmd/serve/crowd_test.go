@@ -96,7 +96,8 @@ func TestCrowd(t *testing.T) {
 	torchtest.NoLeaks(t)
 	layer := nn.Eval(nn.Sequential{nn.NewLinear(64, 128), nn.ReLU{}, nn.NewLinear(128, 10)})
 	c := newCrowd(t, layer)
-	in, out := serve.Spec{Name: "x", DType: torch.Float32, Shape: []int{-1, 64}}, serve.Spec{Name: "y", DType: torch.Float32, Shape: []int{-1, 10}}
+	in := serve.Spec{Name: "x", DType: torch.Float32, Shape: []int{-1, 64}}
+	out := serve.Spec{Name: "y", DType: torch.Float32, Shape: []int{-1, 10}}
 	lanes, images := torch.NewLanes(2, torch.LanesOptions{Threads: 1}), torch.NewLanes(1)
 	defer lanes.Close()
 	defer images.Close()
@@ -105,7 +106,8 @@ func TestCrowd(t *testing.T) {
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
 	s := &service{repository: &repository{lanes: lanes, log: log, models: map[string]*model{"m": {name: "m", version: "1", server: server}}},
-		log: log, images: images, places: make(chan struct{}, 1024), limits: limits{body: 1 << 20, concurrent: 1024, timeout: time.Minute}}
+		log: log, images: images, places: make(chan struct{}, 1024),
+		limits: limits{body: 1 << 20, memory: 1 << 30, concurrent: 1024, timeout: time.Minute}}
 	listener, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)
 	web, err := (&flags{limits: s.limits}).web(s.handler(nil), log)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/binary"
+	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -20,7 +21,21 @@ type rpc struct{ *service }
 
 // grpc is the handler of the protocol in gRPC, and its path.
 func (s *service) grpc() (string, http.Handler) {
-	return pb.NewGRPCInferenceServiceHandler(rpc{s}, connect.WithReadMaxBytes(int(s.limits.body)))
+	path, next := pb.NewGRPCInferenceServiceHandler(rpc{s}, connect.WithReadMaxBytes(int(s.limits.body)))
+	failed := connect.NewErrorWriter()
+	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, err := s.enter()
+		if err != nil {
+			_ = failed.Write(w, r, coded(err)) // whoever asked may have gone
+			return
+		}
+		defer v.leave()
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{v.count(r.Body), r.Body}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (rpc) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerLiveResponse, error) {
@@ -57,11 +72,6 @@ func (s rpc) ModelMetadata(_ context.Context, q *pb.ModelMetadataRequest) (*pb.M
 }
 
 func (s rpc) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (answer *pb.ModelInferResponse, err error) {
-	leave, err := s.enter()
-	if err != nil {
-		return nil, coded(err)
-	}
-	defer leave()
 	started := time.Now()
 	answer, err = s.modelInfer(ctx, q)
 	s.log.Debug("request", "method", "ModelInfer", "model", q.GetModelName(), "took", time.Since(started), "error", err)

@@ -157,3 +157,21 @@ func TestBentRequests(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() < goroutines+16 }, 10*time.Second, 10*time.Millisecond)
 }
+
+// Bodies that are each within the limit are refused where all of them are too much.
+func TestManyBodies(t *testing.T) {
+	torchtest.NoLeaks(t)
+	r := begin(t, "-max-body", "60000", "-max-bodies", "100000")
+	head := "POST /v2/models/cifar10/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n"
+	first, second := r.dial(head+strings.Repeat(" ", 45000)), r.dial(head+strings.Repeat(" ", 45000))
+	require.Eventually(t, func() bool {
+		status, _ := r.do("POST", "/v2/models/cifar10/infer", bytes.Repeat([]byte(" "), 30000))
+		return status == http.StatusTooManyRequests
+	}, 10*time.Second, 10*time.Millisecond)
+	first.Close()
+	second.Close()
+	require.Eventually(t, func() bool {
+		status, _ := r.do("POST", "/v2/models/cifar10/infer", bytes.Repeat([]byte(" "), 30000))
+		return status == http.StatusBadRequest
+	}, 10*time.Second, 10*time.Millisecond)
+}

@@ -231,11 +231,11 @@ func (s *service) handleUnload(w http.ResponseWriter, r *http.Request) error {
 
 // handleClassify is POST …/classify: a picture in, the five likeliest classes out.
 func (s *service) handleClassify(w http.ResponseWriter, r *http.Request) error {
-	leave, err := s.enter()
+	v, err := s.enter()
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer v.leave()
 	m, err := s.repository.get(r.PathValue("model"), r.PathValue("version"))
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func (s *service) handleClassify(w http.ResponseWriter, r *http.Request) error {
 	if m.config.Image == nil {
 		return badf("model %s takes no pictures: its config.json has no \"image\"", m.name)
 	}
-	body, err := s.readBody(w, r)
+	body, err := v.readBody(w, r)
 	if err != nil {
 		return err
 	}

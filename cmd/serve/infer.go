@@ -106,7 +106,8 @@ func (p parameters) call(c *call) error {
 }
 
 // readBody reads a request's body, unpacked.
-func (s *service) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func (v *visit) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	s := v.service
 	if r.ContentLength > s.limits.body {
 		return nil, &http.MaxBytesError{Limit: s.limits.body}
 	}
@@ -128,11 +129,11 @@ func (s *service) readBody(w http.ResponseWriter, r *http.Request) ([]byte, erro
 	if r.ContentLength > 0 {
 		b.Grow(int(min(r.ContentLength, 1<<20)))
 	}
-	n, err := b.ReadFrom(io.LimitReader(body, s.limits.body+1))
+	n, err := b.ReadFrom(io.LimitReader(v.count(body), s.limits.body+1))
 	switch tooLarge := new(http.MaxBytesError); {
 	case n > s.limits.body:
 		return nil, &http.MaxBytesError{Limit: s.limits.body}
-	case errors.As(err, &tooLarge):
+	case errors.As(err, &tooLarge), errors.Is(err, errFull):
 		return nil, err
 	case err != nil:
 		return nil, badf("the body could not be read: %v", err)
@@ -142,12 +143,12 @@ func (s *service) readBody(w http.ResponseWriter, r *http.Request) ([]byte, erro
 
 // handleInfer is POST …/infer.
 func (s *service) handleInfer(w http.ResponseWriter, r *http.Request) error {
-	leave, err := s.enter()
+	v, err := s.enter()
 	if err != nil {
 		return err
 	}
-	defer leave()
-	body, err := s.readBody(w, r)
+	defer v.leave()
+	body, err := v.readBody(w, r)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ func (f *flags) parse(args []string, out io.Writer) error {
 	fs.BoolVar(&f.control, "model-control", false, "clients may load and unload models")
 	fs.IntVar(&f.lanes, "lanes", 0, "batches that are computed at the same time, of all models (default: as many as threads, at most 4)")
 	fs.Int64Var(&f.limits.body, "max-body", 64<<20, "`bytes` of a request")
+	fs.Int64Var(&f.limits.memory, "max-bodies", 1<<30, "`bytes` of all requests at the same time; what comes then is refused with 429")
 	fs.IntVar(&f.limits.concurrent, "max-requests", 1024, "requests at the same time; what comes then is refused with 429")
 	fs.DurationVar(&f.limits.timeout, "timeout", 30*time.Second, "how long a request may take")
 	fs.DurationVar(&f.drain, "drain", 30*time.Second, "how long requests may take that are there when the server is told to end")
@@ -63,7 +64,8 @@ func (f *flags) parse(args []string, out io.Writer) error {
 	if (f.cert == "") != (f.key == "") {
 		return cli.Usagef("-cert and -key belong together")
 	}
-	return errors.Join(cli.Positive("max-body", float64(f.limits.body)), cli.Positive("max-requests", float64(f.limits.concurrent)),
+	return errors.Join(cli.Positive("max-body", float64(f.limits.body)), cli.Positive("max-bodies", float64(f.limits.memory)),
+		cli.Positive("max-requests", float64(f.limits.concurrent)),
 		cli.Positive("timeout", f.limits.timeout.Seconds()), cli.NotNegative("lanes", float64(f.lanes)))
 }
 

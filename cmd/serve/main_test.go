@@ -331,7 +331,8 @@ func tritonClient(t *testing.T, dir string) {
 	defer images.Close()
 	log := slog.New(slog.DiscardHandler)
 	s := &service{repository: &repository{dir: dir, lanes: lanes, log: log, models: map[string]*model{}}, images: images, log: log,
-		places: make(chan struct{}, 100), control: true, limits: limits{body: 1 << 20, concurrent: 100, timeout: 30 * time.Second}}
+		places: make(chan struct{}, 100), control: true,
+		limits: limits{body: 1 << 20, memory: 1 << 30, concurrent: 100, timeout: 30 * time.Second}}
 	require.NoError(t, s.repository.loadAll(t.Context()))
 	for _, d := range datatypes {
 		own, err := serve.New(echo(d.dtype))

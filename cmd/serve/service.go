@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -20,12 +22,14 @@ type service struct {
 	log        *slog.Logger
 	images     *torch.Lanes  // where pictures are decoded
 	places     chan struct{} // one for each request that is being read and answered
+	bytes      atomic.Int64  // of their bodies
 	control    bool          // clients may load and unload models
 }
 
 // limits bound what a client can ask for.
 type limits struct {
-	body       int64 // bytes of a request, compressed or not
+	body       int64 // bytes of a request, packed or not
+	memory     int64 // bytes of all requests that are there at the same time
 	concurrent int   // requests
 	timeout    time.Duration
 }
@@ -162,14 +166,44 @@ func (s *service) pictures(ctx context.Context, m *model, files [][]byte) (x tor
 	return x, errors.Join(err, busy)
 }
 
-// enter takes a place among the requests that are served at the same time.
-func (s *service) enter() (leave func(), err error) {
+// A visit is a request that has one of the places for those that are served at the same time. It counts the bytes that were sent.
+type visit struct {
+	service *service
+	bytes   int64
+}
+
+// enter takes a place, if one is free.
+func (s *service) enter() (*visit, error) {
 	select {
 	case s.places <- struct{}{}:
-		return func() { <-s.places }, nil
+		return &visit{service: s}, nil
 	default:
 		return nil, errFull
 	}
+}
+
+func (v *visit) leave() {
+	v.service.bytes.Add(-v.bytes)
+	<-v.service.places
+}
+
+// count has what is read counted, and reading fail where all requests together are too large: many clients that each stay within
+// the limit of a body shall not fill the memory.
+func (v *visit) count(r io.Reader) io.Reader { return counted{v, r} }
+
+type counted struct {
+	visit *visit
+	r     io.Reader
+}
+
+// Read reads and counts.
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.visit.bytes += int64(n)
+	if c.visit.service.bytes.Add(int64(n)) > c.visit.service.limits.memory {
+		return 0, errFull
+	}
+	return n, err
 }
 
 // ready is nil while requests are answered: no card has failed, and every model that should be there is.
