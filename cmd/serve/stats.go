@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -39,7 +41,8 @@ func (s *service) handleMetrics(w http.ResponseWriter, _ *http.Request) error {
 	s.writeFailures(w)
 	each("nv_inference_count", "counter", "Number of rows that were computed", func(st *serve.Stats) any { return st.Rows })
 	each("nv_inference_exec_count", "counter", "Number of batches that were computed", func(st *serve.Stats) any { return st.Batches })
-	for name, d := range durations {
+	for _, name := range slices.Sorted(maps.Keys(durations)) {
+		d := durations[name]
 		sum := func(st *serve.Stats) any { return d.of(st).Sum.Microseconds() }
 		each("nv_inference_"+name+"_duration_us", "counter", "Microseconds in all: "+d.help, sum)
 	}
