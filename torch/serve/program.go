@@ -12,13 +12,13 @@ import (
 
 // Program is a model made of a program of torch.export. Inputs have the names of Python's arguments, with the place behind those that
 // are nested ("pair_0"); outputs those of the dictionary that the program returns, or else "output", or "output_0", "output_1" and so
-// on. A program that changes its buffers computes one batch at a time.
+// on. The program is compiled (export.Compile), where it can be. One that changes its buffers computes one batch at a time.
 func Program(p *export.Program) (Model, error) {
 	module, err := p.Module()
 	if err != nil {
 		return nil, err
 	}
-	m := &program{program: p, module: module, tree: p.Modules[0].Signature.In}
+	m := &program{program: p, run: module.Run, closed: func() {}, tree: p.Modules[0].Signature.In}
 	for _, s := range p.Signature.Inputs {
 		if s.Kind != export.UserInput {
 			continue
@@ -48,7 +48,13 @@ func Program(p *export.Program) (Model, error) {
 		m.signature.Outputs = append(m.signature.Outputs, m.spec(names[i], string(arg)))
 	}
 	m.signature.NoBatch = m.alone || len(m.rows) != 1
-	return m, m.signature.check()
+	if err := m.signature.check(); err != nil {
+		return nil, err
+	}
+	if compiled, err := export.Compile(p); err == nil { // else it runs node by node
+		m.run, m.closed = compiled.Run, compiled.Close
+	}
+	return m, nil
 }
 
 // hole is where a tensor goes among the leaves.
@@ -56,7 +62,8 @@ type hole struct{}
 
 type program struct {
 	program   *export.Program
-	module    *export.Module
+	run       func(inputs ...any) ([]torch.Tensor, error)
+	closed    func()
 	signature Signature
 	tree      *export.TreeSpec
 	leaves    []any           // what the program takes
@@ -130,10 +137,13 @@ func (m *program) Run(_ context.Context, inputs []torch.Tensor) ([]torch.Tensor,
 		m.mu.Lock()
 		defer m.mu.Unlock()
 	}
-	return m.module.Run(list...)
+	return m.run(list...)
 }
 
-func (m *program) Close() { m.program.Close() }
+func (m *program) Close() {
+	m.closed()
+	m.program.Close()
+}
 
 // unflatten builds an argument of its leaves, and returns those that are left.
 func unflatten(t *export.TreeSpec, leaves []any) (any, []any) {
