@@ -9,6 +9,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/meter"
+	"github.com/libtorch-go/libtorch/torch/tensorboard"
 	"github.com/libtorch-go/libtorch/vision/datasets"
 	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
 )
@@ -16,19 +17,28 @@ import (
 // open is a loader of the training or the test images, uint8 [N, 3, 32, 32], and the names of
 // the classes. The images to train on are shuffled.
 func open(ctx context.Context, out io.Writer, training bool) (*data.Loader[data.Batch], []string, error) {
-	set, err := load(ctx, out, training)
+	images, labels, err := tensorsOf(ctx, out, training)
 	if err != nil {
 		return nil, nil, err
+	}
+	loader, err := data.NewLoader(data.NewTensorDataset(images, labels), data.LoaderOptions{BatchSize: *size, Shuffle: training, Seed: *seed})
+	return loader, (*datasets.CIFAR10)(nil).Classes(), err
+}
+
+// tensorsOf are the training or the test images, uint8 [N, 3, 32, 32], as many as -limit says, and their classes.
+func tensorsOf(ctx context.Context, out io.Writer, training bool) (images, labels torch.Tensor, err error) {
+	set, err := load(ctx, out, training)
+	if err != nil {
+		return images, labels, err
 	}
 	if n := *limit; n > 0 && training {
 		set = set.Head(n)
 	} else if n > 0 {
 		set = set.Head((n + 4) / 5)
 	}
-	images, labels := set.Tensors()
 	fmt.Fprintf(out, "%d images, for training: %v\n", set.Len(), training)
-	loader, err := data.NewLoader(data.NewTensorDataset(images, labels), data.LoaderOptions{BatchSize: *size, Shuffle: training, Seed: *seed})
-	return loader, set.Classes(), err
+	images, labels = set.Tensors()
+	return images, labels, nil
 }
 
 func load(ctx context.Context, out io.Writer, training bool) (*datasets.CIFAR10, error) {
@@ -57,4 +67,51 @@ func report(out io.Writer, classes []string, right []meter.Average) {
 		all.Update(right[i].Avg(), right[i].Count())
 	}
 	fmt.Fprintf(out, " * Acc@1 %.3f of %d test images\n", all.Avg(), all.Count())
+}
+
+// judge counts, for each class, the images that are classified right, in percent.
+func judge(ctx context.Context, net *Net, test *data.Loader[data.Batch], classes int, dev torch.Device) (right []meter.Average, err error) {
+	right = make([]meter.Average, classes)
+	torch.Inference(func() {
+		for batch, failed := range test.Epoch(ctx, 0) {
+			if err = failed; err != nil {
+				return
+			}
+			predicted := torch.Values[int](net.Forward(normalise(batch.Input, dev)).ArgMaxDim(1))
+			for i, class := range torch.Values[int](batch.Target) {
+				hit := 0.0
+				if predicted[i] == class {
+					hit = 100
+				}
+				right[class].Update(hit, 1)
+			}
+		}
+	})
+	return right, err
+}
+
+// openLog opens the files for TensorBoard; without -logdir there are none, and it is nil.
+func openLog() (*tensorboard.Writer, error) {
+	if *logdir == "" {
+		return nil, nil
+	}
+	return tensorboard.NewWriter(*logdir)
+}
+
+// closeLog ends the files, and tells whether all of them was written.
+func closeLog(log *tensorboard.Writer) error {
+	if log == nil {
+		return nil
+	}
+	return log.Close()
+}
+
+// newProgress shows how an epoch goes, to TensorBoard as well.
+func newProgress(out io.Writer, epoch, batches int, log *tensorboard.Writer, loss *meter.Average) *meter.Progress {
+	progress := meter.NewProgress(out, fmt.Sprintf("Epoch: [%d]", epoch), batches, loss)
+	progress.Every, progress.Tag, progress.First = *every, "train/", epoch*batches
+	if log != nil {
+		progress.Logs = []meter.Log{log}
+	}
+	return progress
 }

@@ -5,8 +5,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"log"
 	"os"
@@ -28,6 +28,8 @@ var (
 	momentum = flag.Float64("momentum", 0.9, "momentum of SGD")
 	seed     = flag.Uint64("seed", 0, "seed of weights and order")
 	every    = flag.Int("p", 2000, "print every `N`-th batch")
+	logdir   = flag.String("logdir", "", "write the loss for TensorBoard into `folder`")
+	fast     = flag.Bool("fast", false, "train another network by a recipe for speed, for which -b, -lr and -momentum do not count")
 )
 
 // Net is the tutorial's: scores [N, 10] of images [N, 3, 32, 32]. The tags are the names in a
@@ -65,6 +67,14 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	defer torch.Recover(&err)
 	torch.ManualSeed(*seed)
 	dev := torch.DefaultDevice()
+	if *fast {
+		return runFast(ctx, out, dev)
+	}
+	log, err := openLog()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLog(log)) }()
 	training, classes, err := open(ctx, out, true)
 	if err != nil {
 		return err
@@ -77,8 +87,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	opt := optim.NewSGD(nn.Parameters(net), *rate, optim.SGDOptions{Momentum: *momentum})
 	for epoch := range *epochs {
 		loss := &meter.Average{Name: "Loss"}
-		progress := meter.NewProgress(out, fmt.Sprintf("Epoch: [%d]", epoch), training.Len(), loss)
-		progress.Every = *every
+		progress := newProgress(out, epoch, training.Len(), log, loss)
 		for batch, err := range training.Epoch(ctx, epoch) {
 			if err != nil {
 				return err
@@ -93,22 +102,10 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		progress.Close()
 	}
 
-	right := make([]meter.Average, len(classes))
-	torch.Inference(func() {
-		for batch, failed := range test.Epoch(ctx, 0) {
-			if err = failed; err != nil {
-				return
-			}
-			predicted := torch.Values[int](net.Forward(normalise(batch.Input, dev)).ArgMaxDim(1))
-			for i, class := range torch.Values[int](batch.Target) {
-				hit := 0.0
-				if predicted[i] == class {
-					hit = 100
-				}
-				right[class].Update(hit, 1)
-			}
-		}
-	})
+	right, err := judge(ctx, net, test, len(classes), dev)
+	if err != nil {
+		return err
+	}
 	report(out, classes, right)
-	return err
+	return nil
 }
