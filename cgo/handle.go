@@ -25,6 +25,7 @@ const (
 	DeviceKind               // events, memory pools and graphs of a card
 	NodeKind                 // of the graph that autograd records
 	ProgramKind              // compiled programs
+	GroupKind                // stores and groups of processes, and what is under way in them
 	kinds
 )
 

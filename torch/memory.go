@@ -15,6 +15,7 @@ type MemoryStats struct {
 	DeviceObjects int   // open events, pools and graphs of torch/cuda
 	Nodes         int   // recorded operations that the program refers to, see [Tensor.GradFn]
 	Programs      int   // compiled programs of torch/export
+	GroupObjects  int   // open stores, groups and operations of torch/dist
 	Callbacks     int   // Go values that libtorch refers to: hooks, custom functions in graphs
 	HostBytes     int64 // live bytes from libtorch's CPU allocator, whoever holds them
 	HostPeak      int64 // the most there were since the start, or since [ResetPeakMemory]
@@ -26,6 +27,7 @@ type MemoryStats struct {
 // Live is the number of open handles.
 func (s MemoryStats) Live() int {
 	return s.Scoped + s.Unscoped + s.Generators + s.DeviceObjects + s.Nodes + s.Programs
+	return s.Scoped + s.Unscoped + s.Generators + s.DeviceObjects + s.Nodes + s.GroupObjects
 }
 
 // Stats counts the live handles and bytes. Memory that the garbage collector has not
@@ -41,6 +43,7 @@ func Stats() MemoryStats {
 	s.DeviceObjects = cgo.LiveUnscoped(cgo.DeviceKind)
 	s.Nodes = cgo.LiveUnscoped(cgo.NodeKind)
 	s.Programs = cgo.LiveUnscoped(cgo.ProgramKind)
+	s.GroupObjects = cgo.LiveUnscoped(cgo.GroupKind)
 	s.Callbacks = cgo.LentValues()
 	s.HostBytes, s.HostPeak = cgo.HostMemory()
 	s.Collections, s.Exhausted = cgo.Collections()

@@ -25,6 +25,14 @@ var layers = [][]string{
 	{"torch/nn", "torch/optim/lr", "torch/hub", "internal/peer"},
 	{"torch/nn/utils", "torch/export"},
 	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint", "torch/serve"},
+	{"torch/nn", "torch/optim/lr", "torch/hub", "torch/export", "internal/peer"},
+<<<<<<< HEAD
+	{"torch/nn/utils", "torch/serve"},
+	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint"},
+=======
+	{"torch/nn/utils"},
+	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint", "torch/dist"},
+>>>>>>> d1c79f0 (torch/dist: groups of processes, collectives and DistributedDataParallel on libtorch's c10d and Reducer)
 	{"amp", "vision/ops", "internal/modparity", "internal/parity"},
 	{"vision/imageio"},
 	{"vision/transforms", "vision/datasets/internal/matlab", "vision/datasets/internal/sheet"},
@@ -42,6 +50,7 @@ var layers = [][]string{
 var doorKeepers = []string{"internal/bridge", "torch", "internal/form", "internal/fuzz", "internal/switches", "torch/aten", "torch/linalg",
 	"torch/fft", "torch/special", "torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/optim", "torch/data",
 	"torch/profiler", "internal/jpeg", "torch/export"}
+	"torch/profiler", "torch/dist", "internal/jpeg"}
 
 // speakers are the packages with C in them.
 var speakers = []string{"cgo", "cgo/libm"}

@@ -108,31 +108,27 @@ at::Tensor dense(const at::Tensor& t, bool written) {
 	return plain.is_complex() ? at::view_as_real(plain) : plain;
 }
 
-std::vector<at::Tensor> tensors(Args& a, bool written, bool& complex) {
+std::vector<at::Tensor> tensors(Args& a, bool written) {
 	std::vector<at::Tensor> list;
 	for (const auto& t : a.tensors()) {
-		complex |= t.is_complex();
 		list.push_back(dense(t, written));
 	}
 	return list;
 }
 
+// reduction is the operation as it is done with the bytes of these tensors: gloo adds booleans up to numbers that are none.
+c10d::ReduceOp reduction(int64_t code, at::ScalarType dtype, bool complex) {
+	auto op = static_cast<c10d::ReduceOp::RedOpType>(code);
+	TORCH_CHECK_VALUE(!complex || c10d::isComplexViewAsRealAllowed(op), "complex numbers cannot be reduced by this operation");
+	if (dtype == at::kBool && op == c10d::ReduceOp::SUM) {
+		return c10d::ReduceOp::MAX;
+	}
+	return dtype == at::kBool && op == c10d::ReduceOp::PRODUCT ? c10d::ReduceOp::MIN : op;
+}
+
 Work& work(Args& a) { return a.object<Work>("work"); }
 
 bool to_one_peer(const Work& w) { return c10d::isP2POp(w->retrieveOpType()); }
-
-// finished waits a while for a collective; it throws what the collective failed with.
-bool finished(const Work& w, std::chrono::milliseconds timeout) {
-	try {
-		w->wait(timeout);
-	} catch (...) {
-		if (!w->isCompleted()) {
-			return false;
-		}
-		w->wait();  // it may have been completed between the end of the time and the question
-	}
-	return true;
-}
 
 }  // namespace
 
@@ -181,16 +177,16 @@ void new_group(Args& a, Results& r) {
 // abort_group(group): ends its connections, and so all that is under way
 void abort_group(Args& a, Results&) { group(a)->abort(); }
 
-// collective(group, name, written, read, operation, peer, tag, splits of written, splits of read) -> work
+// collective(group, name, written, read, operation, complex numbers?, peer, tag, splits of written, splits of read) -> work
 void collective(Args& a, Results& r) {
 	auto& g = group(a);
 	refuse_broken();
 	auto name = a.string();
-	bool complex = false;
-	auto out = tensors(a, true, complex);
-	auto in = tensors(a, false, complex);
-	auto op = static_cast<c10d::ReduceOp::RedOpType>(a.integer());
-	TORCH_CHECK_VALUE(!complex || c10d::isComplexViewAsRealAllowed(op), "complex numbers cannot be reduced by this operation");
+	auto out = tensors(a, true);
+	auto in = tensors(a, false);
+	auto dtype = out.empty() ? at::kFloat : out[0].scalar_type();
+	auto code = a.integer();
+	auto op = reduction(code, dtype, a.boolean());
 	Wanted w{*(*g), std::move(out), std::move(in), op, a.integer(), 0, {}, {}};
 	w.tag = static_cast<int>(a.integer());
 	w.out_splits = a.ints().vec();
@@ -209,22 +205,10 @@ void monitored_barrier(Args& a, Results&) {
 	g->monitoredBarrier(o, a.boolean());
 }
 
-// work_wait(work, timeout) -> whether it is done. It throws what the work failed with. A send or a receive that is not
-// done in time is given up.
+// work_wait(work, timeout) -> whether it was not given up. It throws what the work failed with, or that the time is over.
 void work_wait(Args& a, Results& r) {
-	constexpr std::chrono::milliseconds slice(500);
 	auto& w = work(a);
-	auto timeout = milliseconds(a);
-	if (to_one_peer(w)) {
-		r.boolean(w->wait(timeout));
-		return;
-	}
-	bool done = false;
-	for (auto left = timeout; left.count() > 0 && !done; left -= slice) {
-		refuse_broken();
-		done = finished(w, std::min(left, slice));
-	}
-	r.boolean(done);
+	r.boolean(w->wait(milliseconds(a)));
 }
 
 // work_abort(work): whoever waits for a send or a receive learns that it was given up
@@ -235,8 +219,11 @@ void work_abort(Args& a, Results&) {
 	}
 }
 
-// work_done(work) -> whether it has ended, well or not
-void work_done(Args& a, Results& r) { r.boolean(work(a)->isCompleted()); }
+// work_done(work) -> whether it has ended, well or not. It throws where nobody will ever tell.
+void work_done(Args& a, Results& r) {
+	refuse_broken();
+	r.boolean(work(a)->isCompleted());
+}
 
 // work_source(work) -> the rank that a receive got its tensor from
 void work_source(Args& a, Results& r) { r.integer(work(a)->sourceRank()); }

@@ -102,20 +102,6 @@ void store_check(Args& a, Results& r) {
 
 void store_num_keys(Args& a, Results& r) { r.integer(store(a)->getNumKeys()); }
 
-// store_wait(store, keys, timeout) -> whether all are there
-void store_wait(Args& a, Results& r) {
-	auto& s = store(a);
-	auto wanted = keys(a);
-	auto timeout = milliseconds(a);
-	bool there = true;
-	try {
-		s->wait(wanted, timeout);
-	} catch (const c10::DistStoreError&) {
-		there = false;
-	}
-	r.boolean(there);
-}
-
 void store_set_timeout(Args& a, Results&) {
 	auto& s = store(a);
 	s->setTimeout(milliseconds(a));

@@ -1,0 +1,256 @@
+package dist_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/libtorch-go/libtorch/amp"
+	"github.com/libtorch-go/libtorch/internal/peer"
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/dist"
+	"github.com/libtorch-go/libtorch/torch/nn"
+	F "github.com/libtorch-go/libtorch/torch/nn/functional"
+	"github.com/libtorch-go/libtorch/torch/optim"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+)
+
+// model is one of testdata/ddp.py.
+type model interface {
+	Forward(x torch.Tensor, other bool) torch.Tensor
+}
+
+type convnet struct {
+	Conv1 *nn.Conv2d      `torch:"conv1"`
+	BN1   *nn.BatchNorm2d `torch:"bn1"`
+	Conv2 *nn.Conv2d      `torch:"conv2"`
+	BN2   *nn.BatchNorm2d `torch:"bn2"`
+	FC    *nn.Linear      `torch:"fc"`
+}
+
+func newNet() model {
+	return &convnet{
+		nn.NewConv2d(3, 8, 3, nn.ConvOptions{Padding: 1, NoBias: true}), nn.NewBatchNorm2d(8),
+		nn.NewConv2d(8, 16, 3, nn.ConvOptions{Stride: 2}), nn.NewBatchNorm2d(16), nn.NewLinear(144, 10),
+	}
+}
+
+func (n *convnet) Forward(x torch.Tensor, _ bool) torch.Tensor {
+	x = F.ReLU(n.BN1.Forward(n.Conv1.Forward(x)))
+	x = F.ReLU(n.BN2.Forward(n.Conv2.Forward(x)))
+	return n.FC.Forward(x.Flatten(1, -1))
+}
+
+type transformer struct {
+	Encoder   *nn.TransformerEncoderLayer `torch:"encoder"`
+	Even, Odd *nn.Linear
+}
+
+func newTransformer() model {
+	return &transformer{
+		nn.NewTransformerEncoderLayer(16, 2, nn.TransformerLayerOptions{DimFeedforward: 32, Dropout: new(0.0), BatchFirst: true}),
+		nn.NewLinear(16, 10), nn.NewLinear(16, 10),
+	}
+}
+
+func (m *transformer) Forward(x torch.Tensor, other bool) torch.Tensor {
+	x = m.Encoder.Forward(x).Mean(1)
+	if other {
+		return m.Odd.Forward(x)
+	}
+	return m.Even.Forward(x)
+}
+
+// training is a case: how Python is told, and how Go does it.
+type training struct {
+	config   string
+	new      func() model
+	shape    []int // of a sample
+	options  dist.DDPOptions
+	compress torch.DType
+	micro    int
+	autocast bool
+	hook     bool // gradients are reduced by a hook of Go's
+}
+
+var (
+	image    = []int{3, 8, 8}
+	sequence = []int{5, 16}
+)
+
+var trainings = []training{
+	{config: "model=net,cap=0.002", new: newNet, shape: image, options: dist.DDPOptions{BucketCapMB: 0.002}},
+	{config: "model=net,micro=2,gradient_as_bucket_view=1", new: newNet, shape: image, micro: 2, options: dist.DDPOptions{GradientAsBucketView: true}},
+	{config: "model=transformer,find_unused_parameters=1,cap=0.001", new: newTransformer, shape: sequence,
+		options: dist.DDPOptions{FindUnusedParameters: true, BucketCapMB: 0.001}},
+	{config: "model=net,static_graph=1", new: newNet, shape: image, options: dist.DDPOptions{StaticGraph: true}},
+	{config: "model=net,hook=fp16", new: newNet, shape: image, compress: torch.Float16},
+	{config: "model=net,hook=bf16", new: newNet, shape: image, compress: torch.BFloat16},
+	{config: "model=net,autocast=1", new: newNet, shape: image, autocast: true},
+}
+
+const steps, batch = 50, 4
+
+// inputs are what the ranks train on, and where they begin, by the name of the model.
+func inputs(size int) peer.Tensors {
+	torch.ManualSeed(3)
+	in := peer.Tensors{}
+	for _, c := range trainings {
+		name := c.model()
+		if in[name+".x"].Defined() {
+			continue
+		}
+		in[name+".x"] = torch.RandN(append([]int{steps, size, batch}, c.shape...)...)
+		in[name+".y"] = torch.RandIntN(10, steps, size, batch)
+		m := c.new()
+		for key, t := range nn.StateDict(m) {
+			in[name+".state."+key] = t.Clone()
+		}
+		nn.Close(m)
+	}
+	return in
+}
+
+func (c training) model() string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(c.config, "model="), ",")
+	return name
+}
+
+// train is what the function of that name in testdata/ddp.py does.
+func (c training) train(g *dist.Group, in peer.Tensors) (peer.Tensors, error) {
+	var m model
+	torch.Unscoped(func() { m = c.new() })
+	defer nn.Close(m)
+	state := maps.Collect(nn.StateDict(m))
+	for name := range state {
+		state[name] = in[c.model()+".state."+name]
+	}
+	if err := nn.LoadStateDict(m, state); err != nil {
+		return nil, err
+	}
+	ddp, err := dist.NewDDP(g, m, c.options)
+	if err != nil {
+		return nil, err
+	}
+	defer ddp.Close()
+	if c.compress != (torch.DType{}) {
+		ddp.Compress(c.compress)
+	}
+	if c.hook {
+		ddp.RegisterCommHook(func(b dist.GradBucket) torch.Tensor {
+			b.Buffer.DivScalarInPlace(float64(g.Size()))
+			if err := g.AllReduce(b.Buffer).Wait(context.Background()); err != nil {
+				panic(err)
+			}
+			return b.Buffer
+		})
+	}
+	opt := optim.NewSGD(nn.Parameters(ddp), 0.05, optim.SGDOptions{Momentum: 0.9})
+	defer opt.Close()
+	micro := max(1, c.micro)
+	for step := range steps {
+		torch.Scope(func() {
+			xs := in[c.model()+".x"].Select(0, step).Select(0, g.Rank()).Chunk(micro, 0)
+			ys := in[c.model()+".y"].Select(0, step).Select(0, g.Rank()).Chunk(micro, 0)
+			pass := func(i int) {
+				var loss torch.Tensor
+				forward := func() {
+					out := ddp.Call(func(m model) []torch.Tensor { return []torch.Tensor{m.Forward(xs[i], (step+g.Rank())%3 == 0)} })
+					loss = F.CrossEntropy(out[0], ys[i])
+				}
+				if c.autocast {
+					amp.Autocast(torch.CPU, torch.BFloat16, forward)
+				} else {
+					forward()
+				}
+				loss.Backward()
+			}
+			ddp.NoSync(func() {
+				for i := range micro - 1 {
+					pass(i)
+				}
+			})
+			pass(micro - 1)
+			opt.Step()
+			opt.ZeroGrad()
+		})
+	}
+	got := peer.Tensors{}
+	for name, t := range nn.StateDict(ddp) {
+		got[name] = t.Clone().Keep()
+	}
+	return got, nil
+}
+
+// Two ranks of Go's come to what two of Python's come to, and so does one of each.
+func TestDDPAgainstPython(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.SetNumThreads(1)
+	torch.Scope(func() {
+		in := inputs(2)
+		var configs []string
+		for _, c := range trainings {
+			configs = append(configs, c.config)
+		}
+		want := peer.Run(t, "testdata/ddp.py", in, strings.Join(configs, ";"), "2")
+		for i, c := range trainings {
+			all := make([]peer.Tensors, 2)
+			ranks(t, 2, time.Minute, func(ctx context.Context, g *dist.Group) (err error) {
+				all[g.Rank()], err = c.train(g, in)
+				return errors.Join(err, g.Barrier().Wait(ctx))
+			})
+			for rank, got := range all {
+				equal(t, fmt.Sprintf("%s, rank %d", c.config, rank), strconv.Itoa(i)+".", want, got, rank)
+			}
+		}
+		mixed(t, in, want)
+	})
+}
+
+func mixed(t *testing.T, in, want peer.Tensors) {
+	c, port := trainings[0], freePort(t)
+	var got peer.Tensors
+	var work errgroup.Group
+	work.Go(func() error {
+		g, err := dist.InitProcessGroup(t.Context(), "gloo",
+			dist.InitOptions{InitMethod: fmt.Sprintf("tcp://127.0.0.1:%d", port), WorldSize: 2, Timeout: time.Minute})
+		if err != nil {
+			return err
+		}
+		defer g.Close()
+		if got, err = c.train(g, in); err != nil {
+			return err
+		}
+		return g.Barrier().Wait(t.Context())
+	})
+	python := peer.Run(t, "testdata/ddp.py", in, c.config, "2", "1", strconv.Itoa(port))
+	require.NoError(t, work.Wait())
+	equal(t, "Go beside Python", "0.", want, got, 0)
+	for name, x := range python {
+		if !strings.Contains(name, "running_") {
+			assert.True(t, x.Equal(want[name]), "%s of Python beside Go", name)
+		}
+	}
+}
+
+// equal compares what a rank came to with the state dict of Python's rank 0, whose running means the other ranks get before
+// the next pass only. It closes the rank's tensors.
+func equal(t *testing.T, who, prefix string, want, got peer.Tensors, rank int) {
+	assert.NotEmpty(t, got, who)
+	for name, x := range got {
+		expected := want[prefix+name]
+		if assert.True(t, expected.Defined(), name) && (rank == 0 || !strings.Contains(name, "running_")) {
+			assert.True(t, x.Equal(expected), "%s: %s", who, name)
+		}
+		x.Close()
+	}
+}
