@@ -84,7 +84,8 @@ func (g *Group) start(op string, written, read []torch.Tensor, a arguments) *Wor
 
 func (g *Group) member(op string) error {
 	if g.h == nil {
-		return &Error{Op: op, Rank: -1, Size: len(g.ranks), Peer: -1, Err: fmt.Errorf("this process is not among the group's members, which are the ranks %v", g.ranks)}
+		why := fmt.Errorf("this process is not among the group's members, which are the ranks %v", g.ranks)
+		return &Error{Op: op, Rank: -1, Size: len(g.ranks), Peer: -1, Err: why}
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ import (
 )
 
 var reductions = map[string]dist.ReduceOp{
-	"SUM": dist.Sum, "AVG": dist.Avg, "PRODUCT": dist.Product, "MIN": dist.Min, "MAX": dist.Max, "BAND": dist.BAnd, "BOR": dist.BOr, "BXOR": dist.BXor,
+	"SUM": dist.Sum, "AVG": dist.Avg, "PRODUCT": dist.Product, "MIN": dist.Min, "MAX": dist.Max,
+	"BAND": dist.BAnd, "BOR": dist.BOr, "BXOR": dist.BXor,
 }
 
 // run does on one rank what testdata/collectives.py does.
@@ -93,8 +94,8 @@ func cases(size int) peer.Tensors {
 		}
 	}
 	torch.ManualSeed(1)
-	all := []torch.DType{torch.Float32, torch.Float64, torch.Float16, torch.BFloat16, torch.Int8, torch.Uint8, torch.Int32, torch.Int64, torch.Bool,
-		torch.Complex64, torch.Int16}
+	all := []torch.DType{torch.Float32, torch.Float64, torch.Float16, torch.BFloat16, torch.Int8, torch.Uint8, torch.Int32, torch.Int64,
+		torch.Bool, torch.Complex64, torch.Int16}
 	for _, d := range all {
 		for op := range reductions {
 			add("all_reduce", op, d, "plain")

@@ -41,7 +41,7 @@ type DDPOptions struct {
 	FindUnusedParameters bool    // a pass may leave parameters out: their gradients are those of the ranks that have some
 	GradientAsBucketView bool    // gradients lie in the buckets: less memory, one copy less
 	StaticGraph          bool    // every pass uses the same parameters in the same order, some of them several times, or in checkpoints
-	KeepBuffers          bool    // buffers, such as running means, stay each rank's own; otherwise those of rank 0 are given to all before a pass
+	KeepBuffers          bool    // buffers, such as running means, stay each rank's own; otherwise rank 0's are given to all before a pass
 	NoInitSync           bool    // the ranks have the same parameters already; otherwise those of rank 0 are given to all
 }
 
@@ -50,8 +50,8 @@ const mega = 1 << 20
 // broadcastBytes is how much is put together to be sent at a time.
 const broadcastBytes = 250 * mega
 
-// NewDDP makes a model one of all ranks, each of which calls it with a model of the same shape. The model's parameters become those of rank 0. It
-// returns an error if the shapes differ, or a rank does not come.
+// NewDDP makes a model one of all ranks, each of which calls it with a model of the same shape. The model's parameters become
+// those of rank 0. It returns an error if the shapes differ, or a rank does not come.
 func NewDDP[M any](g *Group, model M, opts ...DDPOptions) (*DDP[M], error) {
 	d := &DDP[M]{Module: model, g: g, o: option.One(opts), buffers: nn.Buffers(model)}
 	if err := g.member("ddp"); err != nil {
@@ -211,9 +211,9 @@ type GradBucket struct {
 	Last      bool           // no more buckets come in this pass
 }
 
-// RegisterCommHook has fn reduce each bucket in place of the mean over all ranks. It returns a tensor like Buffer, which may be that one, with the
-// gradients that all ranks have from there on. It runs inside of Backward; a panic in it ends the pass. There is one hook at most, before the
-// first pass.
+// RegisterCommHook has fn reduce each bucket in place of the mean over all ranks. It returns a tensor like Buffer, which may be that
+// one, with the gradients that all ranks have from there on. It runs inside of Backward; a panic in it ends the pass. There is one
+// hook at most, before the first pass.
 //
 //	model.RegisterCommHook(func(b dist.GradBucket) torch.Tensor {
 //		b.Buffer.DivScalarInPlace(float64(g.Size()))

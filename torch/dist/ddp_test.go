@@ -89,7 +89,8 @@ var (
 
 var trainings = []training{
 	{config: "model=net,cap=0.002", new: newNet, shape: image, options: dist.DDPOptions{BucketCapMB: 0.002}},
-	{config: "model=net,micro=2,gradient_as_bucket_view=1", new: newNet, shape: image, micro: 2, options: dist.DDPOptions{GradientAsBucketView: true}},
+	{config: "model=net,micro=2,gradient_as_bucket_view=1", new: newNet, shape: image, micro: 2,
+		options: dist.DDPOptions{GradientAsBucketView: true}},
 	{config: "model=transformer,find_unused_parameters=1,cap=0.001", new: newTransformer, shape: sequence,
 		options: dist.DDPOptions{FindUnusedParameters: true, BucketCapMB: 0.001}},
 	{config: "model=net,static_graph=1", new: newNet, shape: image, options: dist.DDPOptions{StaticGraph: true}},
@@ -125,6 +126,17 @@ func (c training) model() string {
 	return name
 }
 
+// mean is a hook that does what DDP does without one.
+func mean(g *dist.Group) func(b dist.GradBucket) torch.Tensor {
+	return func(b dist.GradBucket) torch.Tensor {
+		b.Buffer.DivScalarInPlace(float64(g.Size()))
+		if err := g.AllReduce(b.Buffer).Wait(context.Background()); err != nil {
+			panic(err)
+		}
+		return b.Buffer
+	}
+}
+
 // train is what the function of that name in testdata/ddp.py does.
 func (c training) train(g *dist.Group, in peer.Tensors) (peer.Tensors, error) {
 	var m model
@@ -146,13 +158,7 @@ func (c training) train(g *dist.Group, in peer.Tensors) (peer.Tensors, error) {
 		ddp.Compress(c.compress)
 	}
 	if c.hook {
-		ddp.RegisterCommHook(func(b dist.GradBucket) torch.Tensor {
-			b.Buffer.DivScalarInPlace(float64(g.Size()))
-			if err := g.AllReduce(b.Buffer).Wait(context.Background()); err != nil {
-				panic(err)
-			}
-			return b.Buffer
-		})
+		ddp.RegisterCommHook(mean(g))
 	}
 	opt := optim.NewSGD(nn.Parameters(ddp), 0.05, optim.SGDOptions{Momentum: 0.9})
 	defer opt.Close()

@@ -13,7 +13,9 @@
 // step with it, and has its own part of the data:
 //
 //	model, err := dist.NewDDP(g, models.ResNet18(10))
-//	loader, err := data.NewLoader(set, data.LoaderOptions{BatchSize: 128, Sampler: data.Shard{Of: …, Rank: g.Rank(), World: g.Size()}})
+//	loader, err := data.NewLoader(set, data.LoaderOptions{
+//		BatchSize: 128, Sampler: data.Shard(data.Random(n, seed), g.Rank(), g.Size()),
+//	})
 //	for batch, err := range loader.Epoch(ctx, epoch) {
 //		…
 //		F.CrossEntropy(model.Forward(batch.Input), batch.Target).Backward()
@@ -33,10 +35,10 @@
 //		return err
 //	}
 //
-// All ranks call the same operations in the same order, with tensors of the same shape and dtype. A rank that does not come in time, or
-// is gone, is an error on all others: see [Error] and [ErrTimeout]. After one the group is of no use; the launcher starts all ranks anew. If the
-// ranks disagree about a size, the process that receives too much gets an error, and none of its groups can be used from then on;
-// InitOptions.Detail finds such mistakes before anything is sent, and says where they are, at the price of one exchange more for each operation.
+// All ranks call the same operations in the same order, with tensors of the same shape and dtype. A rank that does not come in time,
+// or is gone, is an error on all others: see [Error] and [ErrTimeout]. After one the group is of no use; the launcher starts all ranks
+// anew. If the ranks disagree about a size, the process that receives too much gets an error, and none of its groups can be used from
+// then on; InitOptions.Detail finds such mistakes before anything is sent, at the price of one exchange more for each operation.
 //
 // An error names the other rank where one rank alone is concerned, by Send and Recv; [Group.MonitoredBarrier] tells who is missing.
 //
@@ -50,6 +52,6 @@
 //
 // # Stores
 //
-// Ranks find each other by a [Store]: the one that torchrun names in the environment, a file, or, for ranks that are goroutines of one process,
-// memory. Those use [NewHashStore] and give InitOptions the rank.
+// Ranks find each other by a [Store]: the one that torchrun names in the environment, a file, or, for ranks that are goroutines of
+// one process, memory. Those use [NewHashStore] and give InitOptions the rank.
 package dist

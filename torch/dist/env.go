@@ -24,8 +24,8 @@ func Env() (e Environment, err error) {
 	needed := func(name string) string {
 		text := os.Getenv(name)
 		if text == "" && err == nil {
-			err = fmt.Errorf("dist: the environment variable %s is not set: run the program under torchrun, or give InitOptions a Store, a Rank and "+
-				"a WorldSize", name)
+			err = fmt.Errorf("dist: the environment variable %s is not set: run the program under torchrun, or give "+
+				"InitOptions a Store, a Rank and a WorldSize", name)
 		}
 		return text
 	}

@@ -45,8 +45,8 @@ type InitOptions struct {
 	Detail     bool          // all ranks compare what they are about to do before each operation, as with TORCH_DISTRIBUTED_DEBUG=DETAIL
 }
 
-// InitProcessGroup joins the group of all processes. backend is "gloo". By default ranks and addresses come from the environment that torchrun
-// sets. Go ranks and Python ranks find each other. It returns an error if ctx ends, or the others do not come
+// InitProcessGroup joins the group of all processes. backend is "gloo". By default ranks and addresses come from the environment that
+// torchrun sets. Go ranks and Python ranks find each other. It returns an error if ctx ends, or the others do not come
 // within the timeout, or they disagree about the size of the group.
 func InitProcessGroup(ctx context.Context, backend string, opts ...InitOptions) (*Group, error) {
 	o := option.One(opts)
