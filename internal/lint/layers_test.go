@@ -26,11 +26,7 @@ var layers = [][]string{
 	{"torch/nn/utils", "torch/export"},
 	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint", "torch/serve"},
 	{"torch/nn", "torch/optim/lr", "torch/hub", "torch/export", "internal/peer"},
-<<<<<<< HEAD
 	{"torch/nn/utils", "torch/serve"},
-	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint"},
-=======
-	{"torch/nn/utils"},
 	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint", "torch/dist"},
 >>>>>>> d1c79f0 (torch/dist: groups of processes, collectives and DistributedDataParallel on libtorch's c10d and Reducer)
 	{"amp", "vision/ops", "internal/modparity", "internal/parity"},

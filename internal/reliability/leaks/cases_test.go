@@ -16,12 +16,8 @@ type cases map[string]func()
 func TestEverythingElse(t *testing.T) {
 	n, bad := 0, 0
 	for _, list := range []cases{torchCases, valueCases, lanesCases, operatorCases, functionalCases, lossCases, layerCases, printCases,
-<<<<<<< HEAD
 		moduleCases, hookCases, nnCases, optimCases, scheduleCases, otherCases, fileCases, toolCases, exportCases, serveCases,
-		datasetCases} {
-=======
-		moduleCases, hookCases, nnCases, optimCases, scheduleCases, otherCases, fileCases, toolCases, exportCases, distCases} {
->>>>>>> f796aa8 (torch/dist: groups of processes, collectives and DistributedDataParallel on libtorch's c10d and Reducer)
+		datasetCases, distCases} {
 		for _, name := range slices.Sorted(maps.Keys(list)) {
 			n++
 			if !repeat(t, name, list[name]) {
