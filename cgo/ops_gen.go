@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0x500bd1c0c4e0e791
+const opsHash uint64 = 0x2d8cd63ad9d76c54
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 166
+const opsByHand Op = 195
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -151,1941 +151,1970 @@ const (
 	OpCropJpeg                                               Op = 137  // crop_jpeg
 	OpCropImage                                              Op = 138  // crop_image
 	OpCropFlip                                               Op = 139  // crop_flip
-	OpCudaState                                              Op = 140  // cuda_state
-	OpCudaDriverVersion                                      Op = 141  // cuda_driver_version
-	OpDeviceProperties                                       Op = 142  // device_properties
-	OpDeviceAccessPeer                                       Op = 143  // device_access_peer
-	OpExternalStream                                         Op = 144  // external_stream
-	OpStreamPriority                                         Op = 145  // stream_priority
-	OpStreamPriorities                                       Op = 146  // stream_priorities
-	OpBlockingEvent                                          Op = 147  // blocking_event
-	OpMemoryFraction                                         Op = 148  // memory_fraction
-	OpSetMemoryFraction                                      Op = 149  // set_memory_fraction
-	OpMemorySnapshot                                         Op = 150  // memory_snapshot
-	OpRecordMemoryHistory                                    Op = 151  // record_memory_history
-	OpNewPoolID                                              Op = 152  // new_pool_id
-	OpNewMemPool                                             Op = 153  // new_mem_pool
-	OpMemPoolID                                              Op = 154  // mem_pool_id
-	OpEnterMemPool                                           Op = 155  // enter_mem_pool
-	OpLeaveMemPool                                           Op = 156  // leave_mem_pool
-	OpNewGraph                                               Op = 157  // new_graph
-	OpGraphCaptureBegin                                      Op = 158  // graph_capture_begin
-	OpGraphCaptureEnd                                        Op = 159  // graph_capture_end
-	OpGraphReplay                                            Op = 160  // graph_replay
-	OpGraphReset                                             Op = 161  // graph_reset
-	OpGraphPool                                              Op = 162  // graph_pool
-	OpGraphRegisterGenerator                                 Op = 163  // graph_register_generator
-	OpGraphDebugDump                                         Op = 164  // graph_debug_dump
-	OpIsCapturing                                            Op = 165  // is_capturing
-	OpAtenAndScalar                                          Op = 166  // __and__.Scalar
-	OpAtenAndTensor                                          Op = 167  // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 168  // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 169  // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 170  // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 171  // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 172  // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 173  // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 174  // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 175  // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 176  // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 177  // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 178  // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 179  // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 180  // __or__.Scalar
-	OpAtenOrTensor                                           Op = 181  // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 182  // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 183  // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 184  // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 185  // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 186  // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 187  // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 188  // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 189  // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 190  // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 191  // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 192  // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 193  // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 194  // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 195  // _addmm_activation
-	OpAtenAMinMax                                            Op = 196  // _aminmax
-	OpAtenAMinMaxDim                                         Op = 197  // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 198  // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 199  // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 200  // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 201  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 202  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 203  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 204  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 205  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 206  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 207  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 208  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 209  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 210  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 211  // _cast_Byte
-	OpAtenCastChar                                           Op = 212  // _cast_Char
-	OpAtenCastDouble                                         Op = 213  // _cast_Double
-	OpAtenCastFloat                                          Op = 214  // _cast_Float
-	OpAtenCastHalf                                           Op = 215  // _cast_Half
-	OpAtenCastInt                                            Op = 216  // _cast_Int
-	OpAtenCastLong                                           Op = 217  // _cast_Long
-	OpAtenCastShort                                          Op = 218  // _cast_Short
-	OpAtenCDistBackward                                      Op = 219  // _cdist_backward
-	OpAtenCDistForward                                       Op = 220  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 221  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 222  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 223  // _chunk_cat
-	OpAtenCoalesce                                           Op = 224  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 225  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 226  // _compute_linear_combination
-	OpAtenConj                                               Op = 227  // _conj
-	OpAtenConjCopy                                           Op = 228  // _conj_copy
-	OpAtenConjPhysical                                       Op = 229  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 230  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 231  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 232  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 233  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 234  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 235  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 236  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 237  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 238  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 239  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 240  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 241  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 242  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 243  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 244  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 245  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 246  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 247  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 248  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 249  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 250  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 251  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 252  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 253  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 254  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 255  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 256  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 257  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 258  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 259  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 260  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 261  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 262  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 263  // _dimI
-	OpAtenDimV                                               Op = 264  // _dimV
-	OpAtenDimArange                                          Op = 265  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 266  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 267  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 268  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 269  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 270  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 271  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 272  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 273  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 274  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 275  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 276  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 277  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 278  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 279  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 280  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 281  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 282  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 283  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 284  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 285  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 286  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 287  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 288  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 289  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 290  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 291  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 292  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 293  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 294  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 295  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 296  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 297  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 298  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 299  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 300  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 301  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 302  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 303  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 304  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 305  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 306  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 307  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 308  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 309  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 310  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 311  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 312  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 313  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 314  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 315  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 316  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 317  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 318  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 319  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 320  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 321  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 322  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 323  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 324  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 325  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 326  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 327  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 328  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 329  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 330  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 331  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 332  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 333  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 334  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 335  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 336  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 337  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 338  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 339  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 340  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 341  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 342  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 343  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 344  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 345  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 346  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 347  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 348  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 349  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 350  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 351  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 352  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 353  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 354  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 355  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 356  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 357  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 358  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 359  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 360  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 361  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 362  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 363  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 364  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 365  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 366  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 367  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 368  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 369  // _foreach_log
-	OpAtenForeachLog10                                       Op = 370  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 371  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 372  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 373  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 374  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 375  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 376  // _foreach_log_
-	OpAtenForeachMax                                         Op = 377  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 378  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 379  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 380  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 381  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 382  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 383  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 384  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 385  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 386  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 387  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 388  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 389  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 390  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 391  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 392  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 393  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 394  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 395  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 396  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 397  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 398  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 399  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 400  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 401  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 402  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 403  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 404  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 405  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 406  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 407  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 408  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 409  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 410  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 411  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 412  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 413  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 414  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 415  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 416  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 417  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 418  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 419  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 420  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 421  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 422  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 423  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 424  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 425  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 426  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 427  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 428  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 429  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 430  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 431  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 432  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 433  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 434  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 435  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 436  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 437  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 438  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 439  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 440  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 441  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 442  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 443  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 444  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 445  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 446  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 447  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 448  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 449  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 450  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 451  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 452  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 453  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 454  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 455  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 456  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 457  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 458  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 459  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 460  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 461  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 462  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 463  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 464  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 465  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 466  // _index_put_impl_
-	OpAtenIndices                                            Op = 467  // _indices
-	OpAtenIndicesCopy                                        Op = 468  // _indices_copy
-	OpAtenIntMM                                              Op = 469  // _int_mm
-	OpAtenIsAllTrue                                          Op = 470  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 471  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 472  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 473  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 474  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 475  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 476  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 477  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 478  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 479  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 480  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 481  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 482  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 483  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 484  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 485  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 486  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 487  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 488  // _make_dep_token
-	OpAtenMakeDual                                           Op = 489  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 490  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 491  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 492  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 493  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 494  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 495  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 496  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 497  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 498  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 499  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 500  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 501  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 502  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 503  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 504  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 505  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 506  // _neg_view
-	OpAtenNegViewCopy                                        Op = 507  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 508  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 509  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 510  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 511  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 512  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 513  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 514  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 515  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 516  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 517  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 518  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 519  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 520  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 521  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 522  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 523  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 524  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 525  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 526  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 527  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 528  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 529  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 530  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 531  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 532  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 533  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 534  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 535  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 536  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 537  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 538  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 539  // _pad_circular
-	OpAtenPadEnum                                            Op = 540  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 541  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 542  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 543  // _pdist_backward
-	OpAtenPDistForward                                       Op = 544  // _pdist_forward
-	OpAtenPinMemory                                          Op = 545  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 546  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 547  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 548  // _print
-	OpAtenPropagateXLAData                                   Op = 549  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 550  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 551  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 552  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 553  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 554  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 555  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 556  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 557  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 558  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 559  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 560  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 561  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 562  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 563  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 564  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 565  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 566  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 567  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 568  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 569  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 570  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 571  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 572  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 573  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 574  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 575  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 576  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 577  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 578  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 579  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 580  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 581  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 582  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 583  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 584  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 585  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 586  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 587  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 588  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 589  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 590  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 591  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 592  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 593  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 594  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 595  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 596  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 597  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 598  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 599  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 600  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 601  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 602  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 603  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 604  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 605  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 606  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 607  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 608  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 609  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 610  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 611  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 612  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 613  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 614  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 615  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 616  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 617  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 618  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 619  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 620  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 621  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 622  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 623  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 624  // _spdiags
-	OpAtenSpsolve                                            Op = 625  // _spsolve
-	OpAtenStack                                              Op = 626  // _stack
-	OpAtenStandardGamma                                      Op = 627  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 628  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 629  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 630  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 631  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 632  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 633  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 634  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 635  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 636  // _to_copy
-	OpAtenToCPU                                              Op = 637  // _to_cpu
-	OpAtenToDense                                            Op = 638  // _to_dense
-	OpAtenToSparse                                           Op = 639  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 640  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 641  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 642  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 643  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 644  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 645  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 646  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 647  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 648  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 649  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 650  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 651  // _unique
-	OpAtenUnique2                                            Op = 652  // _unique2
-	OpAtenUnpackDual                                         Op = 653  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 654  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 655  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 656  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 657  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 658  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 659  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 660  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 661  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 662  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 663  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 664  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 665  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 666  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 667  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 668  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 669  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 670  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 671  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 672  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 673  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 674  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 675  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 676  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 677  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 678  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 679  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 680  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 681  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 682  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 683  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 684  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 685  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 686  // _values
-	OpAtenValuesCopy                                         Op = 687  // _values_copy
-	OpAtenVersion                                            Op = 688  // _version
-	OpAtenWeightInt4PackMM                                   Op = 689  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 690  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 691  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 692  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 693  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 694  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 695  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 696  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 697  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 698  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 699  // abs
-	OpAbsInPlace                                             Op = 700  // abs_
-	OpAbsolute                                               Op = 701  // absolute
-	OpAbsoluteInPlace                                        Op = 702  // absolute_
-	OpAcos                                                   Op = 703  // acos
-	OpAcosInPlace                                            Op = 704  // acos_
-	OpAcosh                                                  Op = 705  // acosh
-	OpAcoshInPlace                                           Op = 706  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 707  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 708  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 709  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 710  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 711  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 712  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 713  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 714  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 715  // add.Scalar
-	OpAddTensor                                              Op = 716  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 717  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 718  // add_.Tensor
-	OpAddBMM                                                 Op = 719  // addbmm
-	OpAddBMMInPlace                                          Op = 720  // addbmm_
-	OpAddCDiv                                                Op = 721  // addcdiv
-	OpAddCDivInPlace                                         Op = 722  // addcdiv_
-	OpAddCMul                                                Op = 723  // addcmul
-	OpAddCMulInPlace                                         Op = 724  // addcmul_
-	OpAddMM                                                  Op = 725  // addmm
-	OpAddMMDType                                             Op = 726  // addmm.dtype
-	OpAddMMInPlace                                           Op = 727  // addmm_
-	OpAddMV                                                  Op = 728  // addmv
-	OpAddMVInPlace                                           Op = 729  // addmv_
-	OpAddR                                                   Op = 730  // addr
-	OpAddRInPlace                                            Op = 731  // addr_
-	OpAdjoint                                                Op = 732  // adjoint
-	OpAffineGridGenerator                                    Op = 733  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 734  // affine_grid_generator_backward
-	OpAlias                                                  Op = 735  // alias
-	OpAliasCopy                                              Op = 736  // alias_copy
-	OpAlignAs                                                Op = 737  // align_as
-	OpAlignTensors                                           Op = 738  // align_tensors
-	OpAll                                                    Op = 739  // all
-	OpAllDim                                                 Op = 740  // all.dim
-	OpAllDims                                                Op = 741  // all.dims
-	OpAllClose                                               Op = 742  // allclose
-	OpAlphaDropout                                           Op = 743  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 744  // alpha_dropout_
-	OpAMax                                                   Op = 745  // amax
-	OpAMin                                                   Op = 746  // amin
-	OpAMinMax                                                Op = 747  // aminmax
-	OpAngle                                                  Op = 748  // angle
-	OpAny                                                    Op = 749  // any
-	OpAnyDim                                                 Op = 750  // any.dim
-	OpAnyDims                                                Op = 751  // any.dims
-	OpArange                                                 Op = 752  // arange
-	OpArangeStart                                            Op = 753  // arange.start
-	OpArangeStartStep                                        Op = 754  // arange.start_step
-	OpArccos                                                 Op = 755  // arccos
-	OpArccosInPlace                                          Op = 756  // arccos_
-	OpArccosh                                                Op = 757  // arccosh
-	OpArccoshInPlace                                         Op = 758  // arccosh_
-	OpArcsin                                                 Op = 759  // arcsin
-	OpArcsinInPlace                                          Op = 760  // arcsin_
-	OpArcsinh                                                Op = 761  // arcsinh
-	OpArcsinhInPlace                                         Op = 762  // arcsinh_
-	OpArctan                                                 Op = 763  // arctan
-	OpArctan2                                                Op = 764  // arctan2
-	OpArctan2InPlace                                         Op = 765  // arctan2_
-	OpArctanInPlace                                          Op = 766  // arctan_
-	OpArctanh                                                Op = 767  // arctanh
-	OpArctanhInPlace                                         Op = 768  // arctanh_
-	OpArgMax                                                 Op = 769  // argmax
-	OpArgMin                                                 Op = 770  // argmin
-	OpArgSort                                                Op = 771  // argsort
-	OpArgSortStable                                          Op = 772  // argsort.stable
-	OpArgWhere                                               Op = 773  // argwhere
-	OpAsStrided                                              Op = 774  // as_strided
-	OpAsStridedInPlace                                       Op = 775  // as_strided_
-	OpAsStridedCopy                                          Op = 776  // as_strided_copy
-	OpAsStridedScatter                                       Op = 777  // as_strided_scatter
-	OpAsin                                                   Op = 778  // asin
-	OpAsinInPlace                                            Op = 779  // asin_
-	OpAsinh                                                  Op = 780  // asinh
-	OpAsinhInPlace                                           Op = 781  // asinh_
-	OpAtan                                                   Op = 782  // atan
-	OpAtan2                                                  Op = 783  // atan2
-	OpAtan2InPlace                                           Op = 784  // atan2_
-	OpAtanInPlace                                            Op = 785  // atan_
-	OpAtanh                                                  Op = 786  // atanh
-	OpAtanhInPlace                                           Op = 787  // atanh_
-	OpAtLeast1d                                              Op = 788  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 789  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 790  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 791  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 792  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 793  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 794  // avg_pool1d
-	OpAvgPool2d                                              Op = 795  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 796  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 797  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 798  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 799  // baddbmm
-	OpBAddBMMDType                                           Op = 800  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 801  // baddbmm_
-	OpBartlettWindow                                         Op = 802  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 803  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 804  // batch_norm
-	OpBatchNormBackward                                      Op = 805  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 806  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 807  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 808  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 809  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 810  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 811  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 812  // batch_norm_update_stats
-	OpBernoulli                                              Op = 813  // bernoulli
-	OpBernoulliP                                             Op = 814  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 815  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 816  // bernoulli_.float
-	OpBilinear                                               Op = 817  // bilinear
-	OpBinaryCrossEntropy                                     Op = 818  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 819  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 820  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 821  // bincount
-	OpBinomial                                               Op = 822  // binomial
-	OpBitwiseAndScalar                                       Op = 823  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 824  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 825  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 826  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 827  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 828  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 829  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 830  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 831  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 832  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 833  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 834  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 835  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 836  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 837  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 838  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 839  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 840  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 841  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 842  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 843  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 844  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 845  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 846  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 847  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 848  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 849  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 850  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 851  // blackman_window.periodic
-	OpBlockDiag                                              Op = 852  // block_diag
-	OpBMM                                                    Op = 853  // bmm
-	OpBMMDType                                               Op = 854  // bmm.dtype
-	OpBroadcastTensors                                       Op = 855  // broadcast_tensors
-	OpBroadcastTo                                            Op = 856  // broadcast_to
-	OpBucketizeScalar                                        Op = 857  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 858  // bucketize.Tensor
-	OpCanCast                                                Op = 859  // can_cast
-	OpCartesianProd                                          Op = 860  // cartesian_prod
-	OpCat                                                    Op = 861  // cat
-	OpCauchyInPlace                                          Op = 862  // cauchy_
-	OpCColIndices                                            Op = 863  // ccol_indices
-	OpCColIndicesCopy                                        Op = 864  // ccol_indices_copy
-	OpCDist                                                  Op = 865  // cdist
-	OpCeil                                                   Op = 866  // ceil
-	OpCeilInPlace                                            Op = 867  // ceil_
-	OpCELU                                                   Op = 868  // celu
-	OpCELUInPlace                                            Op = 869  // celu_
-	OpChainMatMul                                            Op = 870  // chain_matmul
-	OpCHalf                                                  Op = 871  // chalf
-	OpChannelShuffle                                         Op = 872  // channel_shuffle
-	OpCholesky                                               Op = 873  // cholesky
-	OpCholeskyInverse                                        Op = 874  // cholesky_inverse
-	OpCholeskySolve                                          Op = 875  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 876  // choose_qparams_optimized
-	OpChunk                                                  Op = 877  // chunk
-	OpClamp                                                  Op = 878  // clamp
-	OpClampTensor                                            Op = 879  // clamp.Tensor
-	OpClampInPlace                                           Op = 880  // clamp_
-	OpClampInPlaceTensor                                     Op = 881  // clamp_.Tensor
-	OpClampMax                                               Op = 882  // clamp_max
-	OpClampMaxTensor                                         Op = 883  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 884  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 885  // clamp_max_.Tensor
-	OpClampMin                                               Op = 886  // clamp_min
-	OpClampMinTensor                                         Op = 887  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 888  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 889  // clamp_min_.Tensor
-	OpClip                                                   Op = 890  // clip
-	OpClipTensor                                             Op = 891  // clip.Tensor
-	OpClipInPlace                                            Op = 892  // clip_
-	OpClipInPlaceTensor                                      Op = 893  // clip_.Tensor
-	OpClone                                                  Op = 894  // clone
-	OpCoalesce                                               Op = 895  // coalesce
-	OpCol2Im                                                 Op = 896  // col2im
-	OpColIndices                                             Op = 897  // col_indices
-	OpColIndicesCopy                                         Op = 898  // col_indices_copy
-	OpColumnStack                                            Op = 899  // column_stack
-	OpCombinations                                           Op = 900  // combinations
-	OpComplex                                                Op = 901  // complex
-	OpConcat                                                 Op = 902  // concat
-	OpConcatenate                                            Op = 903  // concatenate
-	OpConj                                                   Op = 904  // conj
-	OpConjPhysical                                           Op = 905  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 906  // conj_physical_
-	OpConstantPadND                                          Op = 907  // constant_pad_nd
-	OpContiguous                                             Op = 908  // contiguous
-	OpConv1d                                                 Op = 909  // conv1d
-	OpConv1dPadding                                          Op = 910  // conv1d.padding
-	OpConv2d                                                 Op = 911  // conv2d
-	OpConv2dPadding                                          Op = 912  // conv2d.padding
-	OpConv3d                                                 Op = 913  // conv3d
-	OpConv3dPadding                                          Op = 914  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 915  // conv_depthwise3d
-	OpConvTBC                                                Op = 916  // conv_tbc
-	OpConvTBCBackward                                        Op = 917  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 918  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 919  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 920  // conv_transpose3d.input
-	OpConvolution                                            Op = 921  // convolution
-	OpConvolutionBackward                                    Op = 922  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 923  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 924  // convolution_overrideable
-	OpCopy                                                   Op = 925  // copy
-	OpCopyInPlace                                            Op = 926  // copy_
-	OpCopySparseToSparseInPlace                              Op = 927  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 928  // copysign.Scalar
-	OpCopysignTensor                                         Op = 929  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 930  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 931  // copysign_.Tensor
-	OpCorrCoef                                               Op = 932  // corrcoef
-	OpCos                                                    Op = 933  // cos
-	OpCosInPlace                                             Op = 934  // cos_
-	OpCosh                                                   Op = 935  // cosh
-	OpCoshInPlace                                            Op = 936  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 937  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 938  // cosine_similarity
-	OpCountNonzero                                           Op = 939  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 940  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 941  // cov
-	OpCross                                                  Op = 942  // cross
-	OpCrossEntropyLoss                                       Op = 943  // cross_entropy_loss
-	OpCRowIndices                                            Op = 944  // crow_indices
-	OpCRowIndicesCopy                                        Op = 945  // crow_indices_copy
-	OpCTCLossIntList                                         Op = 946  // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 947  // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 948  // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 949  // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 950  // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 951  // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 952  // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 953  // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 954  // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 955  // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 956  // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 957  // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 958  // cudnn_is_acceptable
-	OpCumMax                                                 Op = 959  // cummax
-	OpCumMaxMinBackward                                      Op = 960  // cummaxmin_backward
-	OpCumMin                                                 Op = 961  // cummin
-	OpCumProd                                                Op = 962  // cumprod
-	OpCumProdInPlace                                         Op = 963  // cumprod_
-	OpCumProdBackward                                        Op = 964  // cumprod_backward
-	OpCumSum                                                 Op = 965  // cumsum
-	OpCumSumInPlace                                          Op = 966  // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 967  // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 968  // cumulative_trapezoid.x
-	OpData                                                   Op = 969  // data
-	OpDeg2Rad                                                Op = 970  // deg2rad
-	OpDeg2RadInPlace                                         Op = 971  // deg2rad_
-	OpDenseDim                                               Op = 972  // dense_dim
-	OpDequantizeSelf                                         Op = 973  // dequantize.self
-	OpDequantizeTensors                                      Op = 974  // dequantize.tensors
-	OpDet                                                    Op = 975  // det
-	OpDetach                                                 Op = 976  // detach
-	OpDetachInPlace                                          Op = 977  // detach_
-	OpDetachCopy                                             Op = 978  // detach_copy
-	OpDiag                                                   Op = 979  // diag
-	OpDiagEmbed                                              Op = 980  // diag_embed
-	OpDiagFlat                                               Op = 981  // diagflat
-	OpDiagonal                                               Op = 982  // diagonal
-	OpDiagonalBackward                                       Op = 983  // diagonal_backward
-	OpDiagonalCopy                                           Op = 984  // diagonal_copy
-	OpDiagonalScatter                                        Op = 985  // diagonal_scatter
-	OpDiff                                                   Op = 986  // diff
-	OpDigamma                                                Op = 987  // digamma
-	OpDigammaInPlace                                         Op = 988  // digamma_
-	OpDist                                                   Op = 989  // dist
-	OpDivScalar                                              Op = 990  // div.Scalar
-	OpDivScalarMode                                          Op = 991  // div.Scalar_mode
-	OpDivTensor                                              Op = 992  // div.Tensor
-	OpDivTensorMode                                          Op = 993  // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 994  // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 995  // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 996  // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 997  // div_.Tensor_mode
-	OpDivideScalar                                           Op = 998  // divide.Scalar
-	OpDivideScalarMode                                       Op = 999  // divide.Scalar_mode
-	OpDivideTensor                                           Op = 1000 // divide.Tensor
-	OpDivideTensorMode                                       Op = 1001 // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 1002 // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 1003 // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 1004 // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 1005 // divide_.Tensor_mode
-	OpDot                                                    Op = 1006 // dot
-	OpDropout                                                Op = 1007 // dropout
-	OpDropoutInPlace                                         Op = 1008 // dropout_
-	OpDSplitArray                                            Op = 1009 // dsplit.array
-	OpDSplitInt                                              Op = 1010 // dsplit.int
-	OpDStack                                                 Op = 1011 // dstack
-	OpEinsum                                                 Op = 1012 // einsum
-	OpELU                                                    Op = 1013 // elu
-	OpELUInPlace                                             Op = 1014 // elu_
-	OpELUBackward                                            Op = 1015 // elu_backward
-	OpEmbedding                                              Op = 1016 // embedding
-	OpEmbeddingBackward                                      Op = 1017 // embedding_backward
-	OpEmbeddingBag                                           Op = 1018 // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 1019 // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 1020 // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 1021 // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 1022 // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 1023 // empty.memory_format
-	OpEmptyLike                                              Op = 1024 // empty_like
-	OpEmptyPermuted                                          Op = 1025 // empty_permuted
-	OpEmptyQuantized                                         Op = 1026 // empty_quantized
-	OpEmptyStrided                                           Op = 1027 // empty_strided
-	OpEqScalar                                               Op = 1028 // eq.Scalar
-	OpEqTensor                                               Op = 1029 // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 1030 // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 1031 // eq_.Tensor
-	OpEqual                                                  Op = 1032 // equal
-	OpErf                                                    Op = 1033 // erf
-	OpErfInPlace                                             Op = 1034 // erf_
-	OpErfc                                                   Op = 1035 // erfc
-	OpErfcInPlace                                            Op = 1036 // erfc_
-	OpErfinv                                                 Op = 1037 // erfinv
-	OpErfinvInPlace                                          Op = 1038 // erfinv_
-	OpExp                                                    Op = 1039 // exp
-	OpExp2                                                   Op = 1040 // exp2
-	OpExp2InPlace                                            Op = 1041 // exp2_
-	OpExpInPlace                                             Op = 1042 // exp_
-	OpExpand                                                 Op = 1043 // expand
-	OpExpandAs                                               Op = 1044 // expand_as
-	OpExpandCopy                                             Op = 1045 // expand_copy
-	OpExpm1                                                  Op = 1046 // expm1
-	OpExpm1InPlace                                           Op = 1047 // expm1_
-	OpExponentialInPlace                                     Op = 1048 // exponential_
-	OpEye                                                    Op = 1049 // eye
-	OpEyeM                                                   Op = 1050 // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 1051 // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1052 // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1053 // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 1054 // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1055 // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1056 // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1057 // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 1058 // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1059 // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 1060 // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1061 // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 1062 // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 1063 // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 1064 // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 1065 // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 1066 // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 1067 // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 1068 // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 1069 // feature_dropout_
-	OpFFTFFT                                                 Op = 1070 // fft_fft
-	OpFFTFFT2                                                Op = 1071 // fft_fft2
-	OpFFTFFTFreq                                             Op = 1072 // fft_fftfreq
-	OpFFTFFTN                                                Op = 1073 // fft_fftn
-	OpFFTFFTShift                                            Op = 1074 // fft_fftshift
-	OpFFTHFFT                                                Op = 1075 // fft_hfft
-	OpFFTHFFT2                                               Op = 1076 // fft_hfft2
-	OpFFTHFFTN                                               Op = 1077 // fft_hfftn
-	OpFFTIFFT                                                Op = 1078 // fft_ifft
-	OpFFTIFFT2                                               Op = 1079 // fft_ifft2
-	OpFFTIFFTN                                               Op = 1080 // fft_ifftn
-	OpFFTIFFTShift                                           Op = 1081 // fft_ifftshift
-	OpFFTIHFFT                                               Op = 1082 // fft_ihfft
-	OpFFTIHFFT2                                              Op = 1083 // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 1084 // fft_ihfftn
-	OpFFTIRFFT                                               Op = 1085 // fft_irfft
-	OpFFTIRFFT2                                              Op = 1086 // fft_irfft2
-	OpFFTIRFFTN                                              Op = 1087 // fft_irfftn
-	OpFFTRFFT                                                Op = 1088 // fft_rfft
-	OpFFTRFFT2                                               Op = 1089 // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 1090 // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 1091 // fft_rfftn
-	OpFillScalar                                             Op = 1092 // fill.Scalar
-	OpFillTensor                                             Op = 1093 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1094 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1095 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1096 // fill_diagonal_
-	OpFix                                                    Op = 1097 // fix
-	OpFixInPlace                                             Op = 1098 // fix_
-	OpFlattenUsingInts                                       Op = 1099 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1100 // flatten_dense_tensors
-	OpFlip                                                   Op = 1101 // flip
-	OpFlipLR                                                 Op = 1102 // fliplr
-	OpFlipUD                                                 Op = 1103 // flipud
-	OpFloatPowerScalar                                       Op = 1104 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1105 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1106 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1107 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1108 // float_power_.Tensor
-	OpFloor                                                  Op = 1109 // floor
-	OpFloorInPlace                                           Op = 1110 // floor_
-	OpFloorDivide                                            Op = 1111 // floor_divide
-	OpFloorDivideScalar                                      Op = 1112 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1113 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1114 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1115 // fmax
-	OpFMin                                                   Op = 1116 // fmin
-	OpFModScalar                                             Op = 1117 // fmod.Scalar
-	OpFModTensor                                             Op = 1118 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1119 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1120 // fmod_.Tensor
-	OpFrac                                                   Op = 1121 // frac
-	OpFracInPlace                                            Op = 1122 // frac_
-	OpFractionalMaxPool2d                                    Op = 1123 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1124 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1125 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1126 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1127 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1128 // frobenius_norm.dim
-	OpFromFile                                               Op = 1129 // from_file
-	OpFull                                                   Op = 1130 // full
-	OpFullLike                                               Op = 1131 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1132 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1133 // gather
-	OpGatherBackward                                         Op = 1134 // gather_backward
-	OpGCD                                                    Op = 1135 // gcd
-	OpGCDInPlace                                             Op = 1136 // gcd_
-	OpGeScalar                                               Op = 1137 // ge.Scalar
-	OpGeTensor                                               Op = 1138 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1139 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1140 // ge_.Tensor
-	OpGELU                                                   Op = 1141 // gelu
-	OpGELUInPlace                                            Op = 1142 // gelu_
-	OpGELUBackward                                           Op = 1143 // gelu_backward
-	OpGeometricInPlace                                       Op = 1144 // geometric_
-	OpGeqrf                                                  Op = 1145 // geqrf
-	OpGer                                                    Op = 1146 // ger
-	OpGLU                                                    Op = 1147 // glu
-	OpGLUBackward                                            Op = 1148 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1149 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1150 // glu_jvp
-	OpGradientArray                                          Op = 1151 // gradient.array
-	OpGradientScalararray                                    Op = 1152 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1153 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1154 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1155 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1156 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1157 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1158 // greater.Scalar
-	OpGreaterTensor                                          Op = 1159 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1160 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1161 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1162 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1163 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1164 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1165 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1166 // grid_sampler
-	OpGridSampler2d                                          Op = 1167 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1168 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1169 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1170 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1171 // group_norm
-	OpGRUData                                                Op = 1172 // gru.data
-	OpGRUInput                                               Op = 1173 // gru.input
-	OpGRUCell                                                Op = 1174 // gru_cell
-	OpGtScalar                                               Op = 1175 // gt.Scalar
-	OpGtTensor                                               Op = 1176 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1177 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1178 // gt_.Tensor
-	OpHammingWindow                                          Op = 1179 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1180 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1181 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1182 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1183 // hann_window
-	OpHannWindowPeriodic                                     Op = 1184 // hann_window.periodic
-	OpHardshrink                                             Op = 1185 // hardshrink
-	OpHardshrinkBackward                                     Op = 1186 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1187 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1188 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1189 // hardsigmoid_backward
-	OpHardswish                                              Op = 1190 // hardswish
-	OpHardswishInPlace                                       Op = 1191 // hardswish_
-	OpHardswishBackward                                      Op = 1192 // hardswish_backward
-	OpHardtanh                                               Op = 1193 // hardtanh
-	OpHardtanhInPlace                                        Op = 1194 // hardtanh_
-	OpHardtanhBackward                                       Op = 1195 // hardtanh_backward
-	OpHashTensor                                             Op = 1196 // hash_tensor
-	OpHeaviside                                              Op = 1197 // heaviside
-	OpHeavisideInPlace                                       Op = 1198 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1199 // hinge_embedding_loss
-	OpHistc                                                  Op = 1200 // histc
-	OpHistogramBinCt                                         Op = 1201 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1202 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1203 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1204 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1205 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1206 // hsplit.array
-	OpHSplitInt                                              Op = 1207 // hsplit.int
-	OpHSPMM                                                  Op = 1208 // hspmm
-	OpHStack                                                 Op = 1209 // hstack
-	OpHuberLoss                                              Op = 1210 // huber_loss
-	OpHuberLossBackward                                      Op = 1211 // huber_loss_backward
-	OpHypot                                                  Op = 1212 // hypot
-	OpHypotInPlace                                           Op = 1213 // hypot_
-	OpI0                                                     Op = 1214 // i0
-	OpI0InPlace                                              Op = 1215 // i0_
-	OpIGamma                                                 Op = 1216 // igamma
-	OpIGammaInPlace                                          Op = 1217 // igamma_
-	OpIGammaC                                                Op = 1218 // igammac
-	OpIGammaCInPlace                                         Op = 1219 // igammac_
-	OpIm2Col                                                 Op = 1220 // im2col
-	OpImag                                                   Op = 1221 // imag
-	OpIndexTensor                                            Op = 1222 // index.Tensor
-	OpIndexAdd                                               Op = 1223 // index_add
-	OpIndexAddInPlace                                        Op = 1224 // index_add_
-	OpIndexCopy                                              Op = 1225 // index_copy
-	OpIndexCopyInPlace                                       Op = 1226 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1227 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1228 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1229 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1230 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1231 // index_put
-	OpIndexPutInPlace                                        Op = 1232 // index_put_
-	OpIndexReduce                                            Op = 1233 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1234 // index_reduce_
-	OpIndexSelect                                            Op = 1235 // index_select
-	OpIndexSelectBackward                                    Op = 1236 // index_select_backward
-	OpIndices                                                Op = 1237 // indices
-	OpIndicesCopy                                            Op = 1238 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1239 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1240 // inner
-	OpInstanceNorm                                           Op = 1241 // instance_norm
-	OpIntRepr                                                Op = 1242 // int_repr
-	OpInverse                                                Op = 1243 // inverse
-	OpIsCoalesced                                            Op = 1244 // is_coalesced
-	OpIsComplex                                              Op = 1245 // is_complex
-	OpIsConj                                                 Op = 1246 // is_conj
-	OpIsDistributed                                          Op = 1247 // is_distributed
-	OpIsFloatingPoint                                        Op = 1248 // is_floating_point
-	OpAtenIsInference                                        Op = 1249 // is_inference
-	OpIsLeaf                                                 Op = 1250 // is_leaf
-	OpIsNeg                                                  Op = 1251 // is_neg
-	OpIsNonzero                                              Op = 1252 // is_nonzero
-	OpIsPinned                                               Op = 1253 // is_pinned
-	OpIsSameSize                                             Op = 1254 // is_same_size
-	OpIsSetTo                                                Op = 1255 // is_set_to
-	OpIsSigned                                               Op = 1256 // is_signed
-	OpIsVulkanAvailable                                      Op = 1257 // is_vulkan_available
-	OpIsClose                                                Op = 1258 // isclose
-	OpIsFinite                                               Op = 1259 // isfinite
-	OpIsInScalarTensor                                       Op = 1260 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1261 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1262 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1263 // isinf
-	OpIsNaN                                                  Op = 1264 // isnan
-	OpIsNegInf                                               Op = 1265 // isneginf
-	OpIsPosInf                                               Op = 1266 // isposinf
-	OpIsReal                                                 Op = 1267 // isreal
-	OpISTFT                                                  Op = 1268 // istft
-	OpAtenItem                                               Op = 1269 // item
-	OpKaiserWindow                                           Op = 1270 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1271 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1272 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1273 // kl_div
-	OpKron                                                   Op = 1274 // kron
-	OpKthValue                                               Op = 1275 // kthvalue
-	OpL1Loss                                                 Op = 1276 // l1_loss
-	OpLayerNorm                                              Op = 1277 // layer_norm
-	OpLCM                                                    Op = 1278 // lcm
-	OpLCMInPlace                                             Op = 1279 // lcm_
-	OpLdexpTensor                                            Op = 1280 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1281 // ldexp_
-	OpLeScalar                                               Op = 1282 // le.Scalar
-	OpLeTensor                                               Op = 1283 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1284 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1285 // le_.Tensor
-	OpLeakyReLU                                              Op = 1286 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1287 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1288 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1289 // lerp.Scalar
-	OpLerpTensor                                             Op = 1290 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1291 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1292 // lerp_.Tensor
-	OpLessScalar                                             Op = 1293 // less.Scalar
-	OpLessTensor                                             Op = 1294 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1295 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1296 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1297 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1298 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1299 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1300 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1301 // lgamma
-	OpLgammaInPlace                                          Op = 1302 // lgamma_
-	OpLift                                                   Op = 1303 // lift
-	OpLiftFresh                                              Op = 1304 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1305 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1306 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1307 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1308 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1309 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1310 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1311 // linalg_cross
-	OpLinalgDet                                              Op = 1312 // linalg_det
-	OpLinalgDiagonal                                         Op = 1313 // linalg_diagonal
-	OpLinalgEig                                              Op = 1314 // linalg_eig
-	OpLinalgEigh                                             Op = 1315 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1316 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1317 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1318 // linalg_householder_product
-	OpLinalgInv                                              Op = 1319 // linalg_inv
-	OpLinalgInvEx                                            Op = 1320 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1321 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1322 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1323 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1324 // linalg_lstsq
-	OpLinalgLU                                               Op = 1325 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1326 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1327 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1328 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1329 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1330 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1331 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1332 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1333 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1334 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1335 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1336 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1337 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1338 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1339 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1340 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1341 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1342 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1343 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1344 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1345 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1346 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1347 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1348 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1349 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1350 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1351 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1352 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1353 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1354 // linalg_vander
-	OpLinalgVecDot                                           Op = 1355 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1356 // linalg_vector_norm
-	OpLinear                                                 Op = 1357 // linear
-	OpLinearBackward                                         Op = 1358 // linear_backward
-	OpLinspace                                               Op = 1359 // linspace
-	OpLinspaceScalarTensor                                   Op = 1360 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1361 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1362 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1363 // log
-	OpLog10                                                  Op = 1364 // log10
-	OpLog10InPlace                                           Op = 1365 // log10_
-	OpLog1p                                                  Op = 1366 // log1p
-	OpLog1pInPlace                                           Op = 1367 // log1p_
-	OpLog2                                                   Op = 1368 // log2
-	OpLog2InPlace                                            Op = 1369 // log2_
-	OpLogInPlace                                             Op = 1370 // log_
-	OpLogNormalInPlace                                       Op = 1371 // log_normal_
-	OpLogSigmoid                                             Op = 1372 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1373 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1374 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1375 // log_softmax.int
-	OpLogAddExp                                              Op = 1376 // logaddexp
-	OpLogAddExp2                                             Op = 1377 // logaddexp2
-	OpLogCumSumExp                                           Op = 1378 // logcumsumexp
-	OpLogDet                                                 Op = 1379 // logdet
-	OpLogicalAnd                                             Op = 1380 // logical_and
-	OpLogicalAndInPlace                                      Op = 1381 // logical_and_
-	OpLogicalNot                                             Op = 1382 // logical_not
-	OpLogicalNotInPlace                                      Op = 1383 // logical_not_
-	OpLogicalOr                                              Op = 1384 // logical_or
-	OpLogicalOrInPlace                                       Op = 1385 // logical_or_
-	OpLogicalXor                                             Op = 1386 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1387 // logical_xor_
-	OpLogit                                                  Op = 1388 // logit
-	OpLogitInPlace                                           Op = 1389 // logit_
-	OpLogitBackward                                          Op = 1390 // logit_backward
-	OpLogspace                                               Op = 1391 // logspace
-	OpLogspaceScalarTensor                                   Op = 1392 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1393 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1394 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1395 // logsumexp
-	OpLSTMData                                               Op = 1396 // lstm.data
-	OpLSTMInput                                              Op = 1397 // lstm.input
-	OpLSTMCell                                               Op = 1398 // lstm_cell
-	OpLtScalar                                               Op = 1399 // lt.Scalar
-	OpLtTensor                                               Op = 1400 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1401 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1402 // lt_.Tensor
-	OpLUSolve                                                Op = 1403 // lu_solve
-	OpLUUnpack                                               Op = 1404 // lu_unpack
-	OpMH                                                     Op = 1405 // mH
-	OpMT                                                     Op = 1406 // mT
-	OpMarginRankingLoss                                      Op = 1407 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1408 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1409 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1410 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1411 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1412 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1413 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1414 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1415 // masked_select
-	OpMaskedSelectBackward                                   Op = 1416 // masked_select_backward
-	OpMatMul                                                 Op = 1417 // matmul
-	OpMatMulBackward                                         Op = 1418 // matmul_backward
-	OpMatrixH                                                Op = 1419 // matrix_H
-	OpMatrixExp                                              Op = 1420 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1421 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1422 // matrix_power
-	OpMax                                                    Op = 1423 // max
-	OpMaxDim                                                 Op = 1424 // max.dim
-	OpMaxOther                                               Op = 1425 // max.other
-	OpMaxPool1d                                              Op = 1426 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1427 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1428 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1429 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1430 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1431 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1432 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1433 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1434 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1435 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1436 // max_unpool3d
-	OpMaximum                                                Op = 1437 // maximum
-	OpMean                                                   Op = 1438 // mean
-	OpMeanDim                                                Op = 1439 // mean.dim
-	OpMedian                                                 Op = 1440 // median
-	OpMedianDim                                              Op = 1441 // median.dim
-	OpMeshgrid                                               Op = 1442 // meshgrid
-	OpMeshgridIndexing                                       Op = 1443 // meshgrid.indexing
-	OpMin                                                    Op = 1444 // min
-	OpMinDim                                                 Op = 1445 // min.dim
-	OpMinOther                                               Op = 1446 // min.other
-	OpMinimum                                                Op = 1447 // minimum
-	OpMIOpenBatchNorm                                        Op = 1448 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1449 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1450 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1451 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1452 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1453 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1454 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1455 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1456 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1457 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1458 // miopen_rnn_backward
-	OpMish                                                   Op = 1459 // mish
-	OpMishInPlace                                            Op = 1460 // mish_
-	OpMishBackward                                           Op = 1461 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1462 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1463 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1464 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1465 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1466 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1467 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1468 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1469 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1470 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1471 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1472 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1473 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1474 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1475 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1476 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1477 // mm
-	OpMMDType                                                Op = 1478 // mm.dtype
-	OpMode                                                   Op = 1479 // mode
-	OpMoveAxisInt                                            Op = 1480 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1481 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1482 // movedim.int
-	OpMoveDimIntlist                                         Op = 1483 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1484 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1485 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1486 // mse_loss
-	OpMSELossBackward                                        Op = 1487 // mse_loss_backward
-	OpMSort                                                  Op = 1488 // msort
-	OpMulScalar                                              Op = 1489 // mul.Scalar
-	OpMulTensor                                              Op = 1490 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1491 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1492 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1493 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1494 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1495 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1496 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1497 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1498 // multinomial
-	OpMultiplyScalar                                         Op = 1499 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1500 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1501 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1502 // multiply_.Tensor
-	OpMV                                                     Op = 1503 // mv
-	OpMvLgamma                                               Op = 1504 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1505 // mvlgamma_
-	OpNaNToNum                                               Op = 1506 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1507 // nan_to_num_
-	OpNaNMean                                                Op = 1508 // nanmean
-	OpNaNMedian                                              Op = 1509 // nanmedian
-	OpNaNMedianDim                                           Op = 1510 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1511 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1512 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1513 // nansum
-	OpNarrow                                                 Op = 1514 // narrow
-	OpNarrowTensor                                           Op = 1515 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1516 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1517 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1518 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1519 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1520 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1521 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1522 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1523 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1524 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1525 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1526 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1527 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1528 // ne.Scalar
-	OpNeTensor                                               Op = 1529 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1530 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1531 // ne_.Tensor
-	OpNeg                                                    Op = 1532 // neg
-	OpNegInPlace                                             Op = 1533 // neg_
-	OpNegative                                               Op = 1534 // negative
-	OpNegativeInPlace                                        Op = 1535 // negative_
-	OpNestedToPaddedTensor                                   Op = 1536 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1537 // new_empty
-	OpNewEmptyStrided                                        Op = 1538 // new_empty_strided
-	OpNewFull                                                Op = 1539 // new_full
-	OpNewOnes                                                Op = 1540 // new_ones
-	OpNewZeros                                               Op = 1541 // new_zeros
-	OpNextafter                                              Op = 1542 // nextafter
-	OpNextafterInPlace                                       Op = 1543 // nextafter_
-	OpNLLLoss                                                Op = 1544 // nll_loss
-	OpNLLLoss2d                                              Op = 1545 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1546 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1547 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1548 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1549 // nll_loss_forward
-	OpNLLLossND                                              Op = 1550 // nll_loss_nd
-	OpNonzero                                                Op = 1551 // nonzero
-	OpNonzeroNumpy                                           Op = 1552 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1553 // nonzero_static
-	OpNormScalar                                             Op = 1554 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1555 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1556 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1557 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1558 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1559 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1560 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1561 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1562 // normal.float_float
-	OpNormalInPlace                                          Op = 1563 // normal_
-	OpNormalFunctional                                       Op = 1564 // normal_functional
-	OpNotEqualScalar                                         Op = 1565 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1566 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1567 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1568 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1569 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1570 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1571 // numpy_T
-	OpOneHot                                                 Op = 1572 // one_hot
-	OpOnes                                                   Op = 1573 // ones
-	OpOnesLike                                               Op = 1574 // ones_like
-	OpOrgqr                                                  Op = 1575 // orgqr
-	OpOrmqr                                                  Op = 1576 // ormqr
-	OpOuter                                                  Op = 1577 // outer
-	OpOutputNr                                               Op = 1578 // output_nr
-	OpPad                                                    Op = 1579 // pad
-	OpPadSequence                                            Op = 1580 // pad_sequence
-	OpPairwiseDistance                                       Op = 1581 // pairwise_distance
-	OpPDist                                                  Op = 1582 // pdist
-	OpPermute                                                Op = 1583 // permute
-	OpPermuteCopy                                            Op = 1584 // permute_copy
-	OpPinMemory                                              Op = 1585 // pin_memory
-	OpPinverse                                               Op = 1586 // pinverse
-	OpPixelShuffle                                           Op = 1587 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1588 // pixel_unshuffle
-	OpPoisson                                                Op = 1589 // poisson
-	OpPoissonNLLLoss                                         Op = 1590 // poisson_nll_loss
-	OpPolar                                                  Op = 1591 // polar
-	OpPolygamma                                              Op = 1592 // polygamma
-	OpPolygammaInPlace                                       Op = 1593 // polygamma_
-	OpPositive                                               Op = 1594 // positive
-	OpPowScalar                                              Op = 1595 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1596 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1597 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1598 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1599 // pow_.Tensor
-	OpPReLU                                                  Op = 1600 // prelu
-	OpProd                                                   Op = 1601 // prod
-	OpProdDimInt                                             Op = 1602 // prod.dim_int
-	OpPromoteTypes                                           Op = 1603 // promote_types
-	OpPut                                                    Op = 1604 // put
-	OpPutInPlace                                             Op = 1605 // put_
-	OpQPerChannelAxis                                        Op = 1606 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1607 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1608 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1609 // q_scale
-	OpQZeroPoint                                             Op = 1610 // q_zero_point
-	OpQR                                                     Op = 1611 // qr
-	OpQuantile                                               Op = 1612 // quantile
-	OpQuantileScalar                                         Op = 1613 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1614 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1615 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1616 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1617 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1618 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1619 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1620 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1621 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1622 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1623 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1624 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1625 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1626 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1627 // rad2deg
-	OpRad2DegInPlace                                         Op = 1628 // rad2deg_
-	OpRand                                                   Op = 1629 // rand
-	OpRandGenerator                                          Op = 1630 // rand.generator
-	OpRandLike                                               Op = 1631 // rand_like
-	OpRandLikeGenerator                                      Op = 1632 // rand_like.generator
-	OpRandInt                                                Op = 1633 // randint
-	OpRandIntGenerator                                       Op = 1634 // randint.generator
-	OpRandIntLow                                             Op = 1635 // randint.low
-	OpRandIntLowGenerator                                    Op = 1636 // randint.low_generator
-	OpRandIntLike                                            Op = 1637 // randint_like
-	OpRandIntLikeTensor                                      Op = 1638 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1639 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1640 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1641 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1642 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1643 // randn
-	OpRandNGenerator                                         Op = 1644 // randn.generator
-	OpRandNLike                                              Op = 1645 // randn_like
-	OpRandNLikeGenerator                                     Op = 1646 // randn_like.generator
-	OpRandomInPlace                                          Op = 1647 // random_
-	OpRandomInPlaceFrom                                      Op = 1648 // random_.from
-	OpRandomInPlaceTo                                        Op = 1649 // random_.to
-	OpRandPerm                                               Op = 1650 // randperm
-	OpRandPermGenerator                                      Op = 1651 // randperm.generator
-	OpRange                                                  Op = 1652 // range
-	OpRangeStep                                              Op = 1653 // range.step
-	OpRavel                                                  Op = 1654 // ravel
-	OpReal                                                   Op = 1655 // real
-	OpReciprocal                                             Op = 1656 // reciprocal
-	OpReciprocalInPlace                                      Op = 1657 // reciprocal_
-	OpReflectionPad1d                                        Op = 1658 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1659 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1660 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1661 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1662 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1663 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1664 // relu
-	OpReLU6                                                  Op = 1665 // relu6
-	OpReLU6InPlace                                           Op = 1666 // relu6_
-	OpReLUInPlace                                            Op = 1667 // relu_
-	OpRemainderScalar                                        Op = 1668 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1669 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1670 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1671 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1672 // remainder_.Tensor
-	OpRenorm                                                 Op = 1673 // renorm
-	OpRenormInPlace                                          Op = 1674 // renorm_
-	OpRepeat                                                 Op = 1675 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1676 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1677 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1678 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1679 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1680 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1681 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1682 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1683 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1684 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1685 // requires_grad_
-	OpReshape                                                Op = 1686 // reshape
-	OpReshapeAs                                              Op = 1687 // reshape_as
-	OpResizeInPlace                                          Op = 1688 // resize_
-	OpResizeAsInPlace                                        Op = 1689 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1690 // resize_as_sparse_
-	OpResolveConj                                            Op = 1691 // resolve_conj
-	OpResolveNeg                                             Op = 1692 // resolve_neg
-	OpResultTypeScalar                                       Op = 1693 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1694 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1695 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1696 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1697 // retain_grad
-	OpRetainsGrad                                            Op = 1698 // retains_grad
-	OpRMSNorm                                                Op = 1699 // rms_norm
-	OpRNNReLUData                                            Op = 1700 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1701 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1702 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1703 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1704 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1705 // rnn_tanh_cell
-	OpRoll                                                   Op = 1706 // roll
-	OpRot90                                                  Op = 1707 // rot90
-	OpRound                                                  Op = 1708 // round
-	OpRoundDecimals                                          Op = 1709 // round.decimals
-	OpRoundInPlace                                           Op = 1710 // round_
-	OpRoundInPlaceDecimals                                   Op = 1711 // round_.decimals
-	OpRowIndices                                             Op = 1712 // row_indices
-	OpRowIndicesCopy                                         Op = 1713 // row_indices_copy
-	OpRowStack                                               Op = 1714 // row_stack
-	OpRReLU                                                  Op = 1715 // rrelu
-	OpRReLUInPlace                                           Op = 1716 // rrelu_
-	OpRReLUWithNoise                                         Op = 1717 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1718 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1719 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1720 // rsqrt
-	OpRsqrtInPlace                                           Op = 1721 // rsqrt_
-	OpRSubScalar                                             Op = 1722 // rsub.Scalar
-	OpRSubTensor                                             Op = 1723 // rsub.Tensor
-	OpScalarTensor                                           Op = 1724 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1725 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1726 // scatter.reduce
-	OpScatterSrc                                             Op = 1727 // scatter.src
-	OpScatterValue                                           Op = 1728 // scatter.value
-	OpScatterValueReduce                                     Op = 1729 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1730 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1731 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1732 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1733 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1734 // scatter_add
-	OpScatterAddInPlace                                      Op = 1735 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1736 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1737 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1738 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1739 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1740 // segment_reduce
-	OpSelectInt                                              Op = 1741 // select.int
-	OpSelectBackward                                         Op = 1742 // select_backward
-	OpSelectCopyInt                                          Op = 1743 // select_copy.int
-	OpSelectScatter                                          Op = 1744 // select_scatter
-	OpSELU                                                   Op = 1745 // selu
-	OpSELUInPlace                                            Op = 1746 // selu_
-	OpSetInPlace                                             Op = 1747 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1748 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1749 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1750 // set_data
-	OpSgn                                                    Op = 1751 // sgn
-	OpSgnInPlace                                             Op = 1752 // sgn_
-	OpSigmoid                                                Op = 1753 // sigmoid
-	OpSigmoidInPlace                                         Op = 1754 // sigmoid_
-	OpSigmoidBackward                                        Op = 1755 // sigmoid_backward
-	OpSign                                                   Op = 1756 // sign
-	OpSignInPlace                                            Op = 1757 // sign_
-	OpSignbit                                                Op = 1758 // signbit
-	OpSiLU                                                   Op = 1759 // silu
-	OpSiLUInPlace                                            Op = 1760 // silu_
-	OpSiLUBackward                                           Op = 1761 // silu_backward
-	OpSin                                                    Op = 1762 // sin
-	OpSinInPlace                                             Op = 1763 // sin_
-	OpSinc                                                   Op = 1764 // sinc
-	OpSincInPlace                                            Op = 1765 // sinc_
-	OpSinh                                                   Op = 1766 // sinh
-	OpSinhInPlace                                            Op = 1767 // sinh_
-	OpSizeInt                                                Op = 1768 // size.int
-	OpSliceTensor                                            Op = 1769 // slice.Tensor
-	OpSliceBackward                                          Op = 1770 // slice_backward
-	OpSliceCopyTensor                                        Op = 1771 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1772 // slice_inverse
-	OpSliceScatter                                           Op = 1773 // slice_scatter
-	OpSLogDet                                                Op = 1774 // slogdet
-	OpSlowConv3d                                             Op = 1775 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1776 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1777 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1778 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1779 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1780 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1781 // smm
-	OpSmoothL1Loss                                           Op = 1782 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1783 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1784 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1785 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1786 // softmax.int
-	OpSoftplus                                               Op = 1787 // softplus
-	OpSoftplusBackward                                       Op = 1788 // softplus_backward
-	OpSoftshrink                                             Op = 1789 // softshrink
-	OpSoftshrinkBackward                                     Op = 1790 // softshrink_backward
-	OpSort                                                   Op = 1791 // sort
-	OpSortStable                                             Op = 1792 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1793 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1794 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1795 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1796 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1797 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1798 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1799 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1800 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1801 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1802 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1803 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1804 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1805 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1806 // sparse_dim
-	OpSparseMask                                             Op = 1807 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1808 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1809 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1810 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1811 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1812 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1813 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1814 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1815 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1816 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1817 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1818 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1819 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1820 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1821 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1822 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1823 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1824 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1825 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1826 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1827 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1828 // special_digamma
-	OpSpecialEntr                                            Op = 1829 // special_entr
-	OpSpecialErf                                             Op = 1830 // special_erf
-	OpSpecialErfc                                            Op = 1831 // special_erfc
-	OpSpecialErfcx                                           Op = 1832 // special_erfcx
-	OpSpecialErfinv                                          Op = 1833 // special_erfinv
-	OpSpecialExp2                                            Op = 1834 // special_exp2
-	OpSpecialExpit                                           Op = 1835 // special_expit
-	OpSpecialExpm1                                           Op = 1836 // special_expm1
-	OpSpecialGammaInc                                        Op = 1837 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1838 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1839 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1840 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1841 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1842 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1843 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1844 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1845 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1846 // special_i0
-	OpSpecialI0e                                             Op = 1847 // special_i0e
-	OpSpecialI1                                              Op = 1848 // special_i1
-	OpSpecialI1e                                             Op = 1849 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1850 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1851 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1852 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1853 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1854 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1855 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1856 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1857 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1858 // special_log_softmax
-	OpSpecialLogit                                           Op = 1859 // special_logit
-	OpSpecialLogSumExp                                       Op = 1860 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1861 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1862 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1863 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1864 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1865 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1866 // special_ndtr
-	OpSpecialNdtri                                           Op = 1867 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1868 // special_polygamma
-	OpSpecialPsi                                             Op = 1869 // special_psi
-	OpSpecialRound                                           Op = 1870 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1871 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1872 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1873 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1874 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1875 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1876 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1877 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1878 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1879 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1880 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1881 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1882 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1883 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1884 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1885 // special_sinc
-	OpSpecialSoftmax                                         Op = 1886 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1887 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1888 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1889 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1890 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1891 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1892 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1893 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1894 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1895 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1896 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1897 // split.Tensor
-	OpSplitSizes                                             Op = 1898 // split.sizes
-	OpSplitCopyTensor                                        Op = 1899 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1900 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1901 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1902 // sqrt
-	OpSqrtInPlace                                            Op = 1903 // sqrt_
-	OpSquare                                                 Op = 1904 // square
-	OpSquareInPlace                                          Op = 1905 // square_
-	OpSqueeze                                                Op = 1906 // squeeze
-	OpSqueezeDim                                             Op = 1907 // squeeze.dim
-	OpSqueezeDims                                            Op = 1908 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1909 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1910 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1911 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1912 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1913 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1914 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1915 // sspaddmm
-	OpStack                                                  Op = 1916 // stack
-	OpStd                                                    Op = 1917 // std
-	OpStdCorrection                                          Op = 1918 // std.correction
-	OpStdDim                                                 Op = 1919 // std.dim
-	OpStdMean                                                Op = 1920 // std_mean
-	OpStdMeanCorrection                                      Op = 1921 // std_mean.correction
-	OpStdMeanDim                                             Op = 1922 // std_mean.dim
-	OpSTFT                                                   Op = 1923 // stft
-	OpSTFTCenter                                             Op = 1924 // stft.center
-	OpStrideInt                                              Op = 1925 // stride.int
-	OpSubScalar                                              Op = 1926 // sub.Scalar
-	OpSubTensor                                              Op = 1927 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1928 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1929 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1930 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1931 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1932 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1933 // subtract_.Tensor
-	OpSum                                                    Op = 1934 // sum
-	OpSumDimIntList                                          Op = 1935 // sum.dim_IntList
-	OpSumToSize                                              Op = 1936 // sum_to_size
-	OpSVD                                                    Op = 1937 // svd
-	OpSwapAxes                                               Op = 1938 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1939 // swapaxes_
-	OpSwapDims                                               Op = 1940 // swapdims
-	OpSwapDimsInPlace                                        Op = 1941 // swapdims_
-	OpT                                                      Op = 1942 // t
-	OpTInPlace                                               Op = 1943 // t_
-	OpTCopy                                                  Op = 1944 // t_copy
-	OpTake                                                   Op = 1945 // take
-	OpTakeAlongDim                                           Op = 1946 // take_along_dim
-	OpTan                                                    Op = 1947 // tan
-	OpTanInPlace                                             Op = 1948 // tan_
-	OpTanh                                                   Op = 1949 // tanh
-	OpTanhInPlace                                            Op = 1950 // tanh_
-	OpTanhBackward                                           Op = 1951 // tanh_backward
-	OpTensorSplitIndices                                     Op = 1952 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 1953 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 1954 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 1955 // tensordot
-	OpTHNNConv2d                                             Op = 1956 // thnn_conv2d
-	OpThreshold                                              Op = 1957 // threshold
-	OpThresholdInPlace                                       Op = 1958 // threshold_
-	OpThresholdBackward                                      Op = 1959 // threshold_backward
-	OpTile                                                   Op = 1960 // tile
-	OpToDevice                                               Op = 1961 // to.device
-	OpToDType                                                Op = 1962 // to.dtype
-	OpToDTypeLayout                                          Op = 1963 // to.dtype_layout
-	OpToOther                                                Op = 1964 // to.other
-	OpToDense                                                Op = 1965 // to_dense
-	OpToDenseBackward                                        Op = 1966 // to_dense_backward
-	OpToMKLDNN                                               Op = 1967 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 1968 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 1969 // to_padded_tensor
-	OpToSparse                                               Op = 1970 // to_sparse
-	OpToSparseSparseDim                                      Op = 1971 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 1972 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 1973 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 1974 // to_sparse_csc
-	OpToSparseCSR                                            Op = 1975 // to_sparse_csr
-	OpTopK                                                   Op = 1976 // topk
-	OpTrace                                                  Op = 1977 // trace
-	OpTraceBackward                                          Op = 1978 // trace_backward
-	OpTransposeInt                                           Op = 1979 // transpose.int
-	OpTransposeInPlace                                       Op = 1980 // transpose_
-	OpTransposeCopyInt                                       Op = 1981 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 1982 // trapezoid.dx
-	OpTrapezoidX                                             Op = 1983 // trapezoid.x
-	OpTrapzDx                                                Op = 1984 // trapz.dx
-	OpTrapzX                                                 Op = 1985 // trapz.x
-	OpTriangularSolve                                        Op = 1986 // triangular_solve
-	OpTril                                                   Op = 1987 // tril
-	OpTrilInPlace                                            Op = 1988 // tril_
-	OpTrilIndices                                            Op = 1989 // tril_indices
-	OpTripletMarginLoss                                      Op = 1990 // triplet_margin_loss
-	OpTriu                                                   Op = 1991 // triu
-	OpTriuInPlace                                            Op = 1992 // triu_
-	OpTriuIndices                                            Op = 1993 // triu_indices
-	OpTrueDivideScalar                                       Op = 1994 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 1995 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 1996 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 1997 // true_divide_.Tensor
-	OpTrunc                                                  Op = 1998 // trunc
-	OpTruncInPlace                                           Op = 1999 // trunc_
-	OpTypeAs                                                 Op = 2000 // type_as
-	OpUnbindInt                                              Op = 2001 // unbind.int
-	OpUnbindCopyInt                                          Op = 2002 // unbind_copy.int
-	OpUnflattenInt                                           Op = 2003 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 2004 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 2005 // unfold
-	OpUnfoldBackward                                         Op = 2006 // unfold_backward
-	OpUnfoldCopy                                             Op = 2007 // unfold_copy
-	OpUniformInPlace                                         Op = 2008 // uniform_
-	OpUniqueConsecutive                                      Op = 2009 // unique_consecutive
-	OpUniqueDim                                              Op = 2010 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 2011 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 2012 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 2013 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 2014 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 2015 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 2016 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 2017 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 2018 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 2019 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 2020 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 2021 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 2022 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 2023 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 2024 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 2025 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 2026 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 2027 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 2028 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 2029 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 2030 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 2031 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 2032 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 2033 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 2034 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 2035 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 2036 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 2037 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 2038 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 2039 // value_selecting_reduction_backward
-	OpValues                                                 Op = 2040 // values
-	OpValuesCopy                                             Op = 2041 // values_copy
-	OpVander                                                 Op = 2042 // vander
-	OpVar                                                    Op = 2043 // var
-	OpVarCorrection                                          Op = 2044 // var.correction
-	OpVarDim                                                 Op = 2045 // var.dim
-	OpVarMean                                                Op = 2046 // var_mean
-	OpVarMeanCorrection                                      Op = 2047 // var_mean.correction
-	OpVarMeanDim                                             Op = 2048 // var_mean.dim
-	OpVDot                                                   Op = 2049 // vdot
-	OpView                                                   Op = 2050 // view
-	OpViewDType                                              Op = 2051 // view.dtype
-	OpViewAs                                                 Op = 2052 // view_as
-	OpViewAsComplex                                          Op = 2053 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 2054 // view_as_complex_copy
-	OpViewAsReal                                             Op = 2055 // view_as_real
-	OpViewAsRealCopy                                         Op = 2056 // view_as_real_copy
-	OpViewCopy                                               Op = 2057 // view_copy
-	OpViewCopyDType                                          Op = 2058 // view_copy.dtype
-	OpVSplitArray                                            Op = 2059 // vsplit.array
-	OpVSplitInt                                              Op = 2060 // vsplit.int
-	OpVStack                                                 Op = 2061 // vstack
-	OpWhere                                                  Op = 2062 // where
-	OpWhereScalar                                            Op = 2063 // where.Scalar
-	OpWhereScalarOther                                       Op = 2064 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 2065 // where.ScalarSelf
-	OpWhereSelf                                              Op = 2066 // where.self
-	OpXLogYScalarOther                                       Op = 2067 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 2068 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 2069 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 2070 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 2071 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 2072 // zero_
-	OpZeros                                                  Op = 2073 // zeros
-	OpZerosLike                                              Op = 2074 // zeros_like
+	OpNewTcpStore                                            Op = 140  // new_tcp_store
+	OpNewFileStore                                           Op = 141  // new_file_store
+	OpNewHashStore                                           Op = 142  // new_hash_store
+	OpNewPrefixStore                                         Op = 143  // new_prefix_store
+	OpStoreSet                                               Op = 144  // store_set
+	OpStoreGet                                               Op = 145  // store_get
+	OpStoreAdd                                               Op = 146  // store_add
+	OpStoreCompareSet                                        Op = 147  // store_compare_set
+	OpStoreDelete                                            Op = 148  // store_delete
+	OpStoreCheck                                             Op = 149  // store_check
+	OpStoreNumKeys                                           Op = 150  // store_num_keys
+	OpStoreSetTimeout                                        Op = 151  // store_set_timeout
+	OpNewGroup                                               Op = 152  // new_group
+	OpAbortGroup                                             Op = 153  // abort_group
+	OpCollective                                             Op = 154  // collective
+	OpMonitoredBarrier                                       Op = 155  // monitored_barrier
+	OpWorkWait                                               Op = 156  // work_wait
+	OpWorkAbort                                              Op = 157  // work_abort
+	OpWorkDone                                               Op = 158  // work_done
+	OpWorkSource                                             Op = 159  // work_source
+	OpVerifyParams                                           Op = 160  // verify_params
+	OpBroadcastCoalesced                                     Op = 161  // broadcast_coalesced
+	OpNewReducer                                             Op = 162  // new_reducer
+	OpReducerForward                                         Op = 163  // reducer_forward
+	OpReducerBackward                                        Op = 164  // reducer_backward
+	OpReducerDelay                                           Op = 165  // reducer_delay
+	OpReducerCompress                                        Op = 166  // reducer_compress
+	OpReducerHook                                            Op = 167  // reducer_hook
+	OpReducerStats                                           Op = 168  // reducer_stats
+	OpCudaState                                              Op = 169  // cuda_state
+	OpCudaDriverVersion                                      Op = 170  // cuda_driver_version
+	OpDeviceProperties                                       Op = 171  // device_properties
+	OpDeviceAccessPeer                                       Op = 172  // device_access_peer
+	OpExternalStream                                         Op = 173  // external_stream
+	OpStreamPriority                                         Op = 174  // stream_priority
+	OpStreamPriorities                                       Op = 175  // stream_priorities
+	OpBlockingEvent                                          Op = 176  // blocking_event
+	OpMemoryFraction                                         Op = 177  // memory_fraction
+	OpSetMemoryFraction                                      Op = 178  // set_memory_fraction
+	OpMemorySnapshot                                         Op = 179  // memory_snapshot
+	OpRecordMemoryHistory                                    Op = 180  // record_memory_history
+	OpNewPoolID                                              Op = 181  // new_pool_id
+	OpNewMemPool                                             Op = 182  // new_mem_pool
+	OpMemPoolID                                              Op = 183  // mem_pool_id
+	OpEnterMemPool                                           Op = 184  // enter_mem_pool
+	OpLeaveMemPool                                           Op = 185  // leave_mem_pool
+	OpNewGraph                                               Op = 186  // new_graph
+	OpGraphCaptureBegin                                      Op = 187  // graph_capture_begin
+	OpGraphCaptureEnd                                        Op = 188  // graph_capture_end
+	OpGraphReplay                                            Op = 189  // graph_replay
+	OpGraphReset                                             Op = 190  // graph_reset
+	OpGraphPool                                              Op = 191  // graph_pool
+	OpGraphRegisterGenerator                                 Op = 192  // graph_register_generator
+	OpGraphDebugDump                                         Op = 193  // graph_debug_dump
+	OpIsCapturing                                            Op = 194  // is_capturing
+	OpAtenAndScalar                                          Op = 195  // __and__.Scalar
+	OpAtenAndTensor                                          Op = 196  // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 197  // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 198  // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 199  // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 200  // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 201  // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 202  // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 203  // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 204  // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 205  // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 206  // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 207  // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 208  // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 209  // __or__.Scalar
+	OpAtenOrTensor                                           Op = 210  // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 211  // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 212  // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 213  // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 214  // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 215  // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 216  // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 217  // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 218  // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 219  // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 220  // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 221  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 222  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 223  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 224  // _addmm_activation
+	OpAtenAMinMax                                            Op = 225  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 226  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 227  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 228  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 229  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 230  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 231  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 232  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 233  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 234  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 235  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 236  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 237  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 238  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 239  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 240  // _cast_Byte
+	OpAtenCastChar                                           Op = 241  // _cast_Char
+	OpAtenCastDouble                                         Op = 242  // _cast_Double
+	OpAtenCastFloat                                          Op = 243  // _cast_Float
+	OpAtenCastHalf                                           Op = 244  // _cast_Half
+	OpAtenCastInt                                            Op = 245  // _cast_Int
+	OpAtenCastLong                                           Op = 246  // _cast_Long
+	OpAtenCastShort                                          Op = 247  // _cast_Short
+	OpAtenCDistBackward                                      Op = 248  // _cdist_backward
+	OpAtenCDistForward                                       Op = 249  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 250  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 251  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 252  // _chunk_cat
+	OpAtenCoalesce                                           Op = 253  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 254  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 255  // _compute_linear_combination
+	OpAtenConj                                               Op = 256  // _conj
+	OpAtenConjCopy                                           Op = 257  // _conj_copy
+	OpAtenConjPhysical                                       Op = 258  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 259  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 260  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 261  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 262  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 263  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 264  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 265  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 266  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 267  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 268  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 269  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 270  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 271  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 272  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 273  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 274  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 275  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 276  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 277  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 278  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 279  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 280  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 281  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 282  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 283  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 284  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 285  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 286  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 287  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 288  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 289  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 290  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 291  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 292  // _dimI
+	OpAtenDimV                                               Op = 293  // _dimV
+	OpAtenDimArange                                          Op = 294  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 295  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 296  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 297  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 298  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 299  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 300  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 301  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 302  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 303  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 304  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 305  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 306  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 307  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 308  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 309  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 310  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 311  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 312  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 313  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 314  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 315  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 316  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 317  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 318  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 319  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 320  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 321  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 322  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 323  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 324  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 325  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 326  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 327  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 328  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 329  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 330  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 331  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 332  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 333  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 334  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 335  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 336  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 337  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 338  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 339  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 340  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 341  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 342  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 343  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 344  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 345  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 346  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 347  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 348  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 349  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 350  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 351  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 352  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 353  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 354  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 355  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 356  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 357  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 358  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 359  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 360  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 361  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 362  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 363  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 364  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 365  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 366  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 367  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 368  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 369  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 370  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 371  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 372  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 373  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 374  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 375  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 376  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 377  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 378  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 379  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 380  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 381  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 382  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 383  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 384  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 385  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 386  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 387  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 388  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 389  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 390  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 391  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 392  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 393  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 394  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 395  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 396  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 397  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 398  // _foreach_log
+	OpAtenForeachLog10                                       Op = 399  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 400  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 401  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 402  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 403  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 404  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 405  // _foreach_log_
+	OpAtenForeachMax                                         Op = 406  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 407  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 408  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 409  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 410  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 411  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 412  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 413  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 414  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 415  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 416  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 417  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 418  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 419  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 420  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 421  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 422  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 423  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 424  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 425  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 426  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 427  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 428  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 429  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 430  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 431  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 432  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 433  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 434  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 435  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 436  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 437  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 438  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 439  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 440  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 441  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 442  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 443  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 444  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 445  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 446  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 447  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 448  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 449  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 450  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 451  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 452  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 453  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 454  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 455  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 456  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 457  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 458  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 459  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 460  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 461  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 462  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 463  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 464  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 465  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 466  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 467  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 468  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 469  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 470  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 471  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 472  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 473  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 474  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 475  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 476  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 477  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 478  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 479  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 480  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 481  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 482  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 483  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 484  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 485  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 486  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 487  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 488  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 489  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 490  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 491  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 492  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 493  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 494  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 495  // _index_put_impl_
+	OpAtenIndices                                            Op = 496  // _indices
+	OpAtenIndicesCopy                                        Op = 497  // _indices_copy
+	OpAtenIntMM                                              Op = 498  // _int_mm
+	OpAtenIsAllTrue                                          Op = 499  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 500  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 501  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 502  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 503  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 504  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 505  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 506  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 507  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 508  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 509  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 510  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 511  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 512  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 513  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 514  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 515  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 516  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 517  // _make_dep_token
+	OpAtenMakeDual                                           Op = 518  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 519  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 520  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 521  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 522  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 523  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 524  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 525  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 526  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 527  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 528  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 529  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 530  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 531  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 532  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 533  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 534  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 535  // _neg_view
+	OpAtenNegViewCopy                                        Op = 536  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 537  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 538  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 539  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 540  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 541  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 542  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 543  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 544  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 545  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 546  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 547  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 548  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 549  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 550  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 551  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 552  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 553  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 554  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 555  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 556  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 557  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 558  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 559  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 560  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 561  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 562  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 563  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 564  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 565  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 566  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 567  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 568  // _pad_circular
+	OpAtenPadEnum                                            Op = 569  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 570  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 571  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 572  // _pdist_backward
+	OpAtenPDistForward                                       Op = 573  // _pdist_forward
+	OpAtenPinMemory                                          Op = 574  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 575  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 576  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 577  // _print
+	OpAtenPropagateXLAData                                   Op = 578  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 579  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 580  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 581  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 582  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 583  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 584  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 585  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 586  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 587  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 588  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 589  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 590  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 591  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 592  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 593  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 594  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 595  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 596  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 597  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 598  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 599  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 600  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 601  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 602  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 603  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 604  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 605  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 606  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 607  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 608  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 609  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 610  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 611  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 612  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 613  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 614  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 615  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 616  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 617  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 618  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 619  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 620  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 621  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 622  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 623  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 624  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 625  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 626  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 627  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 628  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 629  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 630  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 631  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 632  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 633  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 634  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 635  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 636  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 637  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 638  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 639  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 640  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 641  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 642  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 643  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 644  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 645  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 646  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 647  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 648  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 649  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 650  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 651  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 652  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 653  // _spdiags
+	OpAtenSpsolve                                            Op = 654  // _spsolve
+	OpAtenStack                                              Op = 655  // _stack
+	OpAtenStandardGamma                                      Op = 656  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 657  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 658  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 659  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 660  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 661  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 662  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 663  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 664  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 665  // _to_copy
+	OpAtenToCPU                                              Op = 666  // _to_cpu
+	OpAtenToDense                                            Op = 667  // _to_dense
+	OpAtenToSparse                                           Op = 668  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 669  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 670  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 671  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 672  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 673  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 674  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 675  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 676  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 677  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 678  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 679  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 680  // _unique
+	OpAtenUnique2                                            Op = 681  // _unique2
+	OpAtenUnpackDual                                         Op = 682  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 683  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 684  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 685  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 686  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 687  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 688  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 689  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 690  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 691  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 692  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 693  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 694  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 695  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 696  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 697  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 698  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 699  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 700  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 701  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 702  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 703  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 704  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 705  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 706  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 707  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 708  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 709  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 710  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 711  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 712  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 713  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 714  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 715  // _values
+	OpAtenValuesCopy                                         Op = 716  // _values_copy
+	OpAtenVersion                                            Op = 717  // _version
+	OpAtenWeightInt4PackMM                                   Op = 718  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 719  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 720  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 721  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 722  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 723  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 724  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 725  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 726  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 727  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 728  // abs
+	OpAbsInPlace                                             Op = 729  // abs_
+	OpAbsolute                                               Op = 730  // absolute
+	OpAbsoluteInPlace                                        Op = 731  // absolute_
+	OpAcos                                                   Op = 732  // acos
+	OpAcosInPlace                                            Op = 733  // acos_
+	OpAcosh                                                  Op = 734  // acosh
+	OpAcoshInPlace                                           Op = 735  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 736  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 737  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 738  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 739  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 740  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 741  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 742  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 743  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 744  // add.Scalar
+	OpAddTensor                                              Op = 745  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 746  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 747  // add_.Tensor
+	OpAddBMM                                                 Op = 748  // addbmm
+	OpAddBMMInPlace                                          Op = 749  // addbmm_
+	OpAddCDiv                                                Op = 750  // addcdiv
+	OpAddCDivInPlace                                         Op = 751  // addcdiv_
+	OpAddCMul                                                Op = 752  // addcmul
+	OpAddCMulInPlace                                         Op = 753  // addcmul_
+	OpAddMM                                                  Op = 754  // addmm
+	OpAddMMDType                                             Op = 755  // addmm.dtype
+	OpAddMMInPlace                                           Op = 756  // addmm_
+	OpAddMV                                                  Op = 757  // addmv
+	OpAddMVInPlace                                           Op = 758  // addmv_
+	OpAddR                                                   Op = 759  // addr
+	OpAddRInPlace                                            Op = 760  // addr_
+	OpAdjoint                                                Op = 761  // adjoint
+	OpAffineGridGenerator                                    Op = 762  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 763  // affine_grid_generator_backward
+	OpAlias                                                  Op = 764  // alias
+	OpAliasCopy                                              Op = 765  // alias_copy
+	OpAlignAs                                                Op = 766  // align_as
+	OpAlignTensors                                           Op = 767  // align_tensors
+	OpAll                                                    Op = 768  // all
+	OpAllDim                                                 Op = 769  // all.dim
+	OpAllDims                                                Op = 770  // all.dims
+	OpAllClose                                               Op = 771  // allclose
+	OpAlphaDropout                                           Op = 772  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 773  // alpha_dropout_
+	OpAMax                                                   Op = 774  // amax
+	OpAMin                                                   Op = 775  // amin
+	OpAMinMax                                                Op = 776  // aminmax
+	OpAngle                                                  Op = 777  // angle
+	OpAny                                                    Op = 778  // any
+	OpAnyDim                                                 Op = 779  // any.dim
+	OpAnyDims                                                Op = 780  // any.dims
+	OpArange                                                 Op = 781  // arange
+	OpArangeStart                                            Op = 782  // arange.start
+	OpArangeStartStep                                        Op = 783  // arange.start_step
+	OpArccos                                                 Op = 784  // arccos
+	OpArccosInPlace                                          Op = 785  // arccos_
+	OpArccosh                                                Op = 786  // arccosh
+	OpArccoshInPlace                                         Op = 787  // arccosh_
+	OpArcsin                                                 Op = 788  // arcsin
+	OpArcsinInPlace                                          Op = 789  // arcsin_
+	OpArcsinh                                                Op = 790  // arcsinh
+	OpArcsinhInPlace                                         Op = 791  // arcsinh_
+	OpArctan                                                 Op = 792  // arctan
+	OpArctan2                                                Op = 793  // arctan2
+	OpArctan2InPlace                                         Op = 794  // arctan2_
+	OpArctanInPlace                                          Op = 795  // arctan_
+	OpArctanh                                                Op = 796  // arctanh
+	OpArctanhInPlace                                         Op = 797  // arctanh_
+	OpArgMax                                                 Op = 798  // argmax
+	OpArgMin                                                 Op = 799  // argmin
+	OpArgSort                                                Op = 800  // argsort
+	OpArgSortStable                                          Op = 801  // argsort.stable
+	OpArgWhere                                               Op = 802  // argwhere
+	OpAsStrided                                              Op = 803  // as_strided
+	OpAsStridedInPlace                                       Op = 804  // as_strided_
+	OpAsStridedCopy                                          Op = 805  // as_strided_copy
+	OpAsStridedScatter                                       Op = 806  // as_strided_scatter
+	OpAsin                                                   Op = 807  // asin
+	OpAsinInPlace                                            Op = 808  // asin_
+	OpAsinh                                                  Op = 809  // asinh
+	OpAsinhInPlace                                           Op = 810  // asinh_
+	OpAtan                                                   Op = 811  // atan
+	OpAtan2                                                  Op = 812  // atan2
+	OpAtan2InPlace                                           Op = 813  // atan2_
+	OpAtanInPlace                                            Op = 814  // atan_
+	OpAtanh                                                  Op = 815  // atanh
+	OpAtanhInPlace                                           Op = 816  // atanh_
+	OpAtLeast1d                                              Op = 817  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 818  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 819  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 820  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 821  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 822  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 823  // avg_pool1d
+	OpAvgPool2d                                              Op = 824  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 825  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 826  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 827  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 828  // baddbmm
+	OpBAddBMMDType                                           Op = 829  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 830  // baddbmm_
+	OpBartlettWindow                                         Op = 831  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 832  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 833  // batch_norm
+	OpBatchNormBackward                                      Op = 834  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 835  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 836  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 837  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 838  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 839  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 840  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 841  // batch_norm_update_stats
+	OpBernoulli                                              Op = 842  // bernoulli
+	OpBernoulliP                                             Op = 843  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 844  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 845  // bernoulli_.float
+	OpBilinear                                               Op = 846  // bilinear
+	OpBinaryCrossEntropy                                     Op = 847  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 848  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 849  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 850  // bincount
+	OpBinomial                                               Op = 851  // binomial
+	OpBitwiseAndScalar                                       Op = 852  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 853  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 854  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 855  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 856  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 857  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 858  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 859  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 860  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 861  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 862  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 863  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 864  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 865  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 866  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 867  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 868  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 869  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 870  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 871  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 872  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 873  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 874  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 875  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 876  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 877  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 878  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 879  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 880  // blackman_window.periodic
+	OpBlockDiag                                              Op = 881  // block_diag
+	OpBMM                                                    Op = 882  // bmm
+	OpBMMDType                                               Op = 883  // bmm.dtype
+	OpBroadcastTensors                                       Op = 884  // broadcast_tensors
+	OpBroadcastTo                                            Op = 885  // broadcast_to
+	OpBucketizeScalar                                        Op = 886  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 887  // bucketize.Tensor
+	OpCanCast                                                Op = 888  // can_cast
+	OpCartesianProd                                          Op = 889  // cartesian_prod
+	OpCat                                                    Op = 890  // cat
+	OpCauchyInPlace                                          Op = 891  // cauchy_
+	OpCColIndices                                            Op = 892  // ccol_indices
+	OpCColIndicesCopy                                        Op = 893  // ccol_indices_copy
+	OpCDist                                                  Op = 894  // cdist
+	OpCeil                                                   Op = 895  // ceil
+	OpCeilInPlace                                            Op = 896  // ceil_
+	OpCELU                                                   Op = 897  // celu
+	OpCELUInPlace                                            Op = 898  // celu_
+	OpChainMatMul                                            Op = 899  // chain_matmul
+	OpCHalf                                                  Op = 900  // chalf
+	OpChannelShuffle                                         Op = 901  // channel_shuffle
+	OpCholesky                                               Op = 902  // cholesky
+	OpCholeskyInverse                                        Op = 903  // cholesky_inverse
+	OpCholeskySolve                                          Op = 904  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 905  // choose_qparams_optimized
+	OpChunk                                                  Op = 906  // chunk
+	OpClamp                                                  Op = 907  // clamp
+	OpClampTensor                                            Op = 908  // clamp.Tensor
+	OpClampInPlace                                           Op = 909  // clamp_
+	OpClampInPlaceTensor                                     Op = 910  // clamp_.Tensor
+	OpClampMax                                               Op = 911  // clamp_max
+	OpClampMaxTensor                                         Op = 912  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 913  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 914  // clamp_max_.Tensor
+	OpClampMin                                               Op = 915  // clamp_min
+	OpClampMinTensor                                         Op = 916  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 917  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 918  // clamp_min_.Tensor
+	OpClip                                                   Op = 919  // clip
+	OpClipTensor                                             Op = 920  // clip.Tensor
+	OpClipInPlace                                            Op = 921  // clip_
+	OpClipInPlaceTensor                                      Op = 922  // clip_.Tensor
+	OpClone                                                  Op = 923  // clone
+	OpCoalesce                                               Op = 924  // coalesce
+	OpCol2Im                                                 Op = 925  // col2im
+	OpColIndices                                             Op = 926  // col_indices
+	OpColIndicesCopy                                         Op = 927  // col_indices_copy
+	OpColumnStack                                            Op = 928  // column_stack
+	OpCombinations                                           Op = 929  // combinations
+	OpComplex                                                Op = 930  // complex
+	OpConcat                                                 Op = 931  // concat
+	OpConcatenate                                            Op = 932  // concatenate
+	OpConj                                                   Op = 933  // conj
+	OpConjPhysical                                           Op = 934  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 935  // conj_physical_
+	OpConstantPadND                                          Op = 936  // constant_pad_nd
+	OpContiguous                                             Op = 937  // contiguous
+	OpConv1d                                                 Op = 938  // conv1d
+	OpConv1dPadding                                          Op = 939  // conv1d.padding
+	OpConv2d                                                 Op = 940  // conv2d
+	OpConv2dPadding                                          Op = 941  // conv2d.padding
+	OpConv3d                                                 Op = 942  // conv3d
+	OpConv3dPadding                                          Op = 943  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 944  // conv_depthwise3d
+	OpConvTBC                                                Op = 945  // conv_tbc
+	OpConvTBCBackward                                        Op = 946  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 947  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 948  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 949  // conv_transpose3d.input
+	OpConvolution                                            Op = 950  // convolution
+	OpConvolutionBackward                                    Op = 951  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 952  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 953  // convolution_overrideable
+	OpCopy                                                   Op = 954  // copy
+	OpCopyInPlace                                            Op = 955  // copy_
+	OpCopySparseToSparseInPlace                              Op = 956  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 957  // copysign.Scalar
+	OpCopysignTensor                                         Op = 958  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 959  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 960  // copysign_.Tensor
+	OpCorrCoef                                               Op = 961  // corrcoef
+	OpCos                                                    Op = 962  // cos
+	OpCosInPlace                                             Op = 963  // cos_
+	OpCosh                                                   Op = 964  // cosh
+	OpCoshInPlace                                            Op = 965  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 966  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 967  // cosine_similarity
+	OpCountNonzero                                           Op = 968  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 969  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 970  // cov
+	OpCross                                                  Op = 971  // cross
+	OpCrossEntropyLoss                                       Op = 972  // cross_entropy_loss
+	OpCRowIndices                                            Op = 973  // crow_indices
+	OpCRowIndicesCopy                                        Op = 974  // crow_indices_copy
+	OpCTCLossIntList                                         Op = 975  // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 976  // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 977  // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 978  // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 979  // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 980  // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 981  // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 982  // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 983  // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 984  // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 985  // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 986  // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 987  // cudnn_is_acceptable
+	OpCumMax                                                 Op = 988  // cummax
+	OpCumMaxMinBackward                                      Op = 989  // cummaxmin_backward
+	OpCumMin                                                 Op = 990  // cummin
+	OpCumProd                                                Op = 991  // cumprod
+	OpCumProdInPlace                                         Op = 992  // cumprod_
+	OpCumProdBackward                                        Op = 993  // cumprod_backward
+	OpCumSum                                                 Op = 994  // cumsum
+	OpCumSumInPlace                                          Op = 995  // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 996  // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 997  // cumulative_trapezoid.x
+	OpData                                                   Op = 998  // data
+	OpDeg2Rad                                                Op = 999  // deg2rad
+	OpDeg2RadInPlace                                         Op = 1000 // deg2rad_
+	OpDenseDim                                               Op = 1001 // dense_dim
+	OpDequantizeSelf                                         Op = 1002 // dequantize.self
+	OpDequantizeTensors                                      Op = 1003 // dequantize.tensors
+	OpDet                                                    Op = 1004 // det
+	OpDetach                                                 Op = 1005 // detach
+	OpDetachInPlace                                          Op = 1006 // detach_
+	OpDetachCopy                                             Op = 1007 // detach_copy
+	OpDiag                                                   Op = 1008 // diag
+	OpDiagEmbed                                              Op = 1009 // diag_embed
+	OpDiagFlat                                               Op = 1010 // diagflat
+	OpDiagonal                                               Op = 1011 // diagonal
+	OpDiagonalBackward                                       Op = 1012 // diagonal_backward
+	OpDiagonalCopy                                           Op = 1013 // diagonal_copy
+	OpDiagonalScatter                                        Op = 1014 // diagonal_scatter
+	OpDiff                                                   Op = 1015 // diff
+	OpDigamma                                                Op = 1016 // digamma
+	OpDigammaInPlace                                         Op = 1017 // digamma_
+	OpDist                                                   Op = 1018 // dist
+	OpDivScalar                                              Op = 1019 // div.Scalar
+	OpDivScalarMode                                          Op = 1020 // div.Scalar_mode
+	OpDivTensor                                              Op = 1021 // div.Tensor
+	OpDivTensorMode                                          Op = 1022 // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 1023 // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 1024 // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 1025 // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 1026 // div_.Tensor_mode
+	OpDivideScalar                                           Op = 1027 // divide.Scalar
+	OpDivideScalarMode                                       Op = 1028 // divide.Scalar_mode
+	OpDivideTensor                                           Op = 1029 // divide.Tensor
+	OpDivideTensorMode                                       Op = 1030 // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 1031 // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 1032 // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 1033 // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 1034 // divide_.Tensor_mode
+	OpDot                                                    Op = 1035 // dot
+	OpDropout                                                Op = 1036 // dropout
+	OpDropoutInPlace                                         Op = 1037 // dropout_
+	OpDSplitArray                                            Op = 1038 // dsplit.array
+	OpDSplitInt                                              Op = 1039 // dsplit.int
+	OpDStack                                                 Op = 1040 // dstack
+	OpEinsum                                                 Op = 1041 // einsum
+	OpELU                                                    Op = 1042 // elu
+	OpELUInPlace                                             Op = 1043 // elu_
+	OpELUBackward                                            Op = 1044 // elu_backward
+	OpEmbedding                                              Op = 1045 // embedding
+	OpEmbeddingBackward                                      Op = 1046 // embedding_backward
+	OpEmbeddingBag                                           Op = 1047 // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 1048 // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 1049 // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 1050 // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 1051 // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 1052 // empty.memory_format
+	OpEmptyLike                                              Op = 1053 // empty_like
+	OpEmptyPermuted                                          Op = 1054 // empty_permuted
+	OpEmptyQuantized                                         Op = 1055 // empty_quantized
+	OpEmptyStrided                                           Op = 1056 // empty_strided
+	OpEqScalar                                               Op = 1057 // eq.Scalar
+	OpEqTensor                                               Op = 1058 // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 1059 // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 1060 // eq_.Tensor
+	OpEqual                                                  Op = 1061 // equal
+	OpErf                                                    Op = 1062 // erf
+	OpErfInPlace                                             Op = 1063 // erf_
+	OpErfc                                                   Op = 1064 // erfc
+	OpErfcInPlace                                            Op = 1065 // erfc_
+	OpErfinv                                                 Op = 1066 // erfinv
+	OpErfinvInPlace                                          Op = 1067 // erfinv_
+	OpExp                                                    Op = 1068 // exp
+	OpExp2                                                   Op = 1069 // exp2
+	OpExp2InPlace                                            Op = 1070 // exp2_
+	OpExpInPlace                                             Op = 1071 // exp_
+	OpExpand                                                 Op = 1072 // expand
+	OpExpandAs                                               Op = 1073 // expand_as
+	OpExpandCopy                                             Op = 1074 // expand_copy
+	OpExpm1                                                  Op = 1075 // expm1
+	OpExpm1InPlace                                           Op = 1076 // expm1_
+	OpExponentialInPlace                                     Op = 1077 // exponential_
+	OpEye                                                    Op = 1078 // eye
+	OpEyeM                                                   Op = 1079 // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 1080 // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1081 // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1082 // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 1083 // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1084 // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1085 // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1086 // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 1087 // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1088 // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 1089 // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1090 // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 1091 // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 1092 // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 1093 // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 1094 // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 1095 // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 1096 // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 1097 // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 1098 // feature_dropout_
+	OpFFTFFT                                                 Op = 1099 // fft_fft
+	OpFFTFFT2                                                Op = 1100 // fft_fft2
+	OpFFTFFTFreq                                             Op = 1101 // fft_fftfreq
+	OpFFTFFTN                                                Op = 1102 // fft_fftn
+	OpFFTFFTShift                                            Op = 1103 // fft_fftshift
+	OpFFTHFFT                                                Op = 1104 // fft_hfft
+	OpFFTHFFT2                                               Op = 1105 // fft_hfft2
+	OpFFTHFFTN                                               Op = 1106 // fft_hfftn
+	OpFFTIFFT                                                Op = 1107 // fft_ifft
+	OpFFTIFFT2                                               Op = 1108 // fft_ifft2
+	OpFFTIFFTN                                               Op = 1109 // fft_ifftn
+	OpFFTIFFTShift                                           Op = 1110 // fft_ifftshift
+	OpFFTIHFFT                                               Op = 1111 // fft_ihfft
+	OpFFTIHFFT2                                              Op = 1112 // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 1113 // fft_ihfftn
+	OpFFTIRFFT                                               Op = 1114 // fft_irfft
+	OpFFTIRFFT2                                              Op = 1115 // fft_irfft2
+	OpFFTIRFFTN                                              Op = 1116 // fft_irfftn
+	OpFFTRFFT                                                Op = 1117 // fft_rfft
+	OpFFTRFFT2                                               Op = 1118 // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 1119 // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 1120 // fft_rfftn
+	OpFillScalar                                             Op = 1121 // fill.Scalar
+	OpFillTensor                                             Op = 1122 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1123 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1124 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1125 // fill_diagonal_
+	OpFix                                                    Op = 1126 // fix
+	OpFixInPlace                                             Op = 1127 // fix_
+	OpFlattenUsingInts                                       Op = 1128 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1129 // flatten_dense_tensors
+	OpFlip                                                   Op = 1130 // flip
+	OpFlipLR                                                 Op = 1131 // fliplr
+	OpFlipUD                                                 Op = 1132 // flipud
+	OpFloatPowerScalar                                       Op = 1133 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1134 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1135 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1136 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1137 // float_power_.Tensor
+	OpFloor                                                  Op = 1138 // floor
+	OpFloorInPlace                                           Op = 1139 // floor_
+	OpFloorDivide                                            Op = 1140 // floor_divide
+	OpFloorDivideScalar                                      Op = 1141 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1142 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1143 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1144 // fmax
+	OpFMin                                                   Op = 1145 // fmin
+	OpFModScalar                                             Op = 1146 // fmod.Scalar
+	OpFModTensor                                             Op = 1147 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1148 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1149 // fmod_.Tensor
+	OpFrac                                                   Op = 1150 // frac
+	OpFracInPlace                                            Op = 1151 // frac_
+	OpFractionalMaxPool2d                                    Op = 1152 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1153 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1154 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1155 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1156 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1157 // frobenius_norm.dim
+	OpFromFile                                               Op = 1158 // from_file
+	OpFull                                                   Op = 1159 // full
+	OpFullLike                                               Op = 1160 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1161 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1162 // gather
+	OpGatherBackward                                         Op = 1163 // gather_backward
+	OpGCD                                                    Op = 1164 // gcd
+	OpGCDInPlace                                             Op = 1165 // gcd_
+	OpGeScalar                                               Op = 1166 // ge.Scalar
+	OpGeTensor                                               Op = 1167 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1168 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1169 // ge_.Tensor
+	OpGELU                                                   Op = 1170 // gelu
+	OpGELUInPlace                                            Op = 1171 // gelu_
+	OpGELUBackward                                           Op = 1172 // gelu_backward
+	OpGeometricInPlace                                       Op = 1173 // geometric_
+	OpGeqrf                                                  Op = 1174 // geqrf
+	OpGer                                                    Op = 1175 // ger
+	OpGLU                                                    Op = 1176 // glu
+	OpGLUBackward                                            Op = 1177 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1178 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1179 // glu_jvp
+	OpGradientArray                                          Op = 1180 // gradient.array
+	OpGradientScalararray                                    Op = 1181 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1182 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1183 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1184 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1185 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1186 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1187 // greater.Scalar
+	OpGreaterTensor                                          Op = 1188 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1189 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1190 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1191 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1192 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1193 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1194 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1195 // grid_sampler
+	OpGridSampler2d                                          Op = 1196 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1197 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1198 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1199 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1200 // group_norm
+	OpGRUData                                                Op = 1201 // gru.data
+	OpGRUInput                                               Op = 1202 // gru.input
+	OpGRUCell                                                Op = 1203 // gru_cell
+	OpGtScalar                                               Op = 1204 // gt.Scalar
+	OpGtTensor                                               Op = 1205 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1206 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1207 // gt_.Tensor
+	OpHammingWindow                                          Op = 1208 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1209 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1210 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1211 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1212 // hann_window
+	OpHannWindowPeriodic                                     Op = 1213 // hann_window.periodic
+	OpHardshrink                                             Op = 1214 // hardshrink
+	OpHardshrinkBackward                                     Op = 1215 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1216 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1217 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1218 // hardsigmoid_backward
+	OpHardswish                                              Op = 1219 // hardswish
+	OpHardswishInPlace                                       Op = 1220 // hardswish_
+	OpHardswishBackward                                      Op = 1221 // hardswish_backward
+	OpHardtanh                                               Op = 1222 // hardtanh
+	OpHardtanhInPlace                                        Op = 1223 // hardtanh_
+	OpHardtanhBackward                                       Op = 1224 // hardtanh_backward
+	OpHashTensor                                             Op = 1225 // hash_tensor
+	OpHeaviside                                              Op = 1226 // heaviside
+	OpHeavisideInPlace                                       Op = 1227 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1228 // hinge_embedding_loss
+	OpHistc                                                  Op = 1229 // histc
+	OpHistogramBinCt                                         Op = 1230 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1231 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1232 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1233 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1234 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1235 // hsplit.array
+	OpHSplitInt                                              Op = 1236 // hsplit.int
+	OpHSPMM                                                  Op = 1237 // hspmm
+	OpHStack                                                 Op = 1238 // hstack
+	OpHuberLoss                                              Op = 1239 // huber_loss
+	OpHuberLossBackward                                      Op = 1240 // huber_loss_backward
+	OpHypot                                                  Op = 1241 // hypot
+	OpHypotInPlace                                           Op = 1242 // hypot_
+	OpI0                                                     Op = 1243 // i0
+	OpI0InPlace                                              Op = 1244 // i0_
+	OpIGamma                                                 Op = 1245 // igamma
+	OpIGammaInPlace                                          Op = 1246 // igamma_
+	OpIGammaC                                                Op = 1247 // igammac
+	OpIGammaCInPlace                                         Op = 1248 // igammac_
+	OpIm2Col                                                 Op = 1249 // im2col
+	OpImag                                                   Op = 1250 // imag
+	OpIndexTensor                                            Op = 1251 // index.Tensor
+	OpIndexAdd                                               Op = 1252 // index_add
+	OpIndexAddInPlace                                        Op = 1253 // index_add_
+	OpIndexCopy                                              Op = 1254 // index_copy
+	OpIndexCopyInPlace                                       Op = 1255 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1256 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1257 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1258 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1259 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1260 // index_put
+	OpIndexPutInPlace                                        Op = 1261 // index_put_
+	OpIndexReduce                                            Op = 1262 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1263 // index_reduce_
+	OpIndexSelect                                            Op = 1264 // index_select
+	OpIndexSelectBackward                                    Op = 1265 // index_select_backward
+	OpIndices                                                Op = 1266 // indices
+	OpIndicesCopy                                            Op = 1267 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1268 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1269 // inner
+	OpInstanceNorm                                           Op = 1270 // instance_norm
+	OpIntRepr                                                Op = 1271 // int_repr
+	OpInverse                                                Op = 1272 // inverse
+	OpIsCoalesced                                            Op = 1273 // is_coalesced
+	OpIsComplex                                              Op = 1274 // is_complex
+	OpIsConj                                                 Op = 1275 // is_conj
+	OpIsDistributed                                          Op = 1276 // is_distributed
+	OpIsFloatingPoint                                        Op = 1277 // is_floating_point
+	OpAtenIsInference                                        Op = 1278 // is_inference
+	OpIsLeaf                                                 Op = 1279 // is_leaf
+	OpIsNeg                                                  Op = 1280 // is_neg
+	OpIsNonzero                                              Op = 1281 // is_nonzero
+	OpIsPinned                                               Op = 1282 // is_pinned
+	OpIsSameSize                                             Op = 1283 // is_same_size
+	OpIsSetTo                                                Op = 1284 // is_set_to
+	OpIsSigned                                               Op = 1285 // is_signed
+	OpIsVulkanAvailable                                      Op = 1286 // is_vulkan_available
+	OpIsClose                                                Op = 1287 // isclose
+	OpIsFinite                                               Op = 1288 // isfinite
+	OpIsInScalarTensor                                       Op = 1289 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1290 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1291 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1292 // isinf
+	OpIsNaN                                                  Op = 1293 // isnan
+	OpIsNegInf                                               Op = 1294 // isneginf
+	OpIsPosInf                                               Op = 1295 // isposinf
+	OpIsReal                                                 Op = 1296 // isreal
+	OpISTFT                                                  Op = 1297 // istft
+	OpAtenItem                                               Op = 1298 // item
+	OpKaiserWindow                                           Op = 1299 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1300 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1301 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1302 // kl_div
+	OpKron                                                   Op = 1303 // kron
+	OpKthValue                                               Op = 1304 // kthvalue
+	OpL1Loss                                                 Op = 1305 // l1_loss
+	OpLayerNorm                                              Op = 1306 // layer_norm
+	OpLCM                                                    Op = 1307 // lcm
+	OpLCMInPlace                                             Op = 1308 // lcm_
+	OpLdexpTensor                                            Op = 1309 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1310 // ldexp_
+	OpLeScalar                                               Op = 1311 // le.Scalar
+	OpLeTensor                                               Op = 1312 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1313 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1314 // le_.Tensor
+	OpLeakyReLU                                              Op = 1315 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1316 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1317 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1318 // lerp.Scalar
+	OpLerpTensor                                             Op = 1319 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1320 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1321 // lerp_.Tensor
+	OpLessScalar                                             Op = 1322 // less.Scalar
+	OpLessTensor                                             Op = 1323 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1324 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1325 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1326 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1327 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1328 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1329 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1330 // lgamma
+	OpLgammaInPlace                                          Op = 1331 // lgamma_
+	OpLift                                                   Op = 1332 // lift
+	OpLiftFresh                                              Op = 1333 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1334 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1335 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1336 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1337 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1338 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1339 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1340 // linalg_cross
+	OpLinalgDet                                              Op = 1341 // linalg_det
+	OpLinalgDiagonal                                         Op = 1342 // linalg_diagonal
+	OpLinalgEig                                              Op = 1343 // linalg_eig
+	OpLinalgEigh                                             Op = 1344 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1345 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1346 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1347 // linalg_householder_product
+	OpLinalgInv                                              Op = 1348 // linalg_inv
+	OpLinalgInvEx                                            Op = 1349 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1350 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1351 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1352 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1353 // linalg_lstsq
+	OpLinalgLU                                               Op = 1354 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1355 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1356 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1357 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1358 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1359 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1360 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1361 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1362 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1363 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1364 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1365 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1366 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1367 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1368 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1369 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1370 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1371 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1372 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1373 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1374 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1375 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1376 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1377 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1378 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1379 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1380 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1381 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1382 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1383 // linalg_vander
+	OpLinalgVecDot                                           Op = 1384 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1385 // linalg_vector_norm
+	OpLinear                                                 Op = 1386 // linear
+	OpLinearBackward                                         Op = 1387 // linear_backward
+	OpLinspace                                               Op = 1388 // linspace
+	OpLinspaceScalarTensor                                   Op = 1389 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1390 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1391 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1392 // log
+	OpLog10                                                  Op = 1393 // log10
+	OpLog10InPlace                                           Op = 1394 // log10_
+	OpLog1p                                                  Op = 1395 // log1p
+	OpLog1pInPlace                                           Op = 1396 // log1p_
+	OpLog2                                                   Op = 1397 // log2
+	OpLog2InPlace                                            Op = 1398 // log2_
+	OpLogInPlace                                             Op = 1399 // log_
+	OpLogNormalInPlace                                       Op = 1400 // log_normal_
+	OpLogSigmoid                                             Op = 1401 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1402 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1403 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1404 // log_softmax.int
+	OpLogAddExp                                              Op = 1405 // logaddexp
+	OpLogAddExp2                                             Op = 1406 // logaddexp2
+	OpLogCumSumExp                                           Op = 1407 // logcumsumexp
+	OpLogDet                                                 Op = 1408 // logdet
+	OpLogicalAnd                                             Op = 1409 // logical_and
+	OpLogicalAndInPlace                                      Op = 1410 // logical_and_
+	OpLogicalNot                                             Op = 1411 // logical_not
+	OpLogicalNotInPlace                                      Op = 1412 // logical_not_
+	OpLogicalOr                                              Op = 1413 // logical_or
+	OpLogicalOrInPlace                                       Op = 1414 // logical_or_
+	OpLogicalXor                                             Op = 1415 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1416 // logical_xor_
+	OpLogit                                                  Op = 1417 // logit
+	OpLogitInPlace                                           Op = 1418 // logit_
+	OpLogitBackward                                          Op = 1419 // logit_backward
+	OpLogspace                                               Op = 1420 // logspace
+	OpLogspaceScalarTensor                                   Op = 1421 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1422 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1423 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1424 // logsumexp
+	OpLSTMData                                               Op = 1425 // lstm.data
+	OpLSTMInput                                              Op = 1426 // lstm.input
+	OpLSTMCell                                               Op = 1427 // lstm_cell
+	OpLtScalar                                               Op = 1428 // lt.Scalar
+	OpLtTensor                                               Op = 1429 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1430 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1431 // lt_.Tensor
+	OpLUSolve                                                Op = 1432 // lu_solve
+	OpLUUnpack                                               Op = 1433 // lu_unpack
+	OpMH                                                     Op = 1434 // mH
+	OpMT                                                     Op = 1435 // mT
+	OpMarginRankingLoss                                      Op = 1436 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1437 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1438 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1439 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1440 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1441 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1442 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1443 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1444 // masked_select
+	OpMaskedSelectBackward                                   Op = 1445 // masked_select_backward
+	OpMatMul                                                 Op = 1446 // matmul
+	OpMatMulBackward                                         Op = 1447 // matmul_backward
+	OpMatrixH                                                Op = 1448 // matrix_H
+	OpMatrixExp                                              Op = 1449 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1450 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1451 // matrix_power
+	OpMax                                                    Op = 1452 // max
+	OpMaxDim                                                 Op = 1453 // max.dim
+	OpMaxOther                                               Op = 1454 // max.other
+	OpMaxPool1d                                              Op = 1455 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1456 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1457 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1458 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1459 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1460 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1461 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1462 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1463 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1464 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1465 // max_unpool3d
+	OpMaximum                                                Op = 1466 // maximum
+	OpMean                                                   Op = 1467 // mean
+	OpMeanDim                                                Op = 1468 // mean.dim
+	OpMedian                                                 Op = 1469 // median
+	OpMedianDim                                              Op = 1470 // median.dim
+	OpMeshgrid                                               Op = 1471 // meshgrid
+	OpMeshgridIndexing                                       Op = 1472 // meshgrid.indexing
+	OpMin                                                    Op = 1473 // min
+	OpMinDim                                                 Op = 1474 // min.dim
+	OpMinOther                                               Op = 1475 // min.other
+	OpMinimum                                                Op = 1476 // minimum
+	OpMIOpenBatchNorm                                        Op = 1477 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1478 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1479 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1480 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1481 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1482 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1483 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1484 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1485 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1486 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1487 // miopen_rnn_backward
+	OpMish                                                   Op = 1488 // mish
+	OpMishInPlace                                            Op = 1489 // mish_
+	OpMishBackward                                           Op = 1490 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1491 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1492 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1493 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1494 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1495 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1496 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1497 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1498 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1499 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1500 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1501 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1502 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1503 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1504 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1505 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1506 // mm
+	OpMMDType                                                Op = 1507 // mm.dtype
+	OpMode                                                   Op = 1508 // mode
+	OpMoveAxisInt                                            Op = 1509 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1510 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1511 // movedim.int
+	OpMoveDimIntlist                                         Op = 1512 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1513 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1514 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1515 // mse_loss
+	OpMSELossBackward                                        Op = 1516 // mse_loss_backward
+	OpMSort                                                  Op = 1517 // msort
+	OpMulScalar                                              Op = 1518 // mul.Scalar
+	OpMulTensor                                              Op = 1519 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1520 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1521 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1522 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1523 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1524 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1525 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1526 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1527 // multinomial
+	OpMultiplyScalar                                         Op = 1528 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1529 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1530 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1531 // multiply_.Tensor
+	OpMV                                                     Op = 1532 // mv
+	OpMvLgamma                                               Op = 1533 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1534 // mvlgamma_
+	OpNaNToNum                                               Op = 1535 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1536 // nan_to_num_
+	OpNaNMean                                                Op = 1537 // nanmean
+	OpNaNMedian                                              Op = 1538 // nanmedian
+	OpNaNMedianDim                                           Op = 1539 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1540 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1541 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1542 // nansum
+	OpNarrow                                                 Op = 1543 // narrow
+	OpNarrowTensor                                           Op = 1544 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1545 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1546 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1547 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1548 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1549 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1550 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1551 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1552 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1553 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1554 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1555 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1556 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1557 // ne.Scalar
+	OpNeTensor                                               Op = 1558 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1559 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1560 // ne_.Tensor
+	OpNeg                                                    Op = 1561 // neg
+	OpNegInPlace                                             Op = 1562 // neg_
+	OpNegative                                               Op = 1563 // negative
+	OpNegativeInPlace                                        Op = 1564 // negative_
+	OpNestedToPaddedTensor                                   Op = 1565 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1566 // new_empty
+	OpNewEmptyStrided                                        Op = 1567 // new_empty_strided
+	OpNewFull                                                Op = 1568 // new_full
+	OpNewOnes                                                Op = 1569 // new_ones
+	OpNewZeros                                               Op = 1570 // new_zeros
+	OpNextafter                                              Op = 1571 // nextafter
+	OpNextafterInPlace                                       Op = 1572 // nextafter_
+	OpNLLLoss                                                Op = 1573 // nll_loss
+	OpNLLLoss2d                                              Op = 1574 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1575 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1576 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1577 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1578 // nll_loss_forward
+	OpNLLLossND                                              Op = 1579 // nll_loss_nd
+	OpNonzero                                                Op = 1580 // nonzero
+	OpNonzeroNumpy                                           Op = 1581 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1582 // nonzero_static
+	OpNormScalar                                             Op = 1583 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1584 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1585 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1586 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1587 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1588 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1589 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1590 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1591 // normal.float_float
+	OpNormalInPlace                                          Op = 1592 // normal_
+	OpNormalFunctional                                       Op = 1593 // normal_functional
+	OpNotEqualScalar                                         Op = 1594 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1595 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1596 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1597 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1598 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1599 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1600 // numpy_T
+	OpOneHot                                                 Op = 1601 // one_hot
+	OpOnes                                                   Op = 1602 // ones
+	OpOnesLike                                               Op = 1603 // ones_like
+	OpOrgqr                                                  Op = 1604 // orgqr
+	OpOrmqr                                                  Op = 1605 // ormqr
+	OpOuter                                                  Op = 1606 // outer
+	OpOutputNr                                               Op = 1607 // output_nr
+	OpPad                                                    Op = 1608 // pad
+	OpPadSequence                                            Op = 1609 // pad_sequence
+	OpPairwiseDistance                                       Op = 1610 // pairwise_distance
+	OpPDist                                                  Op = 1611 // pdist
+	OpPermute                                                Op = 1612 // permute
+	OpPermuteCopy                                            Op = 1613 // permute_copy
+	OpPinMemory                                              Op = 1614 // pin_memory
+	OpPinverse                                               Op = 1615 // pinverse
+	OpPixelShuffle                                           Op = 1616 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1617 // pixel_unshuffle
+	OpPoisson                                                Op = 1618 // poisson
+	OpPoissonNLLLoss                                         Op = 1619 // poisson_nll_loss
+	OpPolar                                                  Op = 1620 // polar
+	OpPolygamma                                              Op = 1621 // polygamma
+	OpPolygammaInPlace                                       Op = 1622 // polygamma_
+	OpPositive                                               Op = 1623 // positive
+	OpPowScalar                                              Op = 1624 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1625 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1626 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1627 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1628 // pow_.Tensor
+	OpPReLU                                                  Op = 1629 // prelu
+	OpProd                                                   Op = 1630 // prod
+	OpProdDimInt                                             Op = 1631 // prod.dim_int
+	OpPromoteTypes                                           Op = 1632 // promote_types
+	OpPut                                                    Op = 1633 // put
+	OpPutInPlace                                             Op = 1634 // put_
+	OpQPerChannelAxis                                        Op = 1635 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1636 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1637 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1638 // q_scale
+	OpQZeroPoint                                             Op = 1639 // q_zero_point
+	OpQR                                                     Op = 1640 // qr
+	OpQuantile                                               Op = 1641 // quantile
+	OpQuantileScalar                                         Op = 1642 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1643 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1644 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1645 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1646 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1647 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1648 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1649 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1650 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1651 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1652 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1653 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1654 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1655 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1656 // rad2deg
+	OpRad2DegInPlace                                         Op = 1657 // rad2deg_
+	OpRand                                                   Op = 1658 // rand
+	OpRandGenerator                                          Op = 1659 // rand.generator
+	OpRandLike                                               Op = 1660 // rand_like
+	OpRandLikeGenerator                                      Op = 1661 // rand_like.generator
+	OpRandInt                                                Op = 1662 // randint
+	OpRandIntGenerator                                       Op = 1663 // randint.generator
+	OpRandIntLow                                             Op = 1664 // randint.low
+	OpRandIntLowGenerator                                    Op = 1665 // randint.low_generator
+	OpRandIntLike                                            Op = 1666 // randint_like
+	OpRandIntLikeTensor                                      Op = 1667 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1668 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1669 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1670 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1671 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1672 // randn
+	OpRandNGenerator                                         Op = 1673 // randn.generator
+	OpRandNLike                                              Op = 1674 // randn_like
+	OpRandNLikeGenerator                                     Op = 1675 // randn_like.generator
+	OpRandomInPlace                                          Op = 1676 // random_
+	OpRandomInPlaceFrom                                      Op = 1677 // random_.from
+	OpRandomInPlaceTo                                        Op = 1678 // random_.to
+	OpRandPerm                                               Op = 1679 // randperm
+	OpRandPermGenerator                                      Op = 1680 // randperm.generator
+	OpRange                                                  Op = 1681 // range
+	OpRangeStep                                              Op = 1682 // range.step
+	OpRavel                                                  Op = 1683 // ravel
+	OpReal                                                   Op = 1684 // real
+	OpReciprocal                                             Op = 1685 // reciprocal
+	OpReciprocalInPlace                                      Op = 1686 // reciprocal_
+	OpReflectionPad1d                                        Op = 1687 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1688 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1689 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1690 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1691 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1692 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1693 // relu
+	OpReLU6                                                  Op = 1694 // relu6
+	OpReLU6InPlace                                           Op = 1695 // relu6_
+	OpReLUInPlace                                            Op = 1696 // relu_
+	OpRemainderScalar                                        Op = 1697 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1698 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1699 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1700 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1701 // remainder_.Tensor
+	OpRenorm                                                 Op = 1702 // renorm
+	OpRenormInPlace                                          Op = 1703 // renorm_
+	OpRepeat                                                 Op = 1704 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1705 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1706 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1707 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1708 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1709 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1710 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1711 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1712 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1713 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1714 // requires_grad_
+	OpReshape                                                Op = 1715 // reshape
+	OpReshapeAs                                              Op = 1716 // reshape_as
+	OpResizeInPlace                                          Op = 1717 // resize_
+	OpResizeAsInPlace                                        Op = 1718 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1719 // resize_as_sparse_
+	OpResolveConj                                            Op = 1720 // resolve_conj
+	OpResolveNeg                                             Op = 1721 // resolve_neg
+	OpResultTypeScalar                                       Op = 1722 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1723 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1724 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1725 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1726 // retain_grad
+	OpRetainsGrad                                            Op = 1727 // retains_grad
+	OpRMSNorm                                                Op = 1728 // rms_norm
+	OpRNNReLUData                                            Op = 1729 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1730 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1731 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1732 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1733 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1734 // rnn_tanh_cell
+	OpRoll                                                   Op = 1735 // roll
+	OpRot90                                                  Op = 1736 // rot90
+	OpRound                                                  Op = 1737 // round
+	OpRoundDecimals                                          Op = 1738 // round.decimals
+	OpRoundInPlace                                           Op = 1739 // round_
+	OpRoundInPlaceDecimals                                   Op = 1740 // round_.decimals
+	OpRowIndices                                             Op = 1741 // row_indices
+	OpRowIndicesCopy                                         Op = 1742 // row_indices_copy
+	OpRowStack                                               Op = 1743 // row_stack
+	OpRReLU                                                  Op = 1744 // rrelu
+	OpRReLUInPlace                                           Op = 1745 // rrelu_
+	OpRReLUWithNoise                                         Op = 1746 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1747 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1748 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1749 // rsqrt
+	OpRsqrtInPlace                                           Op = 1750 // rsqrt_
+	OpRSubScalar                                             Op = 1751 // rsub.Scalar
+	OpRSubTensor                                             Op = 1752 // rsub.Tensor
+	OpScalarTensor                                           Op = 1753 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1754 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1755 // scatter.reduce
+	OpScatterSrc                                             Op = 1756 // scatter.src
+	OpScatterValue                                           Op = 1757 // scatter.value
+	OpScatterValueReduce                                     Op = 1758 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1759 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1760 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1761 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1762 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1763 // scatter_add
+	OpScatterAddInPlace                                      Op = 1764 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1765 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1766 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1767 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1768 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1769 // segment_reduce
+	OpSelectInt                                              Op = 1770 // select.int
+	OpSelectBackward                                         Op = 1771 // select_backward
+	OpSelectCopyInt                                          Op = 1772 // select_copy.int
+	OpSelectScatter                                          Op = 1773 // select_scatter
+	OpSELU                                                   Op = 1774 // selu
+	OpSELUInPlace                                            Op = 1775 // selu_
+	OpSetInPlace                                             Op = 1776 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1777 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1778 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1779 // set_data
+	OpSgn                                                    Op = 1780 // sgn
+	OpSgnInPlace                                             Op = 1781 // sgn_
+	OpSigmoid                                                Op = 1782 // sigmoid
+	OpSigmoidInPlace                                         Op = 1783 // sigmoid_
+	OpSigmoidBackward                                        Op = 1784 // sigmoid_backward
+	OpSign                                                   Op = 1785 // sign
+	OpSignInPlace                                            Op = 1786 // sign_
+	OpSignbit                                                Op = 1787 // signbit
+	OpSiLU                                                   Op = 1788 // silu
+	OpSiLUInPlace                                            Op = 1789 // silu_
+	OpSiLUBackward                                           Op = 1790 // silu_backward
+	OpSin                                                    Op = 1791 // sin
+	OpSinInPlace                                             Op = 1792 // sin_
+	OpSinc                                                   Op = 1793 // sinc
+	OpSincInPlace                                            Op = 1794 // sinc_
+	OpSinh                                                   Op = 1795 // sinh
+	OpSinhInPlace                                            Op = 1796 // sinh_
+	OpSizeInt                                                Op = 1797 // size.int
+	OpSliceTensor                                            Op = 1798 // slice.Tensor
+	OpSliceBackward                                          Op = 1799 // slice_backward
+	OpSliceCopyTensor                                        Op = 1800 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1801 // slice_inverse
+	OpSliceScatter                                           Op = 1802 // slice_scatter
+	OpSLogDet                                                Op = 1803 // slogdet
+	OpSlowConv3d                                             Op = 1804 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1805 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1806 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1807 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1808 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1809 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1810 // smm
+	OpSmoothL1Loss                                           Op = 1811 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1812 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1813 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1814 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1815 // softmax.int
+	OpSoftplus                                               Op = 1816 // softplus
+	OpSoftplusBackward                                       Op = 1817 // softplus_backward
+	OpSoftshrink                                             Op = 1818 // softshrink
+	OpSoftshrinkBackward                                     Op = 1819 // softshrink_backward
+	OpSort                                                   Op = 1820 // sort
+	OpSortStable                                             Op = 1821 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1822 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1823 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1824 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1825 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1826 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1827 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1828 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1829 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1830 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1831 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1832 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1833 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1834 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1835 // sparse_dim
+	OpSparseMask                                             Op = 1836 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1837 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1838 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1839 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1840 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1841 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1842 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1843 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1844 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1845 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1846 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1847 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1848 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1849 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1850 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1851 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1852 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1853 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1854 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1855 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1856 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1857 // special_digamma
+	OpSpecialEntr                                            Op = 1858 // special_entr
+	OpSpecialErf                                             Op = 1859 // special_erf
+	OpSpecialErfc                                            Op = 1860 // special_erfc
+	OpSpecialErfcx                                           Op = 1861 // special_erfcx
+	OpSpecialErfinv                                          Op = 1862 // special_erfinv
+	OpSpecialExp2                                            Op = 1863 // special_exp2
+	OpSpecialExpit                                           Op = 1864 // special_expit
+	OpSpecialExpm1                                           Op = 1865 // special_expm1
+	OpSpecialGammaInc                                        Op = 1866 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1867 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1868 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1869 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1870 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1871 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1872 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1873 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1874 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1875 // special_i0
+	OpSpecialI0e                                             Op = 1876 // special_i0e
+	OpSpecialI1                                              Op = 1877 // special_i1
+	OpSpecialI1e                                             Op = 1878 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1879 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1880 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1881 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1882 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1883 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1884 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1885 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1886 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1887 // special_log_softmax
+	OpSpecialLogit                                           Op = 1888 // special_logit
+	OpSpecialLogSumExp                                       Op = 1889 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1890 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1891 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1892 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1893 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1894 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1895 // special_ndtr
+	OpSpecialNdtri                                           Op = 1896 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1897 // special_polygamma
+	OpSpecialPsi                                             Op = 1898 // special_psi
+	OpSpecialRound                                           Op = 1899 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1900 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1901 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1902 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1903 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1904 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1905 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1906 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1907 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1908 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1909 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1910 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1911 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1912 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1913 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1914 // special_sinc
+	OpSpecialSoftmax                                         Op = 1915 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1916 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1917 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1918 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1919 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1920 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1921 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1922 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1923 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1924 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1925 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1926 // split.Tensor
+	OpSplitSizes                                             Op = 1927 // split.sizes
+	OpSplitCopyTensor                                        Op = 1928 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1929 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1930 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1931 // sqrt
+	OpSqrtInPlace                                            Op = 1932 // sqrt_
+	OpSquare                                                 Op = 1933 // square
+	OpSquareInPlace                                          Op = 1934 // square_
+	OpSqueeze                                                Op = 1935 // squeeze
+	OpSqueezeDim                                             Op = 1936 // squeeze.dim
+	OpSqueezeDims                                            Op = 1937 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1938 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1939 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1940 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1941 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1942 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1943 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1944 // sspaddmm
+	OpStack                                                  Op = 1945 // stack
+	OpStd                                                    Op = 1946 // std
+	OpStdCorrection                                          Op = 1947 // std.correction
+	OpStdDim                                                 Op = 1948 // std.dim
+	OpStdMean                                                Op = 1949 // std_mean
+	OpStdMeanCorrection                                      Op = 1950 // std_mean.correction
+	OpStdMeanDim                                             Op = 1951 // std_mean.dim
+	OpSTFT                                                   Op = 1952 // stft
+	OpSTFTCenter                                             Op = 1953 // stft.center
+	OpStrideInt                                              Op = 1954 // stride.int
+	OpSubScalar                                              Op = 1955 // sub.Scalar
+	OpSubTensor                                              Op = 1956 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1957 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1958 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1959 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1960 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1961 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1962 // subtract_.Tensor
+	OpSum                                                    Op = 1963 // sum
+	OpSumDimIntList                                          Op = 1964 // sum.dim_IntList
+	OpSumToSize                                              Op = 1965 // sum_to_size
+	OpSVD                                                    Op = 1966 // svd
+	OpSwapAxes                                               Op = 1967 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1968 // swapaxes_
+	OpSwapDims                                               Op = 1969 // swapdims
+	OpSwapDimsInPlace                                        Op = 1970 // swapdims_
+	OpT                                                      Op = 1971 // t
+	OpTInPlace                                               Op = 1972 // t_
+	OpTCopy                                                  Op = 1973 // t_copy
+	OpTake                                                   Op = 1974 // take
+	OpTakeAlongDim                                           Op = 1975 // take_along_dim
+	OpTan                                                    Op = 1976 // tan
+	OpTanInPlace                                             Op = 1977 // tan_
+	OpTanh                                                   Op = 1978 // tanh
+	OpTanhInPlace                                            Op = 1979 // tanh_
+	OpTanhBackward                                           Op = 1980 // tanh_backward
+	OpTensorSplitIndices                                     Op = 1981 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 1982 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 1983 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 1984 // tensordot
+	OpTHNNConv2d                                             Op = 1985 // thnn_conv2d
+	OpThreshold                                              Op = 1986 // threshold
+	OpThresholdInPlace                                       Op = 1987 // threshold_
+	OpThresholdBackward                                      Op = 1988 // threshold_backward
+	OpTile                                                   Op = 1989 // tile
+	OpToDevice                                               Op = 1990 // to.device
+	OpToDType                                                Op = 1991 // to.dtype
+	OpToDTypeLayout                                          Op = 1992 // to.dtype_layout
+	OpToOther                                                Op = 1993 // to.other
+	OpToDense                                                Op = 1994 // to_dense
+	OpToDenseBackward                                        Op = 1995 // to_dense_backward
+	OpToMKLDNN                                               Op = 1996 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 1997 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 1998 // to_padded_tensor
+	OpToSparse                                               Op = 1999 // to_sparse
+	OpToSparseSparseDim                                      Op = 2000 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 2001 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 2002 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 2003 // to_sparse_csc
+	OpToSparseCSR                                            Op = 2004 // to_sparse_csr
+	OpTopK                                                   Op = 2005 // topk
+	OpTrace                                                  Op = 2006 // trace
+	OpTraceBackward                                          Op = 2007 // trace_backward
+	OpTransposeInt                                           Op = 2008 // transpose.int
+	OpTransposeInPlace                                       Op = 2009 // transpose_
+	OpTransposeCopyInt                                       Op = 2010 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 2011 // trapezoid.dx
+	OpTrapezoidX                                             Op = 2012 // trapezoid.x
+	OpTrapzDx                                                Op = 2013 // trapz.dx
+	OpTrapzX                                                 Op = 2014 // trapz.x
+	OpTriangularSolve                                        Op = 2015 // triangular_solve
+	OpTril                                                   Op = 2016 // tril
+	OpTrilInPlace                                            Op = 2017 // tril_
+	OpTrilIndices                                            Op = 2018 // tril_indices
+	OpTripletMarginLoss                                      Op = 2019 // triplet_margin_loss
+	OpTriu                                                   Op = 2020 // triu
+	OpTriuInPlace                                            Op = 2021 // triu_
+	OpTriuIndices                                            Op = 2022 // triu_indices
+	OpTrueDivideScalar                                       Op = 2023 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 2024 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 2025 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 2026 // true_divide_.Tensor
+	OpTrunc                                                  Op = 2027 // trunc
+	OpTruncInPlace                                           Op = 2028 // trunc_
+	OpTypeAs                                                 Op = 2029 // type_as
+	OpUnbindInt                                              Op = 2030 // unbind.int
+	OpUnbindCopyInt                                          Op = 2031 // unbind_copy.int
+	OpUnflattenInt                                           Op = 2032 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 2033 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 2034 // unfold
+	OpUnfoldBackward                                         Op = 2035 // unfold_backward
+	OpUnfoldCopy                                             Op = 2036 // unfold_copy
+	OpUniformInPlace                                         Op = 2037 // uniform_
+	OpUniqueConsecutive                                      Op = 2038 // unique_consecutive
+	OpUniqueDim                                              Op = 2039 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 2040 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 2041 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 2042 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 2043 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 2044 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 2045 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 2046 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 2047 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 2048 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 2049 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 2050 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 2051 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 2052 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 2053 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 2054 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 2055 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 2056 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 2057 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 2058 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 2059 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 2060 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 2061 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 2062 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 2063 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 2064 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 2065 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 2066 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 2067 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 2068 // value_selecting_reduction_backward
+	OpValues                                                 Op = 2069 // values
+	OpValuesCopy                                             Op = 2070 // values_copy
+	OpVander                                                 Op = 2071 // vander
+	OpVar                                                    Op = 2072 // var
+	OpVarCorrection                                          Op = 2073 // var.correction
+	OpVarDim                                                 Op = 2074 // var.dim
+	OpVarMean                                                Op = 2075 // var_mean
+	OpVarMeanCorrection                                      Op = 2076 // var_mean.correction
+	OpVarMeanDim                                             Op = 2077 // var_mean.dim
+	OpVDot                                                   Op = 2078 // vdot
+	OpView                                                   Op = 2079 // view
+	OpViewDType                                              Op = 2080 // view.dtype
+	OpViewAs                                                 Op = 2081 // view_as
+	OpViewAsComplex                                          Op = 2082 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 2083 // view_as_complex_copy
+	OpViewAsReal                                             Op = 2084 // view_as_real
+	OpViewAsRealCopy                                         Op = 2085 // view_as_real_copy
+	OpViewCopy                                               Op = 2086 // view_copy
+	OpViewCopyDType                                          Op = 2087 // view_copy.dtype
+	OpVSplitArray                                            Op = 2088 // vsplit.array
+	OpVSplitInt                                              Op = 2089 // vsplit.int
+	OpVStack                                                 Op = 2090 // vstack
+	OpWhere                                                  Op = 2091 // where
+	OpWhereScalar                                            Op = 2092 // where.Scalar
+	OpWhereScalarOther                                       Op = 2093 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 2094 // where.ScalarSelf
+	OpWhereSelf                                              Op = 2095 // where.self
+	OpXLogYScalarOther                                       Op = 2096 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 2097 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 2098 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 2099 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 2100 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 2101 // zero_
+	OpZeros                                                  Op = 2102 // zeros
+	OpZerosLike                                              Op = 2103 // zeros_like
 )
 
 // Setting numbers a process-wide setting of libtorch's: [OpGetSetting] reads it, [OpSetSetting] changes it.
@@ -2135,319 +2164,323 @@ const opNames = "" +
 	"reamnew_streamenter_streamstream_querystream_synchronizestream_wait_eventstream_wait_streamstream_po" +
 	"interrecord_streamnew_eventevent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_ac" +
 	"cumulated_memorynvtx_marknvtx_pushnvtx_popopen_jpegjpeg_sizedecode_jpegencode_jpegcrop_jpegcrop_imag" +
-	"ecrop_flipcuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstream_prio" +
-	"ritystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_hi" +
-	"storynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_graphgraph_capture_begingraph" +
-	"_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing__a" +
-	"nd__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.S" +
-	"calar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scal" +
-	"ar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__" +
-	".Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_bac" +
-	"kward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activati" +
-	"on_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_asse" +
-	"rt_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_pre" +
-	"cision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm" +
-	"_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdis" +
-	"t_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesce" +
-	"d__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo" +
-	"_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cp" +
-	"u_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_fro" +
-	"m_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_ba" +
-	"ckward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudn" +
-	"n_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cuf" +
-	"ft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max" +
-	"_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn" +
-	"_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_forwa" +
-	"rd_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_b" +
-	"ag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affine" +
-	"_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_aff" +
-	"ine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fa" +
-	"ke_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qp" +
-	"arams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_fo" +
-	"rward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_" +
-	"add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_" +
-	".Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarLis" +
-	"t_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor" +
-	"_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_fo" +
-	"reach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_at" +
-	"an__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.Sca" +
-	"larList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clam" +
-	"p_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_cla" +
-	"mp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__for" +
-	"each_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tenso" +
-	"r_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_fore" +
-	"ach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_fl" +
-	"oor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.Sca" +
-	"larList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgam" +
-	"ma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2_" +
-	"_foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_for" +
-	"each_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_" +
-	"minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_mini" +
-	"mum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreac" +
-	"h_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg_" +
-	"_foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.Sca" +
-	"larList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_" +
-	"reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sig" +
-	"moid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh_" +
-	"_foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_." +
-	"List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh_" +
-	"_foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_fun" +
-	"ctional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.te" +
-	"nsor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_mo" +
-	"ving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_" +
-	".tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler" +
-	"_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogr" +
-	"amdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices" +
-	"_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_" +
-	"check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_s" +
-	"calar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_" +
-	"make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_s" +
-	"cale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkld" +
-	"nn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_le" +
-	"git.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_" +
-	"nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_n" +
-	"ested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get" +
-	"_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested" +
-	"_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_ne" +
-	"sted_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_stora" +
-	"ge_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_fr" +
-	"om_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spat" +
-	"ial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_pac" +
-	"ked_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_pre" +
-	"lu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshap" +
-	"e_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weigh" +
-	"t_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_pro" +
-	"duct_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attent" +
-	"ion_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_pr" +
-	"oduct_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash" +
-	"_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_atte" +
-	"ntion_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled" +
-	"_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.o" +
-	"utput_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sob" +
-	"ol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_" +
-	"to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_com" +
-	"pressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with" +
-	"_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse" +
-	"_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse" +
-	"_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_spa" +
-	"rse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_sem" +
-	"i_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_soft" +
-	"max.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_d" +
-	"type_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_t" +
-	"hnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn" +
-	"_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_bac" +
-	"kward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_spa" +
-	"rse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer" +
-	"_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_un" +
-	"safe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_vie" +
-	"w_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d" +
-	"_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_nea" +
-	"rest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d" +
-	".vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsampl" +
-	"e_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight" +
-	"_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_b" +
-	"sc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_spars" +
-	"e_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy" +
-	"_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weig" +
-	"ht_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_int" +
-	"erface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_aco" +
-	"sacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptiv" +
-	"e_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd" +
-	".Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmva" +
-	"ddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign" +
-	"_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsa" +
-	"rangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarct" +
-	"an2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_st" +
-	"rided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d." +
-	"Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_bac" +
-	"kwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodi" +
-	"cbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbat" +
-	"ch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernou" +
-	"llibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_back" +
-	"wardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwi" +
-	"se_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shif" +
-	"t.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarb" +
-	"itwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbi" +
-	"twise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tenso" +
-	"r_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.S" +
-	"calar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.p" +
-	"eriodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castca" +
-	"rtesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_s" +
-	"hufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clam" +
-	"p_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clam" +
-	"p_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_st" +
-	"ackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1" +
-	"dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv" +
-	"_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_b" +
-	"ackward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.T" +
-	"ensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similarityc" +
-	"ount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss" +
-	".IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_no" +
-	"rmcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_co" +
-	"nvolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_b" +
-	"ackwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid" +
-	".xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_e" +
-	"mbeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalard" +
-	"iv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide." +
-	"Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tens" +
-	"ordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembeddin" +
-	"gembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_em" +
-	"bedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Sca" +
-	"lareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexp" +
-	"and_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_aff" +
-	"ine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_" +
-	"quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_" +
-	"tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfb" +
-	"gemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_" +
-	"pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropou" +
-	"tfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshift" +
-	"fft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_ir" +
-	"fftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_" +
-	".Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scala" +
-	"rfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_" +
-	"floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tenso" +
-	"rfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_" +
-	"pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving" +
-	"_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_b" +
-	"ackwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygra" +
-	"dient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayi" +
-	"ntgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensor" +
-	"greater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sa" +
-	"mpler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.T" +
-	"ensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha" +
-	"_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_" +
-	"backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisideh" +
-	"eaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.Tensor" +
-	"List_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypo" +
-	"t_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_ind" +
-	"ex_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_pu" +
-	"t_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differenti" +
-	"able_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_flo" +
-	"ating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_avail" +
-	"ableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfi" +
-	"srealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_no" +
-	"rmlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_bac" +
-	"kwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorles" +
-	"s_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_f" +
-	"resh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslina" +
-	"lg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlin" +
-	"alg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg" +
-	"_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_m" +
-	"atrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matr" +
-	"ix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strl" +
-	"inalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrli" +
-	"nalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensori" +
-	"nvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspac" +
-	"e.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log" +
-	"_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsu" +
-	"mexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_" +
-	"logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorl" +
-	"ogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargi" +
-	"n_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scatt" +
-	"ermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatr" +
-	"ix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax" +
-	"_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3" +
-	"d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedia" +
-	"n.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardm" +
-	"iopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemiope" +
-	"n_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mi" +
-	"sh_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_lin" +
-	"earmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2d" +
-	"mkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkl" +
-	"dnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis" +
-	".intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_loss" +
-	"mse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_b" +
-	"ackwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomia" +
-	"lmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_n" +
-	"um_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynat" +
-	"ive_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardn" +
-	"ative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnati" +
-	"ve_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_p" +
-	"added_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2d" +
-	"nll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_nump" +
-	"ynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_" +
-	"dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_functio" +
-	"nalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnum" +
-	"py_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_" +
-	"copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_pos" +
-	"itivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_" +
-	"typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquan" +
-	"tilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize" +
-	"_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_c" +
-	"ellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_" +
-	"tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandin" +
-	"t.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.g" +
-	"eneratorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_li" +
-	"ke.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciproca" +
-	"lreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflec" +
-	"tion_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremain" +
-	"der.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interl" +
-	"eave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad" +
-	"2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_" +
-	"asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scal" +
-	"arresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.in" +
-	"putrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.dec" +
-	"imalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_nois" +
-	"e_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducesc" +
-	"atter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_re" +
-	"ducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tens" +
-	"orsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tenso" +
-	"rset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilu" +
-	"silu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_" +
-	"inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_" +
-	"conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_ma" +
-	"rgin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablesp" +
-	"arse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_values" +
-	"parse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tenso" +
-	"r.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.size" +
-	"sparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_valu" +
-	"esparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_spa" +
-	"rse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1" +
-	"special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t." +
-	"x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polyn" +
-	"omial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebysh" +
-	"ev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial" +
-	"_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspeci" +
-	"al_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspeci" +
-	"al_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspe" +
-	"cial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scal" +
-	"arspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial" +
-	"_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polyn" +
-	"omial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softm" +
-	"axspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified" +
-	"_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammasp" +
-	"ecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shif" +
-	"ted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_p" +
-	"olynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_s" +
-	"calarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_sh" +
-	"ifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_" +
-	"chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polyn" +
-	"omial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py" +
-	".other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_sc" +
-	"alarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.T" +
-	"ensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueez" +
-	"e_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correcti" +
-	"onstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Sc" +
-	"alarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_t" +
-	"o_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardt" +
-	"ensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dt" +
-	"hresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_bac" +
-	"kwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_" +
-	"bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezo" +
-	"id.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu" +
-	"_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_as" +
-	"unbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform" +
-	"_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_" +
-	"sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_bac" +
-	"kwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample" +
-	"_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_ba" +
-	"ckwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_" +
-	"nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_triline" +
-	"ar3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_me" +
-	"anvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as" +
-	"_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.Sca" +
-	"larOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Other" +
-	"xlogy_.Tensorzero_zeroszeros_like"
+	"ecrop_flipnew_tcp_storenew_file_storenew_hash_storenew_prefix_storestore_setstore_getstore_addstore_" +
+	"compare_setstore_deletestore_checkstore_num_keysstore_set_timeoutnew_groupabort_groupcollectivemonit" +
+	"ored_barrierwork_waitwork_abortwork_donework_sourceverify_paramsbroadcast_coalescednew_reducerreduce" +
+	"r_forwardreducer_backwardreducer_delayreducer_compressreducer_hookreducer_statscuda_statecuda_driver" +
+	"_versiondevice_propertiesdevice_access_peerexternal_streamstream_prioritystream_prioritiesblocking_e" +
+	"ventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_historynew_pool_idnew_mem_poolmem" +
+	"_pool_identer_mem_poolleave_mem_poolnew_graphgraph_capture_begingraph_capture_endgraph_replaygraph_r" +
+	"esetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing__and__.Scalar__and__.Tensor__iand" +
+	"__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.Scalar__ior__.Tensor__irshift__." +
+	"Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scalar__lshift__.Tensor__or__.Scala" +
+	"r__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__.Tensor_adaptive_avg_pool2d_ada" +
+	"ptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_backward_add_batch_dim_add_relu.Sc" +
+	"alar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activation_aminmax_aminmax.dim_amp_fore" +
+	"ach_non_finite_check_and_unscale__amp_update_scale__assert_async_assert_async.msg_assert_scalar_asse" +
+	"rt_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_precision_backward_batch_norm_impl" +
+	"_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm_with_update_cast_Byte_cast_Cha" +
+	"r_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdist_backward_cdist_forward_choles" +
+	"ky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesced__compute_linear_combination_c" +
+	"onj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo_to_csr_convert_indices_from_cs" +
+	"r_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cpu_convolution_convolution.depre" +
+	"cated_convolution_double_backward_convolution_mode_copy_from_copy_from_and_resize_cslt_compress_cslt" +
+	"_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_backward_ctc_loss_backward.Tensor" +
+	"_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dr" +
+	"opout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cufft_clear_plan_cache_cufft_get_p" +
+	"lan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max_size_cummax_helper_cummin_help" +
+	"er_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn_quant_matmul_4bit_dyn_quant_pa" +
+	"ck_4bit_weight_efficient_attention_backward_efficient_attention_forward_efficientzerotensor_embeddin" +
+	"g_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_bag_forward_only_embedding_bag_p" +
+	"er_sample_weights_backward_embedding_bag_sparse_backward_empty_affine_quantized_empty_per_channel_af" +
+	"fine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_affine_fake_quantize_learnable_per" +
+	"_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fake_quantize_learnable_per_tenso" +
+	"r_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_f" +
+	"ill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_forward_flash_attention_forward.q" +
+	"uantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_add.List_foreach_add.Scalar_for" +
+	"each_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_.Scalar_foreach_add_.ScalarList" +
+	"_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList_foreach_addcdiv.Tensor_foreac" +
+	"h_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_foreach_addcmul.Scalar_foreach" +
+	"_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_foreach_addcmul_.ScalarList_forea" +
+	"ch_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_atan__foreach_ceil_foreach_ceil__" +
+	"foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.ScalarList_foreach_clamp_max_.List" +
+	"_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp_min.List_foreach_clamp_min.Sc" +
+	"alar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_clamp_min_.Scalar_foreach_clamp_mi" +
+	"n_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__foreach_cosh_foreach_cosh__foreach" +
+	"_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tensor_foreach_div_.List_foreach_div" +
+	"_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_foreach_erf__foreach_erfc_foreach_e" +
+	"rfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_floor_foreach_floor__foreach_frac" +
+	"_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.ScalarList_foreach_lerp_.List_fore" +
+	"ach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamma__foreach_log_foreach_log10_f" +
+	"oreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2__foreach_log__foreach_max_forea" +
+	"ch_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_foreach_maximum_.List_foreach_maxi" +
+	"mum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_minimum.Scalar_foreach_minimum." +
+	"ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_minimum_.ScalarList_foreach_mul.Lis" +
+	"t_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach_mul_.List_foreach_mul_.Scalar" +
+	"_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg__foreach_norm.Scalar_foreach_po" +
+	"w.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.ScalarList_foreach_pow_.List_forea" +
+	"ch_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_reciprocal_foreach_reciprocal__" +
+	"foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigmoid_foreach_sigmoid__foreach_s" +
+	"ign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__foreach_sqrt_foreach_sqrt__for" +
+	"each_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.List_foreach_sub_.Scalar_foreac" +
+	"h_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__foreach_trunc_foreach_trunc__f" +
+	"oreach_zero__functional_assert_async.msg_functional_assert_scalar_functional_sym_constrain_range_fun" +
+	"ctional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.tensor_lr_fused_adam__fused_adam_" +
+	".tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_moving_avg_obs_fq_helper_fused_rm" +
+	"s_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_.tensor_lr_fw_primal_fw_primal_" +
+	"copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler_2d_cpu_fallback_backward_group" +
+	"ed_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogramdd_bin_edges_histogramdd_from" +
+	"_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices_copy_int_mm_is_all_true_is_any" +
+	"_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_check_errors_linalg_det_linalg_" +
+	"eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_scalar_dense_log_softmax_log_sof" +
+	"tmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_make_dual_make_dual_copy_make_p" +
+	"er_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_scale_masked_softmax_masked_soft" +
+	"max_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldnn_transpose__mps_convolution_m" +
+	"ps_convolution_transpose_native_batch_norm_legit_native_batch_norm_legit.no_stats_native_batch_norm_" +
+	"legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_nested_compute_contiguous_strid" +
+	"es_offsets_nested_from_padded_nested_from_padded_and_nested_example_nested_from_padded_tensor_nested" +
+	"_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get_min_seqlen_nested_get_offsets_" +
+	"nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested_select_backward_nested_sum_bac" +
+	"kward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_nested_tensor_from_tensor_list_ne" +
+	"sted_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_storage_offsets_nested_tensor_stride" +
+	"s_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_from_jagged_nested_view_from_jagg" +
+	"ed_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spatial_convolution_nnz_pack_padded" +
+	"_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_packed_sequence_padded_dense_to_ja" +
+	"gged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_prelu_kernel_backward_print_propag" +
+	"ate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshape_copy_reshape_from_tensor_resi" +
+	"ze_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weight_to_fp16_scaled_dot_product_at" +
+	"tention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_product_cudnn_attention_scaled_dot" +
+	"_product_cudnn_attention_backward_scaled_dot_product_efficient_attention_scaled_dot_product_efficien" +
+	"t_attention_backward_scaled_dot_product_flash_attention_scaled_dot_product_flash_attention.quantized" +
+	"_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash_attention_for_cpu_scaled_dot_p" +
+	"roduct_flash_attention_for_cpu_backward_scaled_dot_product_fused_attention_overrideable_scaled_dot_p" +
+	"roduct_fused_attention_overrideable_backward_scaled_grouped_mm_scaled_grouped_mm_v2_scaled_mm_scaled" +
+	"_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.output_mask_slow_conv2d_forward_" +
+	"sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sobol_engine_scramble__softmax_sof" +
+	"tmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_to_copy_sparse_bsc_tensor_unsaf" +
+	"e_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_compressed_tensor_with_dims_sparse" +
+	"_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_dims_and_tensors_sparse_csc_te" +
+	"nsor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_csr_tensor_unsafe_sparse_log_s" +
+	"oftmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse_mask_projection_sparse_mm_spar" +
+	"se_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_sparse_semi_structured_addmm_spars" +
+	"e_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_semi_structured_linear_sparse_semi" +
+	"_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_softmax.int_sparse_softmax_backward" +
+	"_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dtype_sparse_sum.dtype_sparse_su" +
+	"m_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_thnn_differentiable_gru_cell_bac" +
+	"kward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_fused_gru_cell_backward_thnn_f" +
+	"used_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_backward_impl_to_copy_to_cpu_to_de" +
+	"nse_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_sparse_csc_to_sparse_csr_to_sparse" +
+	"_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer_fwd_trilinear_triton_multi_hea" +
+	"d_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_unsafe_index.Tensor_unsafe_index_" +
+	"put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_view_upsample_bicubic2d_aa_upsampl" +
+	"e_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d_aa_upsample_bilinear2d_aa.vec_" +
+	"upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_nearest_exact1d.vec_upsample_neare" +
+	"st_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d.vec_upsample_nearest_exact2d_b" +
+	"ackward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsample_nearest_exact3d_backward_use_" +
+	"cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_use_miopen_ctc_loss_use_miopen" +
+	"_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_bsc_tensor_args_validate_sparse_" +
+	"bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sparse_coo_tensor_args_validate_spar" +
+	"se_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy_version_weight_int4pack_mm_wei" +
+	"ght_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weight_int8pack_mm_weight_norm_weig" +
+	"ht_norm_differentiable_backward_weight_norm_interface_weight_norm_interface_backward_wrapped_linear_" +
+	"prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_acosacos_acoshacosh_adaptive_avg_p" +
+	"ool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive_max_pool2dadaptive_max_pool2d" +
+	"_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd.Tensoradd_.Scalaradd_.Tensorad" +
+	"dbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvaddmv_addraddr_adjointaffine_gri" +
+	"d_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign_tensorsallall.dimall.dimsallcl" +
+	"osealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsarangearange.startarange.start_s" +
+	"teparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarctan2arctan2_arctan_arctanharctan" +
+	"h_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_strided_copyas_strided_scatterasi" +
+	"nasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.Sequenceatleast_2datleast_2d.Se" +
+	"quenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_backwardavg_pool3davg_pool3d_backw" +
+	"ardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodicbatch_normbatch_norm_backwardb" +
+	"atch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbatch_norm_gather_statsbatch_norm_" +
+	"gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernoullibernoulli.pbernoulli_.Tensor" +
+	"bernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_backwardbinary_cross_entropy_with_l" +
+	"ogitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwise_and.Tensorbitwise_and_.Scala" +
+	"rbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shift.Tensorbitwise_left_shift.Tens" +
+	"or_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbitwise_notbitwise_not_bitwise_o" +
+	"r.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbitwise_or_.Tensorbitwise_right_s" +
+	"hift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tensor_Scalarbitwise_right_shift_.Te" +
+	"nsorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Scalar_Tensorbitwise_xor.Tensorb" +
+	"itwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.periodicblock_diagbmmbmm.dtypebr" +
+	"oadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castcartesian_prodcatcauchy_ccol_indi" +
+	"cesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_shufflecholeskycholesky_inversec" +
+	"holesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clamp_.Tensorclamp_maxclamp_max.Ten" +
+	"sorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp_min_.Tensorclipclip.Tensorcli" +
+	"p_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_stackcombinationscomplexconcatcon" +
+	"catenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1dconv1d.paddingconv2dconv2d.pad" +
+	"dingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv_transpose1dconv_transpose2d.in" +
+	"putconv_transpose3d.inputconvolutionconvolution_backwardconvolution_backward_overrideableconvolution" +
+	"_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.Tensorcopysign_.Scalarcopysign_." +
+	"Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similaritycount_nonzerocount_nonzero.dim_I" +
+	"ntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss.IntListctc_loss.Tensorcudnn_af" +
+	"fine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_normcudnn_batch_norm_backwardcudn" +
+	"n_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_convolution_transposecudnn_grid_s" +
+	"amplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_backwardcummincumprodcumprod_cum" +
+	"prod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid.xdatadeg2raddeg2rad_dense_dimd" +
+	"equantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_embeddiagflatdiagonaldiagonal_ba" +
+	"ckwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalardiv.Scalar_modediv.Tensordiv.Ten" +
+	"sor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.Scalardivide.Scalar_modedivide." +
+	"Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tensordivide_.Tensor_modedotdropout" +
+	"dropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembeddingembedding_backwardembedding_ba" +
+	"gembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_embedding_sparse_backwardempty.me" +
+	"mory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tenso" +
+	"requalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpand_copyexpm1expm1_exponential_" +
+	"eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_affine_cachemaskfake_quantize_per_" +
+	"channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_quantize_per_tensor_affine.tens" +
+	"or_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_tensor_affine_cachemask_backwar" +
+	"dfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfbgemm_linear_int8_weightfbgemm_l" +
+	"inear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pac" +
+	"k_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropoutfeature_alpha_dropout_feature_" +
+	"dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_i" +
+	"fftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfft" +
+	"fft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_.Tensorfill_diagonal_fixfix_fla" +
+	"tten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scalarfloat_power.Tensor_Scalarfloat" +
+	"_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_floor_dividefloor_divide.Scalar" +
+	"floor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfr" +
+	"ac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_pool3dfractional_max_pool3d_bac" +
+	"kwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving_avg_obs_fake_quantgathergather" +
+	"_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_backwardgeometric_geqrfgergluglu" +
+	"_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygradient.scalarintgradient.scalarr" +
+	"ayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayintgreater.Scalargreater.Tensorg" +
+	"reater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensorgreater_equal_.Scalargreater_eq" +
+	"ual_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sampler_3dgrid_sampler_3d_backwar" +
+	"dgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Tensorhamming_windowhamming_wind" +
+	"ow.periodichamming_window.periodic_alphahamming_window.periodic_alpha_betahann_windowhann_window.per" +
+	"iodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_backwardhardswishhardswish_hard" +
+	"swish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisideheaviside_hinge_embedding_losshi" +
+	"stchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.TensorList_binshistogramdd.int_binshs" +
+	"plit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypot_i0i0_igammaigamma_igammacigam" +
+	"mac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_index_fill.int_Scalarindex_fill.in" +
+	"t_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_put_index_reduceindex_reduce_inde" +
+	"x_selectindex_select_backwardindicesindices_copyinfinitely_differentiable_gelu_backwardinnerinstance" +
+	"_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_floating_pointis_inferenceis_leafi" +
+	"s_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_availableiscloseisfiniteisin.Scalar_" +
+	"Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfisrealistftitemkaiser_windowkais" +
+	"er_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.S" +
+	"calarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_backwardlerp.Scalarlerp.Tensorlerp" +
+	"_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorless_equal.Scalarless_equal.Tensor" +
+	"less_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_fresh_copylinalg__powsumlinalg_c" +
+	"holeskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslinalg_detlinalg_diagonallinalg_eig" +
+	"linalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlinalg_invlinalg_inv_exlinalg_ldl_" +
+	"factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_lu_factorlinalg_lu_factor_exli" +
+	"nalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_matrix_norm.str_ordlinalg_matrix" +
+	"_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matrix_rank.atol_rtol_tensorlinalg_" +
+	"matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol" +
+	"_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlinalg_slogdetlinalg_solvelinalg_" +
+	"solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensorinvlinalg_tensorsolvelinalg_vand" +
+	"erlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspace.Scalar_Tensorlinspace.Tensor_" +
+	"Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log_normal_log_sigmoidlog_sigmoid_" +
+	"backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsumexplogdetlogical_andlogical_an" +
+	"d_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_logitlogit_logit_backwardlogspa" +
+	"celogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlogsumexplstm.datalstm.inputlstm" +
+	"_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin_ranking_lossmasked_fill.Scala" +
+	"rmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scattermasked_scatter_masked_scatter" +
+	"_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatrix_Hmatrix_expmatrix_exp_backwa" +
+	"rdmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_pool2dmax_pool2d_backwardmax_p" +
+	"ool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3d_with_indicesmax_pool3d_with_i" +
+	"ndices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian.dimmeshgridmeshgrid.indexingm" +
+	"inmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardmiopen_convolutionmiopen_convolu" +
+	"tion_add_relumiopen_convolution_relumiopen_convolution_transposemiopen_ctc_lossmiopen_ctc_loss.Tenso" +
+	"rmiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mish_backwardmkldnn_adaptive_avg_" +
+	"pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_linearmkldnn_linear_backwardmkldnn" +
+	"_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2dmkldnn_max_pool2d_backwardmkldn" +
+	"n_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkldnn_reorder_conv3d_weightmkldnn" +
+	"_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis.intlistmovedim.intmovedim.intl" +
+	"istmps_convolution_backwardmps_convolution_transpose_backwardmse_lossmse_loss_backwardmsortmul.Scala" +
+	"rmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_backwardmultilabel_margin_lossmu" +
+	"ltilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomialmultiply.Scalarmultiply.Tensor" +
+	"multiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_num_nanmeannanmediannanmedian.di" +
+	"mnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynative_batch_normnative_batch_norm" +
+	"_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardnative_group_normnative_group_no" +
+	"rm_backwardnative_layer_normnative_layer_norm_backwardnative_normnative_norm.ScalarOpt_dim_dtypene.S" +
+	"calarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_padded_tensornew_emptynew_empty_" +
+	"stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2dnll_loss2d_backwardnll_loss2d_f" +
+	"orwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_numpynonzero_staticnorm.Scalarnorm." +
+	"ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_dimnormal.Tensor_Tensornormal.T" +
+	"ensor_floatnormal.float_Tensornormal.float_floatnormal_normal_functionalnot_equal.Scalarnot_equal.Te" +
+	"nsornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnumpy_Tone_hotonesones_likeorgqror" +
+	"mqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_copypin_memorypinversepixel_shu" +
+	"fflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_positivepow.Scalarpow.Tensor_Scala" +
+	"rpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_typesputput_q_per_channel_axisq" +
+	"_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquantilequantile.scalarquantize_per" +
+	"_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize_per_tensor.tensorsquantize_per" +
+	"_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_cellquantized_max_pool1dquantize" +
+	"d_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_tanh_cellrad2degrad2deg_randran" +
+	"d.generatorrand_likerand_like.generatorrandintrandint.generatorrandint.lowrandint.low_generatorrandi" +
+	"nt_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.generatorrandint_like.low_dtyper" +
+	"andint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_like.generatorrandom_random_.from" +
+	"random_.torandpermrandperm.generatorrangerange.stepravelrealreciprocalreciprocal_reflection_pad1dref" +
+	"lection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflection_pad3dreflection_pad3d_back" +
+	"wardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremainder.Tensorremainder_.Scalarrema" +
+	"inder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interleave.self_Tensorrepeat_interlea" +
+	"ve.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad2dreplication_pad2d_backwardrep" +
+	"lication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_asresize_resize_as_resize_as_sp" +
+	"arse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scalarresult_type.Scalar_Tensorresu" +
+	"lt_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.inputrnn_relu_cellrnn_tanh.datarn" +
+	"n_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.decimalsrow_indicesrow_indices_cop" +
+	"yrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise_backwardrsqrtrsqrt_rsub.Scala" +
+	"rrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducescatter.srcscatter.valuescatter.v" +
+	"alue_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_reducescatter_addscatter_add_scat" +
+	"ter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tensorsegment_reduceselect.intselec" +
+	"t_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tensorset_.source_Tensor_storage_off" +
+	"setset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilusilu_silu_backwardsinsin_sincsi" +
+	"nc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_inverseslice_scatterslogdetslow" +
+	"_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_conv_transpose2dslow_conv_trans" +
+	"pose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_margin_loss_backwardsoftmax.intso" +
+	"ftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablesparse_bsc_tensor.ccol_row_values" +
+	"parse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valuesparse_bsr_tensor.crow_col_value" +
+	"_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tensor.comp_plain_value_sizesparse_c" +
+	"oo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.sizesparse_csc_tensor.ccol_row_valu" +
+	"esparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_valuesparse_csr_tensor.crow_col_val" +
+	"ue_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_sparse_sampled_addmmspecial_airy_a" +
+	"ispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1special_chebyshev_polynomial_ts" +
+	"pecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t.x_scalarspecial_chebyshev_polyn" +
+	"omial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polynomial_u.x_scalarspecial_chebysh" +
+	"ev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebyshev_polynomial_v.x_scalarspecial" +
+	"_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial_chebyshev_polynomial_w.x_scala" +
+	"rspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspecial_erfinvspecial_exp2special_ex" +
+	"pitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspecial_hermite_polynomial_hspecial_" +
+	"hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspecial_hermite_polynomial_hespeci" +
+	"al_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scalarspecial_i0special_i0especial_" +
+	"i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial_l.n_scalarspecial_laguerre_pol" +
+	"ynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polynomial_p.n_scalarspecial_legendr" +
+	"e_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softmaxspecial_logitspecial_logsumex" +
+	"pspecial_modified_bessel_i0special_modified_bessel_i1special_modified_bessel_k0special_modified_bess" +
+	"el_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammaspecial_psispecial_roundspecial_s" +
+	"caled_modified_bessel_k0special_scaled_modified_bessel_k1special_shifted_chebyshev_polynomial_tspeci" +
+	"al_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_polynomial_t.x_scalarspecial_shi" +
+	"fted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_scalarspecial_shifted_chebyshev_" +
+	"polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_shifted_chebyshev_polynomial_v.n_" +
+	"scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_chebyshev_polynomial_wspecial_s" +
+	"hifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polynomial_w.x_scalarspecial_sincspe" +
+	"cial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py.other_scalarspecial_xlog1py.se" +
+	"lf_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_scalarspecial_zetaspecial_zeta.ot" +
+	"her_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Tensorsplit_with_sizessplit_with" +
+	"_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze_squeeze_.dimsqueeze_.dimssque" +
+	"eze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correctionstd.dimstd_meanstd_mean.corre" +
+	"ctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Scalarsub_.Tensorsubtract.Scalars" +
+	"ubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to_sizesvdswapaxesswapaxes_swapd" +
+	"imsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardtensor_split.indicestensor_split" +
+	".sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dthresholdthreshold_threshold_bac" +
+	"kwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_backwardto_mkldnnto_mkldnn_backwar" +
+	"dto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_bsrto_sparse_cscto_sparse_csrto" +
+	"pktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.x" +
+	"triangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu_indicestrue_divide.Scalartrue_" +
+	"divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_asunbind.intunbind_copy.intunflat" +
+	"ten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform_unique_consecutiveunique_dimun" +
+	"ique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_sizesunsqueezeunsqueeze_unsquee" +
+	"ze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_backwardupsample_bilinear2dupsampl" +
+	"e_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample_linear1d.vecupsample_linear1d_" +
+	"backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_backwardupsample_nearest2dupsampl" +
+	"e_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_nearest3d.vecupsample_nearest3d" +
+	"_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trilinear3d_backwardvalue_selecting_re" +
+	"duction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_meanvar_mean.correctionvar_mean.d" +
+	"imvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as_realview_as_real_copyview_copy" +
+	"view_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.ScalarOtherwhere.ScalarSelfwhere.s" +
+	"elfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_li" +
+	"ke"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 34, 39, 44, 56, 69, 86, 97, 108, 113, 123, 135, 150,
@@ -2458,153 +2491,156 @@ var opEnds = [...]uint32{
 	849, 857, 876, 887, 901, 914, 931, 946, 957, 964, 979, 991, 1004, 1019, 1037, 1053,
 	1070, 1084, 1094, 1107, 1118, 1129, 1142, 1157, 1170, 1186, 1200, 1213, 1228, 1240, 1252, 1263,
 	1276, 1290, 1304, 1314, 1326, 1338, 1356, 1373, 1391, 1405, 1418, 1427, 1439, 1450, 1467, 1480,
-	1492, 1516, 1525, 1534, 1542, 1551, 1560, 1571, 1582, 1591, 1601, 1610, 1620, 1639, 1656, 1674,
-	1689, 1704, 1721, 1735, 1750, 1769, 1784, 1805, 1816, 1828, 1839, 1853, 1867, 1876, 1895, 1912,
-	1924, 1935, 1945, 1969, 1985, 1997, 2011, 2025, 2040, 2055, 2073, 2091, 2105, 2119, 2137, 2155,
-	2170, 2185, 2202, 2219, 2232, 2245, 2262, 2279, 2293, 2307, 2327, 2356, 2376, 2405, 2419, 2435,
-	2451, 2468, 2485, 2502, 2510, 2522, 2564, 2582, 2595, 2612, 2626, 2649, 2676, 2706, 2715, 2737,
-	2768, 2789, 2812, 2822, 2832, 2844, 2855, 2865, 2874, 2884, 2895, 2910, 2924, 2946, 2972, 2982,
-	2991, 3002, 3029, 3034, 3044, 3058, 3075, 3107, 3139, 3166, 3201, 3213, 3236, 3264, 3281, 3291,
-	3312, 3326, 3341, 3363, 3372, 3388, 3406, 3431, 3456, 3480, 3495, 3517, 3542, 3552, 3571, 3596,
-	3619, 3649, 3675, 3705, 3719, 3733, 3760, 3765, 3770, 3781, 3796, 3818, 3845, 3874, 3902, 3922,
-	3936, 3959, 3988, 4015, 4057, 4087, 4110, 4145, 4160, 4203, 4255, 4297, 4348, 4405, 4413, 4421,
-	4429, 4456, 4481, 4505, 4539, 4551, 4564, 4577, 4591, 4608, 4627, 4650, 4669, 4687, 4707, 4731,
-	4751, 4774, 4801, 4824, 4848, 4876, 4900, 4923, 4950, 4973, 4997, 5025, 5049, 5062, 5076, 5089,
-	5103, 5116, 5130, 5153, 5178, 5207, 5231, 5257, 5287, 5310, 5335, 5364, 5388, 5414, 5444, 5457,
-	5471, 5483, 5496, 5509, 5523, 5540, 5559, 5582, 5601, 5619, 5639, 5663, 5683, 5695, 5708, 5721,
-	5735, 5747, 5760, 5774, 5789, 5803, 5818, 5831, 5845, 5863, 5883, 5907, 5926, 5947, 5972, 5987,
-	6003, 6015, 6029, 6044, 6058, 6073, 6086, 6100, 6113, 6125, 6146, 6169, 6196, 6218, 6242, 6270,
-	6291, 6314, 6341, 6363, 6387, 6415, 6432, 6451, 6474, 6493, 6511, 6531, 6555, 6575, 6587, 6600,
-	6620, 6637, 6656, 6684, 6707, 6725, 6745, 6769, 6791, 6810, 6830, 6844, 6859, 6873, 6888, 6904,
-	6921, 6934, 6948, 6960, 6973, 6986, 7000, 7013, 7027, 7044, 7063, 7086, 7104, 7124, 7148, 7160,
-	7173, 7186, 7200, 7214, 7229, 7243, 7271, 7296, 7327, 7367, 7382, 7407, 7419, 7441, 7454, 7477,
-	7491, 7522, 7537, 7561, 7578, 7589, 7610, 7620, 7635, 7658, 7687, 7725, 7736, 7769, 7792, 7814,
-	7839, 7868, 7884, 7892, 7905, 7912, 7924, 7936, 7950, 7981, 7992, 8012, 8023, 8035, 8050, 8065,
-	8081, 8092, 8111, 8123, 8149, 8162, 8171, 8184, 8199, 8209, 8224, 8258, 8291, 8304, 8319, 8343,
-	8363, 8378, 8395, 8413, 8429, 8455, 8479, 8512, 8548, 8576, 8585, 8599, 8641, 8660, 8698, 8724,
-	8748, 8767, 8789, 8811, 8830, 8852, 8870, 8893, 8916, 8936, 8960, 8997, 9028, 9047, 9080, 9110,
-	9132, 9156, 9185, 9209, 9238, 9271, 9288, 9315, 9319, 9340, 9370, 9383, 9392, 9412, 9443, 9458,
-	9472, 9483, 9496, 9518, 9524, 9543, 9560, 9574, 9593, 9606, 9626, 9641, 9655, 9668, 9685, 9709,
-	9743, 9785, 9820, 9864, 9903, 9951, 9986, 10031, 10075, 10118, 10170, 10218, 10275, 10293, 10314, 10324,
-	10337, 10361, 10377, 10410, 10430, 10448, 10465, 10496, 10519, 10527, 10549, 10562, 10582, 10607, 10632, 10657,
-	10689, 10724, 10749, 10777, 10817, 10842, 10868, 10893, 10918, 10937, 10960, 10993, 11016, 11026, 11043, 11065,
-	11096, 11125, 11154, 11189, 11219, 11245, 11273, 11288, 11307, 11336, 11357, 11368, 11383, 11404, 11421, 11441,
-	11449, 11457, 11463, 11478, 11498, 11536, 11575, 11595, 11624, 11645, 11675, 11710, 11718, 11725, 11734, 11744,
-	11765, 11779, 11793, 11807, 11821, 11847, 11874, 11904, 11914, 11942, 11970, 11977, 11985, 11997, 12017, 12034,
-	12054, 12089, 12101, 12123, 12149, 12180, 12203, 12230, 12262, 12287, 12316, 12350, 12375, 12404, 12438, 12463,
-	12492, 12526, 12545, 12571, 12600, 12620, 12647, 12682, 12714, 12746, 12785, 12817, 12849, 12881, 12888, 12900,
-	12908, 12927, 12954, 12995, 13014, 13026, 13062, 13084, 13115, 13138, 13173, 13176, 13180, 13188, 13197, 13201,
-	13206, 13211, 13217, 13236, 13255, 13274, 13293, 13312, 13340, 13359, 13387, 13397, 13407, 13418, 13429, 13435,
-	13442, 13449, 13457, 13464, 13472, 13477, 13488, 13494, 13499, 13505, 13509, 13514, 13521, 13542, 13572, 13577,
-	13587, 13595, 13608, 13611, 13618, 13626, 13634, 13647, 13661, 13665, 13669, 13676, 13681, 13684, 13691, 13699,
-	13705, 13717, 13734, 13740, 13747, 13754, 13762, 13768, 13775, 13782, 13790, 13796, 13803, 13811, 13818, 13825,
-	13833, 13839, 13845, 13852, 13866, 13874, 13884, 13895, 13910, 13928, 13932, 13937, 13942, 13948, 13952, 13957,
-	13963, 13968, 13973, 13979, 13989, 14008, 14018, 14037, 14047, 14066, 14076, 14086, 14105, 14115, 14134, 14141,
-	14154, 14162, 14177, 14201, 14211, 14230, 14255, 14281, 14297, 14320, 14355, 14371, 14394, 14403, 14414, 14431,
-	14447, 14455, 14475, 14504, 14536, 14544, 14552, 14570, 14595, 14613, 14632, 14651, 14683, 14708, 14740, 14766,
-	14799, 14810, 14822, 14839, 14863, 14880, 14898, 14916, 14949, 14975, 15008, 15035, 15069, 15087, 15112, 15130,
-	15149, 15168, 15183, 15207, 15217, 15220, 15229, 15246, 15258, 15274, 15290, 15298, 15312, 15315, 15322, 15334,
-	15351, 15356, 15360, 15365, 15369, 15374, 15386, 15391, 15406, 15414, 15430, 15444, 15468, 15473, 15478, 15490,
-	15496, 15509, 15518, 15534, 15544, 15561, 15570, 15586, 15596, 15613, 15617, 15628, 15633, 15645, 15650, 15658,
-	15664, 15675, 15691, 15703, 15715, 15722, 15728, 15739, 15743, 15756, 15770, 15785, 15795, 15801, 15815, 15821,
-	15835, 15841, 15855, 15871, 15879, 15896, 15912, 15934, 15956, 15967, 15987, 16020, 16044, 16048, 16053, 16075,
-	16090, 16105, 16121, 16137, 16145, 16148, 16152, 16156, 16161, 16182, 16199, 16212, 16237, 16240, 16245, 16263,
-	16275, 16292, 16308, 16323, 16350, 16386, 16402, 16427, 16444, 16470, 16492, 16519, 16537, 16564, 16583, 16589,
-	16607, 16613, 16620, 16628, 16644, 16650, 16657, 16680, 16702, 16706, 16713, 16721, 16730, 16745, 16763, 16766,
-	16772, 16779, 16790, 16794, 16804, 16812, 16820, 16837, 16850, 16866, 16870, 16877, 16885, 16889, 16899, 16914,
-	16924, 16939, 16950, 16966, 16977, 16993, 17006, 17024, 17037, 17055, 17069, 17088, 17102, 17121, 17124, 17131,
-	17139, 17151, 17161, 17167, 17173, 17176, 17180, 17192, 17201, 17219, 17232, 17257, 17281, 17298, 17323, 17342,
-	17352, 17366, 17381, 17394, 17403, 17412, 17422, 17432, 17437, 17440, 17444, 17448, 17453, 17459, 17466, 17469,
-	17473, 17478, 17482, 17488, 17497, 17508, 17513, 17519, 17531, 17534, 17539, 17571, 17613, 17664, 17695, 17741,
-	17782, 17832, 17857, 17898, 17923, 17964, 17993, 18021, 18049, 18080, 18101, 18123, 18138, 18154, 18161, 18169,
-	18180, 18188, 18200, 18208, 18217, 18226, 18234, 18243, 18252, 18265, 18274, 18284, 18294, 18303, 18313, 18323,
-	18331, 18340, 18352, 18361, 18372, 18383, 18395, 18407, 18421, 18424, 18428, 18446, 18467, 18471, 18477, 18483,
-	18501, 18526, 18551, 18570, 18589, 18594, 18600, 18612, 18631, 18651, 18671, 18675, 18679, 18690, 18701, 18713,
-	18725, 18729, 18734, 18755, 18785, 18806, 18836, 18848, 18866, 18875, 18879, 18888, 18919, 18925, 18940, 18943,
-	18947, 18956, 18965, 18975, 18985, 18989, 18994, 19007, 19017, 19022, 19025, 19028, 19040, 19056, 19063, 19077,
-	19097, 19115, 19138, 19159, 19179, 19202, 19216, 19230, 19245, 19260, 19280, 19300, 19321, 19342, 19354, 19369,
-	19393, 19408, 19432, 19442, 19450, 19459, 19467, 19476, 19485, 19495, 19505, 19519, 19542, 19571, 19605, 19616,
-	19636, 19646, 19665, 19676, 19688, 19708, 19717, 19727, 19745, 19753, 19762, 19779, 19790, 19799, 19809, 19829,
-	19834, 19850, 19871, 19882, 19909, 19929, 19941, 19951, 19956, 19962, 19972, 19991, 19996, 20002, 20004, 20007,
-	20013, 20020, 20027, 20035, 20041, 20045, 20057, 20066, 20076, 20086, 20097, 20118, 20139, 20161, 20183, 20192,
-	20202, 20214, 20227, 20239, 20260, 20267, 20279, 20318, 20323, 20336, 20344, 20351, 20363, 20373, 20380, 20394,
-	20411, 20423, 20430, 20436, 20446, 20455, 20467, 20476, 20485, 20504, 20511, 20519, 20537, 20555, 20573, 20578,
-	20583, 20591, 20599, 20605, 20610, 20614, 20627, 20645, 20667, 20673, 20677, 20685, 20692, 20702, 20705, 20709,
-	20721, 20727, 20736, 20745, 20755, 20765, 20775, 20786, 20805, 20816, 20827, 20839, 20851, 20862, 20873, 20885,
-	20897, 20914, 20931, 20949, 20967, 20973, 20980, 20984, 20994, 21009, 21023, 21038, 21056, 21067, 21084, 21096,
-	21106, 21121, 21131, 21142, 21156, 21171, 21197, 21207, 21220, 21237, 21257, 21273, 21285, 21294, 21310, 21329,
-	21344, 21357, 21374, 21392, 21418, 21437, 21455, 21489, 21524, 21553, 21569, 21580, 21599, 21610, 21637, 21665,
-	21689, 21698, 21712, 21724, 21739, 21762, 21772, 21786, 21802, 21820, 21833, 21846, 21864, 21870, 21885, 21893,
-	21915, 21937, 21959, 21962, 21967, 21973, 21978, 21984, 21988, 21993, 21997, 22008, 22019, 22039, 22058, 22073,
-	22082, 22092, 22104, 22110, 22121, 22133, 22144, 22156, 22166, 22177, 22188, 22200, 22205, 22211, 22225, 22233,
-	22255, 22277, 22299, 22308, 22317, 22327, 22336, 22345, 22354, 22364, 22374, 22382, 22391, 22393, 22395, 22414,
-	22432, 22450, 22469, 22488, 22502, 22517, 22540, 22553, 22575, 22581, 22596, 22604, 22614, 22633, 22645, 22648,
-	22655, 22664, 22674, 22697, 22707, 22726, 22749, 22781, 22791, 22814, 22846, 22858, 22870, 22877, 22881, 22889,
-	22895, 22905, 22913, 22930, 22933, 22940, 22949, 22956, 22973, 22999, 23017, 23044, 23067, 23095, 23110, 23132,
-	23160, 23170, 23189, 23193, 23198, 23211, 23237, 23272, 23290, 23303, 23325, 23353, 23383, 23400, 23426, 23443,
-	23469, 23497, 23525, 23541, 23566, 23568, 23576, 23580, 23592, 23608, 23619, 23634, 23658, 23692, 23700, 23717,
-	23722, 23732, 23742, 23753, 23764, 23781, 23807, 23829, 23860, 23890, 23901, 23916, 23931, 23947, 23963, 23965,
-	23973, 23982, 23992, 24003, 24010, 24019, 24032, 24043, 24061, 24067, 24073, 24086, 24097, 24114, 24140, 24162,
-	24176, 24199, 24216, 24242, 24259, 24285, 24296, 24327, 24336, 24345, 24355, 24365, 24368, 24372, 24380, 24389,
-	24412, 24421, 24438, 24446, 24454, 24463, 24472, 24482, 24490, 24500, 24519, 24537, 24554, 24570, 24581, 24588,
-	24601, 24615, 24626, 24644, 24668, 24688, 24703, 24723, 24742, 24761, 24779, 24786, 24803, 24819, 24835, 24852,
-	24869, 24881, 24897, 24904, 24911, 24915, 24924, 24929, 24934, 24939, 24948, 24951, 24963, 24980, 24985, 24992,
-	25004, 25014, 25022, 25035, 25050, 25057, 25073, 25078, 25087, 25097, 25105, 25115, 25132, 25149, 25160, 25171,
-	25176, 25180, 25192, 25205, 25208, 25212, 25230, 25250, 25275, 25282, 25294, 25296, 25304, 25319, 25339, 25358,
-	25392, 25419, 25446, 25466, 25484, 25503, 25523, 25543, 25563, 25586, 25609, 25616, 25624, 25628, 25642, 25651,
-	25670, 25677, 25694, 25705, 25726, 25738, 25757, 25786, 25808, 25830, 25862, 25867, 25882, 25892, 25912, 25919,
-	25931, 25941, 25949, 25967, 25972, 25982, 25987, 25991, 26001, 26012, 26028, 26053, 26069, 26094, 26110, 26135,
-	26139, 26144, 26150, 26155, 26171, 26194, 26210, 26227, 26244, 26250, 26257, 26263, 26287, 26316, 26342, 26359,
-	26385, 26402, 26428, 26445, 26471, 26485, 26492, 26502, 26509, 26519, 26536, 26548, 26559, 26577, 26602, 26627,
-	26645, 26656, 26668, 26676, 26689, 26703, 26716, 26729, 26743, 26756, 26760, 26765, 26770, 26784, 26790, 26805,
-	26816, 26832, 26841, 26846, 26852, 26868, 26885, 26910, 26915, 26921, 26932, 26943, 26956, 26984, 26998, 27009,
-	27022, 27042, 27057, 27069, 27083, 27104, 27115, 27127, 27145, 27164, 27183, 27202, 27216, 27226, 27241, 27256,
-	27270, 27274, 27279, 27283, 27301, 27334, 27342, 27345, 27349, 27356, 27364, 27380, 27384, 27389, 27396, 27400,
-	27405, 27418, 27421, 27425, 27429, 27434, 27438, 27443, 27451, 27463, 27477, 27494, 27507, 27520, 27527, 27538,
-	27557, 27576, 27595, 27616, 27637, 27640, 27654, 27677, 27693, 27718, 27729, 27737, 27754, 27764, 27783, 27787,
-	27798, 27830, 27867, 27899, 27936, 27977, 28023, 28048, 28078, 28100, 28132, 28169, 28201, 28238, 28248, 28259,
-	28273, 28297, 28317, 28332, 28349, 28366, 28383, 28400, 28430, 28469, 28508, 28538, 28577, 28616, 28646, 28685,
-	28724, 28754, 28793, 28832, 28847, 28859, 28870, 28882, 28895, 28909, 28921, 28934, 28947, 28963, 28980, 28995,
-	29023, 29060, 29097, 29126, 29164, 29202, 29212, 29223, 29233, 29244, 29273, 29311, 29349, 29378, 29416, 29454,
-	29467, 29483, 29502, 29515, 29532, 29558, 29584, 29610, 29636, 29656, 29668, 29681, 29698, 29709, 29722, 29755,
-	29788, 29826, 29873, 29920, 29958, 30005, 30052, 30090, 30137, 30184, 30222, 30269, 30316, 30328, 30343, 30370,
-	30385, 30413, 30440, 30453, 30479, 30504, 30516, 30541, 30565, 30577, 30588, 30605, 30621, 30642, 30646, 30651,
-	30657, 30664, 30671, 30682, 30694, 30702, 30714, 30727, 30739, 30755, 30772, 30780, 30785, 30788, 30802, 30809,
-	30817, 30836, 30848, 30852, 30863, 30873, 30883, 30893, 30904, 30915, 30930, 30945, 30961, 30977, 30980, 30995,
-	31006, 31009, 31017, 31026, 31034, 31043, 31044, 31046, 31052, 31056, 31070, 31073, 31077, 31081, 31086, 31099,
-	31119, 31140, 31179, 31188, 31199, 31208, 31218, 31236, 31240, 31249, 31257, 31272, 31280, 31288, 31305, 31314,
-	31332, 31348, 31357, 31377, 31390, 31403, 31416, 31429, 31433, 31438, 31452, 31465, 31475, 31493, 31505, 31516,
-	31524, 31531, 31547, 31551, 31556, 31568, 31587, 31591, 31596, 31608, 31626, 31644, 31663, 31682, 31687, 31693,
-	31700, 31710, 31725, 31738, 31761, 31767, 31782, 31793, 31801, 31819, 31829, 31851, 31863, 31882, 31905, 31914,
-	31924, 31938, 31956, 31978, 32005, 32024, 32047, 32075, 32092, 32113, 32139, 32157, 32179, 32206, 32224, 32246,
-	32273, 32291, 32313, 32340, 32360, 32384, 32413, 32447, 32453, 32464, 32470, 32473, 32487, 32494, 32502, 32521,
-	32533, 32537, 32541, 32551, 32558, 32573, 32593, 32605, 32622, 32631, 32646, 32658, 32668, 32674, 32679, 32691,
-	32708, 32724, 32734, 32752, 32769, 32781, 32800, 32813, 32818, 32823, 32833,
+	1492, 1516, 1525, 1534, 1542, 1551, 1560, 1571, 1582, 1591, 1601, 1610, 1623, 1637, 1651, 1667,
+	1676, 1685, 1694, 1711, 1723, 1734, 1748, 1765, 1774, 1785, 1795, 1812, 1821, 1831, 1840, 1851,
+	1864, 1883, 1894, 1909, 1925, 1938, 1954, 1966, 1979, 1989, 2008, 2025, 2043, 2058, 2073, 2090,
+	2104, 2119, 2138, 2153, 2174, 2185, 2197, 2208, 2222, 2236, 2245, 2264, 2281, 2293, 2304, 2314,
+	2338, 2354, 2366, 2380, 2394, 2409, 2424, 2442, 2460, 2474, 2488, 2506, 2524, 2539, 2554, 2571,
+	2588, 2601, 2614, 2631, 2648, 2662, 2676, 2696, 2725, 2745, 2774, 2788, 2804, 2820, 2837, 2854,
+	2871, 2879, 2891, 2933, 2951, 2964, 2981, 2995, 3018, 3045, 3075, 3084, 3106, 3137, 3158, 3181,
+	3191, 3201, 3213, 3224, 3234, 3243, 3253, 3264, 3279, 3293, 3315, 3341, 3351, 3360, 3371, 3398,
+	3403, 3413, 3427, 3444, 3476, 3508, 3535, 3570, 3582, 3605, 3633, 3650, 3660, 3681, 3695, 3710,
+	3732, 3741, 3757, 3775, 3800, 3825, 3849, 3864, 3886, 3911, 3921, 3940, 3965, 3988, 4018, 4044,
+	4074, 4088, 4102, 4129, 4134, 4139, 4150, 4165, 4187, 4214, 4243, 4271, 4291, 4305, 4328, 4357,
+	4384, 4426, 4456, 4479, 4514, 4529, 4572, 4624, 4666, 4717, 4774, 4782, 4790, 4798, 4825, 4850,
+	4874, 4908, 4920, 4933, 4946, 4960, 4977, 4996, 5019, 5038, 5056, 5076, 5100, 5120, 5143, 5170,
+	5193, 5217, 5245, 5269, 5292, 5319, 5342, 5366, 5394, 5418, 5431, 5445, 5458, 5472, 5485, 5499,
+	5522, 5547, 5576, 5600, 5626, 5656, 5679, 5704, 5733, 5757, 5783, 5813, 5826, 5840, 5852, 5865,
+	5878, 5892, 5909, 5928, 5951, 5970, 5988, 6008, 6032, 6052, 6064, 6077, 6090, 6104, 6116, 6129,
+	6143, 6158, 6172, 6187, 6200, 6214, 6232, 6252, 6276, 6295, 6316, 6341, 6356, 6372, 6384, 6398,
+	6413, 6427, 6442, 6455, 6469, 6482, 6494, 6515, 6538, 6565, 6587, 6611, 6639, 6660, 6683, 6710,
+	6732, 6756, 6784, 6801, 6820, 6843, 6862, 6880, 6900, 6924, 6944, 6956, 6969, 6989, 7006, 7025,
+	7053, 7076, 7094, 7114, 7138, 7160, 7179, 7199, 7213, 7228, 7242, 7257, 7273, 7290, 7303, 7317,
+	7329, 7342, 7355, 7369, 7382, 7396, 7413, 7432, 7455, 7473, 7493, 7517, 7529, 7542, 7555, 7569,
+	7583, 7598, 7612, 7640, 7665, 7696, 7736, 7751, 7776, 7788, 7810, 7823, 7846, 7860, 7891, 7906,
+	7930, 7947, 7958, 7979, 7989, 8004, 8027, 8056, 8094, 8105, 8138, 8161, 8183, 8208, 8237, 8253,
+	8261, 8274, 8281, 8293, 8305, 8319, 8350, 8361, 8381, 8392, 8404, 8419, 8434, 8450, 8461, 8480,
+	8492, 8518, 8531, 8540, 8553, 8568, 8578, 8593, 8627, 8660, 8673, 8688, 8712, 8732, 8747, 8764,
+	8782, 8798, 8824, 8848, 8881, 8917, 8945, 8954, 8968, 9010, 9029, 9067, 9093, 9117, 9136, 9158,
+	9180, 9199, 9221, 9239, 9262, 9285, 9305, 9329, 9366, 9397, 9416, 9449, 9479, 9501, 9525, 9554,
+	9578, 9607, 9640, 9657, 9684, 9688, 9709, 9739, 9752, 9761, 9781, 9812, 9827, 9841, 9852, 9865,
+	9887, 9893, 9912, 9929, 9943, 9962, 9975, 9995, 10010, 10024, 10037, 10054, 10078, 10112, 10154, 10189,
+	10233, 10272, 10320, 10355, 10400, 10444, 10487, 10539, 10587, 10644, 10662, 10683, 10693, 10706, 10730, 10746,
+	10779, 10799, 10817, 10834, 10865, 10888, 10896, 10918, 10931, 10951, 10976, 11001, 11026, 11058, 11093, 11118,
+	11146, 11186, 11211, 11237, 11262, 11287, 11306, 11329, 11362, 11385, 11395, 11412, 11434, 11465, 11494, 11523,
+	11558, 11588, 11614, 11642, 11657, 11676, 11705, 11726, 11737, 11752, 11773, 11790, 11810, 11818, 11826, 11832,
+	11847, 11867, 11905, 11944, 11964, 11993, 12014, 12044, 12079, 12087, 12094, 12103, 12113, 12134, 12148, 12162,
+	12176, 12190, 12216, 12243, 12273, 12283, 12311, 12339, 12346, 12354, 12366, 12386, 12403, 12423, 12458, 12470,
+	12492, 12518, 12549, 12572, 12599, 12631, 12656, 12685, 12719, 12744, 12773, 12807, 12832, 12861, 12895, 12914,
+	12940, 12969, 12989, 13016, 13051, 13083, 13115, 13154, 13186, 13218, 13250, 13257, 13269, 13277, 13296, 13323,
+	13364, 13383, 13395, 13431, 13453, 13484, 13507, 13542, 13545, 13549, 13557, 13566, 13570, 13575, 13580, 13586,
+	13605, 13624, 13643, 13662, 13681, 13709, 13728, 13756, 13766, 13776, 13787, 13798, 13804, 13811, 13818, 13826,
+	13833, 13841, 13846, 13857, 13863, 13868, 13874, 13878, 13883, 13890, 13911, 13941, 13946, 13956, 13964, 13977,
+	13980, 13987, 13995, 14003, 14016, 14030, 14034, 14038, 14045, 14050, 14053, 14060, 14068, 14074, 14086, 14103,
+	14109, 14116, 14123, 14131, 14137, 14144, 14151, 14159, 14165, 14172, 14180, 14187, 14194, 14202, 14208, 14214,
+	14221, 14235, 14243, 14253, 14264, 14279, 14297, 14301, 14306, 14311, 14317, 14321, 14326, 14332, 14337, 14342,
+	14348, 14358, 14377, 14387, 14406, 14416, 14435, 14445, 14455, 14474, 14484, 14503, 14510, 14523, 14531, 14546,
+	14570, 14580, 14599, 14624, 14650, 14666, 14689, 14724, 14740, 14763, 14772, 14783, 14800, 14816, 14824, 14844,
+	14873, 14905, 14913, 14921, 14939, 14964, 14982, 15001, 15020, 15052, 15077, 15109, 15135, 15168, 15179, 15191,
+	15208, 15232, 15249, 15267, 15285, 15318, 15344, 15377, 15404, 15438, 15456, 15481, 15499, 15518, 15537, 15552,
+	15576, 15586, 15589, 15598, 15615, 15627, 15643, 15659, 15667, 15681, 15684, 15691, 15703, 15720, 15725, 15729,
+	15734, 15738, 15743, 15755, 15760, 15775, 15783, 15799, 15813, 15837, 15842, 15847, 15859, 15865, 15878, 15887,
+	15903, 15913, 15930, 15939, 15955, 15965, 15982, 15986, 15997, 16002, 16014, 16019, 16027, 16033, 16044, 16060,
+	16072, 16084, 16091, 16097, 16108, 16112, 16125, 16139, 16154, 16164, 16170, 16184, 16190, 16204, 16210, 16224,
+	16240, 16248, 16265, 16281, 16303, 16325, 16336, 16356, 16389, 16413, 16417, 16422, 16444, 16459, 16474, 16490,
+	16506, 16514, 16517, 16521, 16525, 16530, 16551, 16568, 16581, 16606, 16609, 16614, 16632, 16644, 16661, 16677,
+	16692, 16719, 16755, 16771, 16796, 16813, 16839, 16861, 16888, 16906, 16933, 16952, 16958, 16976, 16982, 16989,
+	16997, 17013, 17019, 17026, 17049, 17071, 17075, 17082, 17090, 17099, 17114, 17132, 17135, 17141, 17148, 17159,
+	17163, 17173, 17181, 17189, 17206, 17219, 17235, 17239, 17246, 17254, 17258, 17268, 17283, 17293, 17308, 17319,
+	17335, 17346, 17362, 17375, 17393, 17406, 17424, 17438, 17457, 17471, 17490, 17493, 17500, 17508, 17520, 17530,
+	17536, 17542, 17545, 17549, 17561, 17570, 17588, 17601, 17626, 17650, 17667, 17692, 17711, 17721, 17735, 17750,
+	17763, 17772, 17781, 17791, 17801, 17806, 17809, 17813, 17817, 17822, 17828, 17835, 17838, 17842, 17847, 17851,
+	17857, 17866, 17877, 17882, 17888, 17900, 17903, 17908, 17940, 17982, 18033, 18064, 18110, 18151, 18201, 18226,
+	18267, 18292, 18333, 18362, 18390, 18418, 18449, 18470, 18492, 18507, 18523, 18530, 18538, 18549, 18557, 18569,
+	18577, 18586, 18595, 18603, 18612, 18621, 18634, 18643, 18653, 18663, 18672, 18682, 18692, 18700, 18709, 18721,
+	18730, 18741, 18752, 18764, 18776, 18790, 18793, 18797, 18815, 18836, 18840, 18846, 18852, 18870, 18895, 18920,
+	18939, 18958, 18963, 18969, 18981, 19000, 19020, 19040, 19044, 19048, 19059, 19070, 19082, 19094, 19098, 19103,
+	19124, 19154, 19175, 19205, 19217, 19235, 19244, 19248, 19257, 19288, 19294, 19309, 19312, 19316, 19325, 19334,
+	19344, 19354, 19358, 19363, 19376, 19386, 19391, 19394, 19397, 19409, 19425, 19432, 19446, 19466, 19484, 19507,
+	19528, 19548, 19571, 19585, 19599, 19614, 19629, 19649, 19669, 19690, 19711, 19723, 19738, 19762, 19777, 19801,
+	19811, 19819, 19828, 19836, 19845, 19854, 19864, 19874, 19888, 19911, 19940, 19974, 19985, 20005, 20015, 20034,
+	20045, 20057, 20077, 20086, 20096, 20114, 20122, 20131, 20148, 20159, 20168, 20178, 20198, 20203, 20219, 20240,
+	20251, 20278, 20298, 20310, 20320, 20325, 20331, 20341, 20360, 20365, 20371, 20373, 20376, 20382, 20389, 20396,
+	20404, 20410, 20414, 20426, 20435, 20445, 20455, 20466, 20487, 20508, 20530, 20552, 20561, 20571, 20583, 20596,
+	20608, 20629, 20636, 20648, 20687, 20692, 20705, 20713, 20720, 20732, 20742, 20749, 20763, 20780, 20792, 20799,
+	20805, 20815, 20824, 20836, 20845, 20854, 20873, 20880, 20888, 20906, 20924, 20942, 20947, 20952, 20960, 20968,
+	20974, 20979, 20983, 20996, 21014, 21036, 21042, 21046, 21054, 21061, 21071, 21074, 21078, 21090, 21096, 21105,
+	21114, 21124, 21134, 21144, 21155, 21174, 21185, 21196, 21208, 21220, 21231, 21242, 21254, 21266, 21283, 21300,
+	21318, 21336, 21342, 21349, 21353, 21363, 21378, 21392, 21407, 21425, 21436, 21453, 21465, 21475, 21490, 21500,
+	21511, 21525, 21540, 21566, 21576, 21589, 21606, 21626, 21642, 21654, 21663, 21679, 21698, 21713, 21726, 21743,
+	21761, 21787, 21806, 21824, 21858, 21893, 21922, 21938, 21949, 21968, 21979, 22006, 22034, 22058, 22067, 22081,
+	22093, 22108, 22131, 22141, 22155, 22171, 22189, 22202, 22215, 22233, 22239, 22254, 22262, 22284, 22306, 22328,
+	22331, 22336, 22342, 22347, 22353, 22357, 22362, 22366, 22377, 22388, 22408, 22427, 22442, 22451, 22461, 22473,
+	22479, 22490, 22502, 22513, 22525, 22535, 22546, 22557, 22569, 22574, 22580, 22594, 22602, 22624, 22646, 22668,
+	22677, 22686, 22696, 22705, 22714, 22723, 22733, 22743, 22751, 22760, 22762, 22764, 22783, 22801, 22819, 22838,
+	22857, 22871, 22886, 22909, 22922, 22944, 22950, 22965, 22973, 22983, 23002, 23014, 23017, 23024, 23033, 23043,
+	23066, 23076, 23095, 23118, 23150, 23160, 23183, 23215, 23227, 23239, 23246, 23250, 23258, 23264, 23274, 23282,
+	23299, 23302, 23309, 23318, 23325, 23342, 23368, 23386, 23413, 23436, 23464, 23479, 23501, 23529, 23539, 23558,
+	23562, 23567, 23580, 23606, 23641, 23659, 23672, 23694, 23722, 23752, 23769, 23795, 23812, 23838, 23866, 23894,
+	23910, 23935, 23937, 23945, 23949, 23961, 23977, 23988, 24003, 24027, 24061, 24069, 24086, 24091, 24101, 24111,
+	24122, 24133, 24150, 24176, 24198, 24229, 24259, 24270, 24285, 24300, 24316, 24332, 24334, 24342, 24351, 24361,
+	24372, 24379, 24388, 24401, 24412, 24430, 24436, 24442, 24455, 24466, 24483, 24509, 24531, 24545, 24568, 24585,
+	24611, 24628, 24654, 24665, 24696, 24705, 24714, 24724, 24734, 24737, 24741, 24749, 24758, 24781, 24790, 24807,
+	24815, 24823, 24832, 24841, 24851, 24859, 24869, 24888, 24906, 24923, 24939, 24950, 24957, 24970, 24984, 24995,
+	25013, 25037, 25057, 25072, 25092, 25111, 25130, 25148, 25155, 25172, 25188, 25204, 25221, 25238, 25250, 25266,
+	25273, 25280, 25284, 25293, 25298, 25303, 25308, 25317, 25320, 25332, 25349, 25354, 25361, 25373, 25383, 25391,
+	25404, 25419, 25426, 25442, 25447, 25456, 25466, 25474, 25484, 25501, 25518, 25529, 25540, 25545, 25549, 25561,
+	25574, 25577, 25581, 25599, 25619, 25644, 25651, 25663, 25665, 25673, 25688, 25708, 25727, 25761, 25788, 25815,
+	25835, 25853, 25872, 25892, 25912, 25932, 25955, 25978, 25985, 25993, 25997, 26011, 26020, 26039, 26046, 26063,
+	26074, 26095, 26107, 26126, 26155, 26177, 26199, 26231, 26236, 26251, 26261, 26281, 26288, 26300, 26310, 26318,
+	26336, 26341, 26351, 26356, 26360, 26370, 26381, 26397, 26422, 26438, 26463, 26479, 26504, 26508, 26513, 26519,
+	26524, 26540, 26563, 26579, 26596, 26613, 26619, 26626, 26632, 26656, 26685, 26711, 26728, 26754, 26771, 26797,
+	26814, 26840, 26854, 26861, 26871, 26878, 26888, 26905, 26917, 26928, 26946, 26971, 26996, 27014, 27025, 27037,
+	27045, 27058, 27072, 27085, 27098, 27112, 27125, 27129, 27134, 27139, 27153, 27159, 27174, 27185, 27201, 27210,
+	27215, 27221, 27237, 27254, 27279, 27284, 27290, 27301, 27312, 27325, 27353, 27367, 27378, 27391, 27411, 27426,
+	27438, 27452, 27473, 27484, 27496, 27514, 27533, 27552, 27571, 27585, 27595, 27610, 27625, 27639, 27643, 27648,
+	27652, 27670, 27703, 27711, 27714, 27718, 27725, 27733, 27749, 27753, 27758, 27765, 27769, 27774, 27787, 27790,
+	27794, 27798, 27803, 27807, 27812, 27820, 27832, 27846, 27863, 27876, 27889, 27896, 27907, 27926, 27945, 27964,
+	27985, 28006, 28009, 28023, 28046, 28062, 28087, 28098, 28106, 28123, 28133, 28152, 28156, 28167, 28199, 28236,
+	28268, 28305, 28346, 28392, 28417, 28447, 28469, 28501, 28538, 28570, 28607, 28617, 28628, 28642, 28666, 28686,
+	28701, 28718, 28735, 28752, 28769, 28799, 28838, 28877, 28907, 28946, 28985, 29015, 29054, 29093, 29123, 29162,
+	29201, 29216, 29228, 29239, 29251, 29264, 29278, 29290, 29303, 29316, 29332, 29349, 29364, 29392, 29429, 29466,
+	29495, 29533, 29571, 29581, 29592, 29602, 29613, 29642, 29680, 29718, 29747, 29785, 29823, 29836, 29852, 29871,
+	29884, 29901, 29927, 29953, 29979, 30005, 30025, 30037, 30050, 30067, 30078, 30091, 30124, 30157, 30195, 30242,
+	30289, 30327, 30374, 30421, 30459, 30506, 30553, 30591, 30638, 30685, 30697, 30712, 30739, 30754, 30782, 30809,
+	30822, 30848, 30873, 30885, 30910, 30934, 30946, 30957, 30974, 30990, 31011, 31015, 31020, 31026, 31033, 31040,
+	31051, 31063, 31071, 31083, 31096, 31108, 31124, 31141, 31149, 31154, 31157, 31171, 31178, 31186, 31205, 31217,
+	31221, 31232, 31242, 31252, 31262, 31273, 31284, 31299, 31314, 31330, 31346, 31349, 31364, 31375, 31378, 31386,
+	31395, 31403, 31412, 31413, 31415, 31421, 31425, 31439, 31442, 31446, 31450, 31455, 31468, 31488, 31509, 31548,
+	31557, 31568, 31577, 31587, 31605, 31609, 31618, 31626, 31641, 31649, 31657, 31674, 31683, 31701, 31717, 31726,
+	31746, 31759, 31772, 31785, 31798, 31802, 31807, 31821, 31834, 31844, 31862, 31874, 31885, 31893, 31900, 31916,
+	31920, 31925, 31937, 31956, 31960, 31965, 31977, 31995, 32013, 32032, 32051, 32056, 32062, 32069, 32079, 32094,
+	32107, 32130, 32136, 32151, 32162, 32170, 32188, 32198, 32220, 32232, 32251, 32274, 32283, 32293, 32307, 32325,
+	32347, 32374, 32393, 32416, 32444, 32461, 32482, 32508, 32526, 32548, 32575, 32593, 32615, 32642, 32660, 32682,
+	32709, 32729, 32753, 32782, 32816, 32822, 32833, 32839, 32842, 32856, 32863, 32871, 32890, 32902, 32906, 32910,
+	32920, 32927, 32942, 32962, 32974, 32991, 33000, 33015, 33027, 33037, 33043, 33048, 33060, 33077, 33093, 33103,
+	33121, 33138, 33150, 33169, 33182, 33187, 33192, 33202,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
-	"0000000000000000000000000000000000000000000000000000000000000000001100000000001111111111111110011100" +
-	"1111551111011111111111111015111111111111111111111111111111110011111111111111111111111111101111010111" +
-	"1000011100011100010101011100011100010101011110000101010101010111000101101010011110001110001111000010" +
-	"1111100011010101010101010111000101010011110000001011100511111111110511111111111111111111151111111110" +
-	"1101115111111111115111111111151511111111111111111115111011111111111111111111111111000111511111111111" +
-	"1111111111111111111111111111111111111111111111111111151111111111111111111111111111111151111111111111" +
-	"0101010111111111100321010312321051151111111101111111111101010101100101111150111010110010111111111113" +
-	"1211111111111110031111111100111001011100111001110011131151111105131010311111151100110011001100151511" +
-	"1111510153333331313333111100110011010111111151111111111111111110110111101111501111511111011111000011" +
-	"1100001105513101113310115111110011010101100551100111111111111111111010331311113331111333331311000105" +
-	"1111111001011001111001011111111501110110010101111111111111110011001111113311100111111111011011011101" +
-	"1111115511111010101015110101100101011511111111111111111111111111111131111111111010110010111001100110" +
-	"0101511311111533331311113311133111111131133333131133111113111111101010001111111110101010101111113311" +
-	"1001155111001011131511111111111111111111111111111111111111110111111111111111131155551111111001111111" +
-	"1003101011111155111111111111110010101555551011111111111111111110111001151151111111151511111110511100" +
-	"1111101111111111111111111111011551111555555115500011115510111111110011100101111111111055000551111011" +
-	"3313311111005111000110111311110000101011151111000001010110110110101015115111111111111111111331111111" +
-	"1111111100111111111111111111111111111111111111111111111111111111111111111111111111111111111111111551" +
-	"5110105550001111111111133111001100111150505011110101555311011555511111111111111501111111011101110010" +
-	"151515110111111501111111111111111111111151111111115555151115511111111100015"
+	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000011000" +
+	"0000000111111111111111001110011115511110111111111111110151111111111111111111111111111111100111111111" +
+	"1111111111111111110111101011110000111000111000101010111000111000101010111100001010101010101110001011" +
+	"0101001111000111000111100001011111000110101010101010101110001010100111100000010111005111111111105111" +
+	"1111111111111111115111111111011011151111111111151111111111515111111111111111111151110111111111111111" +
+	"1111111111100011151111111111111111111111111111111111111111111111111111111111111111511111111111111111" +
+	"1111111111111115111111111111101010101111111111003210103123210511511111111011111111111010101011001011" +
+	"1115011101011001011111111111312111111111111100311111111001110010111001110011100111311511111051310103" +
+	"1111115110011001100110015151111115101533333313133331111001100110101111111511111111111111111101101111" +
+	"0111150111151111101111100001111000011055131011133101151111100110101011005511001111111111111111110103" +
+	"3131111333111133333131100010511111110010110011110010111111115011101100101011111111111111100110011111" +
+	"1331110011111111101101101110111111155111110101010151101011001010115111111111111111111111111111111311" +
+	"1111111101011001011100110011001015113111115333313111133111331111111311333331311331111131111111010100" +
+	"0111111111010101010111111331110011551110010111315111111111111111111111111111111111111111101111111111" +
+	"1111113115555111111100111111110031010111111551111111111111100101015555510111111111111111111101110011" +
+	"5115111111115151111111051110011111011111111111111111111110115511115555551155000111155101111111100111" +
+	"0010111111111105500055111101133133111110051110001101113111100001010111511110000010101101101101010151" +
+	"1511111111111111111133111111111111111001111111111111111111111111111111111111111111111111111111111111" +
+	"1111111111111111111111111155151101055500011111111111331110011001111505050111101015553110115555111111" +
+	"1111111150111111101110111001015151511011111150111111111111111111111115111111111555515111551111111110" +
+	"0015"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

@@ -26,8 +26,7 @@ type MemoryStats struct {
 
 // Live is the number of open handles.
 func (s MemoryStats) Live() int {
-	return s.Scoped + s.Unscoped + s.Generators + s.DeviceObjects + s.Nodes + s.Programs
-	return s.Scoped + s.Unscoped + s.Generators + s.DeviceObjects + s.Nodes + s.GroupObjects
+	return s.Scoped + s.Unscoped + s.Generators + s.DeviceObjects + s.Nodes + s.Programs + s.GroupObjects
 }
 
 // Stats counts the live handles and bytes. Memory that the garbage collector has not

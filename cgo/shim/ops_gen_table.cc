@@ -2060,6 +2060,35 @@ const Entry ops_table[] = {
 	entry::crop_jpeg,
 	entry::crop_image,
 	entry::crop_flip,
+	entry::new_tcp_store,
+	entry::new_file_store,
+	entry::new_hash_store,
+	entry::new_prefix_store,
+	entry::store_set,
+	entry::store_get,
+	entry::store_add,
+	entry::store_compare_set,
+	entry::store_delete,
+	entry::store_check,
+	entry::store_num_keys,
+	entry::store_set_timeout,
+	entry::new_group,
+	entry::abort_group,
+	entry::collective,
+	entry::monitored_barrier,
+	entry::work_wait,
+	entry::work_abort,
+	entry::work_done,
+	entry::work_source,
+	entry::verify_params,
+	entry::broadcast_coalesced,
+	entry::new_reducer,
+	entry::reducer_forward,
+	entry::reducer_backward,
+	entry::reducer_delay,
+	entry::reducer_compress,
+	entry::reducer_hook,
+	entry::reducer_stats,
 	entry::cuda_state,
 	entry::cuda_driver_version,
 	entry::device_properties,
@@ -3996,7 +4025,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2075;
-const uint64_t ops_hash = 0x500bd1c0c4e0e791u;
+const uint32_t ops_count = 2104;
+const uint64_t ops_hash = 0x2d8cd63ad9d76c54u;
 
 }  // namespace tg

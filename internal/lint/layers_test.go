@@ -24,11 +24,7 @@ var layers = [][]string{
 		"torch/profiler", "torch/safetensors", "torch/pt", "torch/cpp", "torch/tensorboard"},
 	{"torch/nn", "torch/optim/lr", "torch/hub", "internal/peer"},
 	{"torch/nn/utils", "torch/export"},
-	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint", "torch/serve"},
-	{"torch/nn", "torch/optim/lr", "torch/hub", "torch/export", "internal/peer"},
-	{"torch/nn/utils", "torch/serve"},
-	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint", "torch/dist"},
->>>>>>> d1c79f0 (torch/dist: groups of processes, collectives and DistributedDataParallel on libtorch's c10d and Reducer)
+	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint", "torch/serve", "torch/dist"},
 	{"amp", "vision/ops", "internal/modparity", "internal/parity"},
 	{"vision/imageio"},
 	{"vision/transforms", "vision/datasets/internal/matlab", "vision/datasets/internal/sheet"},
@@ -45,8 +41,7 @@ var layers = [][]string{
 // doorKeepers may import cgo; everyone else goes through package torch.
 var doorKeepers = []string{"internal/bridge", "torch", "internal/form", "internal/fuzz", "internal/switches", "torch/aten", "torch/linalg",
 	"torch/fft", "torch/special", "torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/optim", "torch/data",
-	"torch/profiler", "internal/jpeg", "torch/export"}
-	"torch/profiler", "torch/dist", "internal/jpeg"}
+	"torch/profiler", "internal/jpeg", "torch/export", "torch/dist"}
 
 // speakers are the packages with C in them.
 var speakers = []string{"cgo", "cgo/libm"}
