@@ -137,7 +137,8 @@ func (f *flags) web(h http.Handler, log *slog.Logger) (*http.Server, error) {
 	protocols.SetUnencryptedHTTP2(f.cert == "")
 	web := &http.Server{
 		Handler: h, Protocols: protocols, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: f.limits.timeout, WriteTimeout: 3 * f.limits.timeout, IdleTimeout: time.Minute,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: f.limits.timeout, WriteTimeout: 3 * f.limits.timeout,
+		IdleTimeout:    3 * time.Minute, // longer than clients keep a connection: when they close it, no request is on its way
 		MaxHeaderBytes: 64 << 10, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 256},
 	}
 	if f.cert != "" {
