@@ -76,6 +76,9 @@ func (s suite) run(o options) (r result, err error) {
 	err = l.listen(out)
 	r.exit = errors.Join(err, cmd.Wait())
 	r.took = time.Since(began)
+	if s.command != nil && r.exit != nil { // no test that failed has taken its output along
+		l.ended(event{Action: "fail"}, "")
+	}
 	if s.reports != nil {
 		r.figures = append(r.figures, reports(l.reported))
 	}
