@@ -19,6 +19,9 @@ type Work struct {
 	err  error // it could not be started
 }
 
+// errNothing is the error of a Work that no operation returned.
+var errNothing = errors.New("dist: there is nothing to wait for: the operations of a Group return a Work")
+
 // grace is what libtorch gets beyond a timeout to say itself what was missing.
 const grace = time.Second
 
@@ -28,8 +31,11 @@ const grace = time.Second
 // A collective goes on when ctx ends: the other ranks count on it. A send or a receive is given up, and the group
 // with it, because its connections are.
 func (w *Work) Wait(ctx context.Context) error {
-	if w.err != nil {
+	switch {
+	case w.err != nil:
 		return w.err
+	case w.g == nil:
+		return errNothing
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- w.wait() }()
