@@ -112,8 +112,8 @@ func (c *crew[B]) next() (batch B, err error, ok bool) {
 	case <-read:
 		return batch, &Error{Epoch: c.epoch, Batch: c.number, Index: -1, Err: c.lateness()}, true
 	}
-	if !ok {
-		return batch, nil, false
+	if !ok { // the feeder is through, or has heard before us that the context ended
+		return batch, context.Cause(c.ctx), c.ctx.Err() != nil
 	}
 	c.number++
 	select {

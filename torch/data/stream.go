@@ -141,8 +141,8 @@ func (r *reader[S, B]) next() (*job[B], bool) {
 	select {
 	case j, ok := <-r.batches:
 		return j, ok
-	case <-r.ctx.Done():
-		return newJob[B](r.epoch, 0, nil), true // one that fails with the reason why the context ended
+	case <-r.ctx.Done(): // a worker's context may learn so a moment later
+		return newJob(r.epoch, 0, func(context.Context, *rand.Rand) (batch B, _ error) { return batch, context.Cause(r.ctx) }), true
 	}
 }
 
