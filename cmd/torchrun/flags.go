@@ -41,9 +41,10 @@ type options struct {
 
 const intro = `usage: torchrun [FLAGS] PROGRAM [ARGUMENTS]
 
-Starts --nproc-per-node ranks of the program and sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and their like for
-each. Where a rank fails all are stopped, and started anew up to --max-restarts times. Flags may be written with - or _, and be given by the environment
-as PET_NAME, for example PET_NNODES.
+Starts --nproc-per-node ranks of the program and sets RANK, WORLD_SIZE, LOCAL_RANK,
+MASTER_ADDR, MASTER_PORT and their like for each. Where a rank fails all are stopped, and
+started anew up to --max-restarts times. Flags may be written with - or _, and be given by
+the environment as PET_NAME, for example PET_NNODES.
 `
 
 // streams says for each local rank which of stdout (1) and stderr (2) something is done with; -1 is every rank.
