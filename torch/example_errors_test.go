@@ -10,7 +10,7 @@ import (
 )
 
 func ExampleError() {
-	err := torch.Try(func() { torch.Ones(2, 3).MatMul(torch.Ones(2, 3)) })
+	err := torch.Try(func() { torch.Ones(2).Reshape(3) })
 	var e *torch.Error
 	if errors.As(err, &e) {
 		fmt.Println(e.Op)
@@ -18,9 +18,9 @@ func ExampleError() {
 		fmt.Println(e.Args)
 	}
 	// Output:
-	// matmul
-	// mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)
-	// [float32[2, 3] float32[2, 3]]
+	// reshape
+	// shape '[3]' is invalid for input of size 2
+	// [float32[2]]
 }
 
 // The line of the program, not of the library.

@@ -55,13 +55,13 @@ func ExampleTensor_Keep() {
 
 func ExampleTry() {
 	x := torch.Ones(2, 3)
-	err := torch.Try(func() { x.MatMul(x) })
+	err := torch.Try(func() { x.Reshape(4) })
 	fmt.Println(err)
 
 	_, err = torch.Try1(func() torch.Tensor { return x.Select(0, 5) })
 	fmt.Println(errors.Is(err, torch.ErrIndex))
 	// Output:
-	// torch: matmul: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3) (with float32[2, 3], float32[2, 3])
+	// torch: reshape: shape '[4]' is invalid for input of size 6 (with float32[2, 3])
 	// true
 }
 

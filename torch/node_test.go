@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/versions"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
@@ -52,7 +53,11 @@ text = walk(z.grad_fn, 0) + walk(w.grad_fn, 0)
 		z := parts[1].MatMul(parts[0].T()).Add(torch.Ones(2)).Add(v.Sum())
 		w := x.Clone()
 		w.At(0).Set(3)
-		assert.Equal(t, a.Text, walk(z.GradFn(), 0)+walk(w.GradFn(), 0))
+		text := walk(z.GradFn(), 0) + walk(w.GradFn(), 0)
+		if versions.SetFillsByNumber.Holds() {
+			text = strings.TrimSuffix(text, "0 None\n")
+		}
+		assert.Equal(t, a.Text, text)
 		assert.True(t, z.GradFn().Is(z.GradFn()))
 		assert.Equal(t, z.GradFn().ID(), z.GradFn().ID())
 		sum := z.GradFn().NextFunctions()

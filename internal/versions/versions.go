@@ -16,6 +16,7 @@ type Difference struct {
 var (
 	TruncNormalDrawsAgain = Difference{"nn.init.trunc_normal_ draws again what is out of bounds, where 2.11 cuts it", 212}
 	UndefinedBecomesZeros = Difference{"a gradient that a backward pass leaves undefined arrives as zeros", 212}
+	SetFillsByNumber      = Difference{"an element that is set to a number leaves no edge for it in Python's graph, but in Go's", 215}
 	LBFGSMaximizes        = Difference{"torch.optim.LBFGS has maximize, which optim.LBFGS has not", 214}
 )
 
