@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/frames"
 )
@@ -33,6 +35,7 @@ import (
 type Lanes struct {
 	work    chan *laneCall
 	quit    chan struct{}
+	doors   *semaphore.Weighted // see outside
 	closing sync.Once
 	alive   sync.WaitGroup
 	n       int
@@ -72,6 +75,7 @@ func NewLanes(n int, opts ...LanesOptions) *Lanes {
 		o.Threads = max(1, NumThreads()/n)
 	}
 	l := &Lanes{work: make(chan *laneCall), quit: make(chan struct{}), n: n, o: o}
+	l.doors = semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0)))
 	l.alive.Add(n)
 	for range n {
 		go l.lane()
@@ -97,13 +101,14 @@ func (l *Lanes) Do(ctx context.Context, fn func()) error {
 		return l.refuse(context.Cause(ctx))
 	}
 	e := &laneCall{fn: fn, done: make(chan struct{})}
-	e.modes = captureModes()
-	defer freeModes(e.modes)
+	l.outside(func() { e.modes = captureModes() })
 	select {
 	case l.work <- e:
 	case <-ctx.Done():
+		l.outside(func() { freeModes(e.modes) })
 		return l.refuse(context.Cause(ctx))
 	case <-l.quit:
+		l.outside(func() { freeModes(e.modes) })
 		return l.refuse(ErrLanesClosed)
 	}
 	<-e.done
@@ -117,6 +122,15 @@ func (l *Lanes) Do(ctx context.Context, fn func()) error {
 		failed.Callers = append(failed.Callers, frames.Callers(0)...) // the caller's stack above the lane's
 	}
 	return e.err
+}
+
+// outside runs a short call into C for a goroutine that is in no lane. Where the system takes the processor from
+// a thread inside C, Go starts another thread for the next goroutine; so of the thousands that may come to Do at
+// once only as many as there are processors are in C.
+func (l *Lanes) outside(call func()) {
+	_ = l.doors.Acquire(context.Background(), 1) // fails with its context only
+	defer l.doors.Release(1)
+	call()
 }
 
 func (l *Lanes) refuse(err error) error {
@@ -217,6 +231,7 @@ func (l *Lanes) run(e *laneCall) {
 		l.finished.Add(1)
 		close(e.done)
 	}()
+	defer freeModes(e.modes)
 	e.err = Try(func() { withModes(e.modes, e.fn) })
 	returned = true
 }

@@ -16,7 +16,9 @@ type Difference struct {
 var (
 	TruncNormalDrawsAgain = Difference{"nn.init.trunc_normal_ draws again what is out of bounds, where 2.11 cuts it", 212}
 	UndefinedBecomesZeros = Difference{"a gradient that a backward pass leaves undefined arrives as zeros", 212}
+	LinearCrossEntropy    = Difference{"torch.nn.functional.linear_cross_entropy, which has warnings of its own", 213}
 	SetFillsByNumber      = Difference{"an element that is set to a number leaves no edge for it in Python's graph, but in Go's", 215}
+	SetsOfParameters      = Difference{"torch.optim warns of parameters that come as a set", 215}
 	LBFGSMaximizes        = Difference{"torch.optim.LBFGS has maximize, which optim.LBFGS has not", 214}
 )
 
