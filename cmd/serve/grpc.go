@@ -21,7 +21,9 @@ type rpc struct{ *service }
 
 // grpc is the handler of the protocol in gRPC, and its path.
 func (s *service) grpc() (string, http.Handler) {
-	path, next := pb.NewGRPCInferenceServiceHandler(rpc{s}, connect.WithReadMaxBytes(int(s.limits.body)))
+	most := connect.WithReadMaxBytes(int(s.limits.body))
+	path, published := pb.NewGRPCInferenceServiceHandler(rpc{s}, most)
+	next := rpc{s}.extend(published, most)
 	failed := connect.NewErrorWriter()
 	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := s.enter()
@@ -260,6 +262,8 @@ func coded(err error) error {
 	switch status(err) {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
 		code = connect.CodeInvalidArgument
+	case http.StatusForbidden:
+		code = connect.CodePermissionDenied
 	case http.StatusNotFound:
 		code = connect.CodeNotFound
 	case http.StatusTooManyRequests, http.StatusInsufficientStorage:

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +38,7 @@ func (s *service) handler(tokens []string) http.Handler {
 		return write(w, r, map[string]bool{"live": true, "ready": true}, nil)
 	})
 	add("GET /v2", s.handleServer)
+	add("GET /v2/models/stats", s.handleStats)
 	add("POST /v2/repository/index", s.handleIndex)
 	add("POST /v2/repository/models/{model}/load", s.handleLoad)
 	add("POST /v2/repository/models/{model}/unload", s.handleUnload)
@@ -46,6 +46,7 @@ func (s *service) handler(tokens []string) http.Handler {
 		add("GET "+path, s.handleModel)
 		add("GET "+path+"/ready", s.handleModelReady)
 		add("GET "+path+"/stats", s.handleStats)
+		add("GET "+path+"/config", s.handleConfig)
 		add("POST "+path+"/infer", s.handleInfer)
 		add("POST "+path+"/classify", s.handleClassify)
 	}
@@ -133,7 +134,8 @@ func (s *service) handleServer(w http.ResponseWriter, r *http.Request) error {
 // What the server says of itself.
 const serverName = "libtorch-go"
 
-var extensions = []string{"binary_tensor_data", "classification", "model_repository", "schedule_policy", "sequence", "statistics"}
+var extensions = []string{"binary_tensor_data", "classification", "model_configuration", "model_repository", "schedule_policy", "sequence",
+	"statistics"}
 
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
@@ -178,55 +180,6 @@ func (s *service) handleModelReady(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	return write(w, r, map[string]any{"name": m.name, "ready": true}, nil)
-}
-
-// handleIndex lists the models, those of the folder that were never loaded too.
-func (s *service) handleIndex(w http.ResponseWriter, r *http.Request) error {
-	type entry struct {
-		Name    string `json:"name"`
-		Version string `json:"version,omitempty"`
-		State   string `json:"state"`
-		Reason  string `json:"reason"`
-	}
-	list := []entry{}
-	for _, m := range s.repository.all() {
-		e := entry{m.name, m.version, "READY", ""}
-		if m.server == nil {
-			e.State, e.Reason = "UNAVAILABLE", m.reason
-		}
-		list = append(list, e)
-	}
-	places, err := s.repository.index()
-	if err != nil {
-		return err
-	}
-	for _, p := range places {
-		if !slices.ContainsFunc(list, func(e entry) bool { return e.Name == p.name }) {
-			list = append(list, entry{Name: p.name, State: "UNAVAILABLE", Reason: "never loaded"})
-		}
-	}
-	return write(w, r, list, nil)
-}
-
-func (s *service) handleLoad(w http.ResponseWriter, r *http.Request) error {
-	if !s.control {
-		return errControl
-	}
-	if err := s.repository.load(r.Context(), r.PathValue("model")); err != nil {
-		s.log.Error("model not loaded", "model", r.PathValue("model"), "error", err)
-		return badf("%v", err)
-	}
-	return write(w, r, struct{}{}, nil)
-}
-
-func (s *service) handleUnload(w http.ResponseWriter, r *http.Request) error {
-	if !s.control {
-		return errControl
-	}
-	if err := s.repository.unload(r.Context(), r.PathValue("model")); err != nil {
-		return err
-	}
-	return write(w, r, struct{}{}, nil)
 }
 
 // handleClassify is POST …/classify: a picture in, the five likeliest classes out.

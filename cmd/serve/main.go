@@ -103,7 +103,7 @@ func (f *flags) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 	defer images.Close()
 	s := &service{repository: &repository{dir: f.models, lanes: lanes, log: log, models: map[string]*model{}}, limits: f.limits, log: log,
 		images: images, places: make(chan struct{}, f.limits.concurrent), control: f.control}
-	if err := s.repository.loadAll(ctx); err != nil {
+	if err := s.repository.loadAll(); err != nil {
 		return err
 	}
 	web, err := f.web(s.handler(tokens), log)

@@ -76,7 +76,7 @@ func begin(t *testing.T, args ...string) *running {
 		return <-ended
 	})
 	t.Cleanup(func() { require.NoError(t, r.stop()) })
-	require.Eventually(t, func() bool { return r.get("/v2/health/ready") == http.StatusOK }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return r.get("/v2/health/ready") == http.StatusOK }, 30*time.Second, 10*time.Millisecond, "%v", r.log)
 	return r
 }
 
@@ -134,6 +134,7 @@ func TestFolder(t *testing.T) {
 	out, err := peer.Command(t, "testdata/models.py", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	t.Run("tritonclient", func(t *testing.T) { tritonClient(t, dir) })
+	t.Run("triton", func(t *testing.T) { tritonFolder(t, dir) })
 	t.Run("versions", func(t *testing.T) { versions(t, dir) })
 }
 
@@ -333,7 +334,7 @@ func tritonClient(t *testing.T, dir string) {
 	s := &service{repository: &repository{dir: dir, lanes: lanes, log: log, models: map[string]*model{}}, images: images, log: log,
 		places: make(chan struct{}, 100), control: true,
 		limits: limits{body: 1 << 20, memory: 1 << 30, concurrent: 100, timeout: 30 * time.Second}}
-	require.NoError(t, s.repository.loadAll(t.Context()))
+	require.NoError(t, s.repository.loadAll())
 	for _, d := range datatypes {
 		own, err := serve.New(echo(d.dtype))
 		require.NoError(t, err)

@@ -2,10 +2,10 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/libtorch-go/libtorch/cmd/serve/internal/cifar"
 	"github.com/libtorch-go/libtorch/torch"
@@ -47,15 +47,39 @@ func (i *picture) decode(file []byte) (torch.Tensor, error) {
 	return x, nil
 }
 
-// openModel reads a model and what is said of it.
-func openModel(_ context.Context, p place, c *config) (serve.Model, error) {
-	if p.file == "" {
+// read reads a model and what is said of it.
+func (m *model) read(p place) (serve.Model, error) {
+	c := &m.config
+	if p.versions[0].file == "" {
 		return openBuiltIn(c)
+	}
+	if p.triton != "" {
+		if err := readTriton(p.triton, p.name, c); err != nil {
+			return nil, err
+		}
 	}
 	if err := readConfig(p.config, c); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(p.file)
+	own, err := p.choose(c.version)
+	if err != nil {
+		return nil, err
+	}
+	m.version = strconv.Itoa(own.version)
+	read, err := openModel(own.file, c)
+	if err != nil || c.triton == nil {
+		return read, err
+	}
+	fitted, err := c.fit(read)
+	if err != nil {
+		read.Close()
+	}
+	return fitted, err
+}
+
+// openModel reads the file of a model.
+func openModel(path string, c *config) (serve.Model, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +91,7 @@ func openModel(_ context.Context, p place, c *config) (serve.Model, error) {
 	if err := checkSum(f, c.SHA256); err != nil {
 		return nil, err
 	}
-	if filepath.Ext(p.file) == ".safetensors" {
+	if filepath.Ext(path) == ".safetensors" {
 		file, err := safetensors.Read(f, info.Size())
 		if err != nil {
 			return nil, err

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	pb "github.com/libtorch-go/libtorch/cmd/serve/internal/inference"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/serve"
 )
@@ -33,6 +34,13 @@ type config struct {
 	SHA256       string   `json:"sha256"` // of the file of the model
 	Labels       []string `json:"labels"` // of the classes
 	Image        *picture `json:"image"`  // how pictures become inputs; without it there is no classify
+
+	// What Triton's config.pbtxt says besides.
+	Preferred []int           `json:"-"` // batches that wait for no more
+	maxRows   int             // of a request; 0 is no limit
+	version   int             // that is to be served; 0 is the newest
+	ignored   []string        // fields that were not taken over
+	triton    *pb.ModelConfig // nil if there is none
 }
 
 // duration is "2ms" in JSON.
@@ -66,7 +74,28 @@ type model struct {
 }
 
 // place is where a model is.
-type place struct{ name, version, file, config string }
+type place struct {
+	name     string
+	versions []candidate // the newest first
+	config   string      // the file of our config
+	triton   string      // Triton's
+}
+
+// candidate is a version of a model; the file of the model that is built in has no name.
+type candidate struct {
+	version int
+	file    string
+}
+
+// choose is the version with that number, or the newest.
+func (p place) choose(version int) (candidate, error) {
+	for _, c := range p.versions {
+		if version == 0 || c.version == version {
+			return c, nil
+		}
+	}
+	return candidate{}, fmt.Errorf("there is no version %d, which config.pbtxt wants", version)
+}
 
 var (
 	errNoModel  = errors.New("there is no such model")
@@ -77,7 +106,7 @@ var (
 // index lists the models of the folder.
 func (r *repository) index() (list []place, err error) {
 	if r.dir == "" {
-		return []place{{name: builtIn, version: "1"}}, nil
+		return []place{{name: builtIn, versions: []candidate{{version: 1}}}}, nil
 	}
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
@@ -93,14 +122,15 @@ func (r *repository) index() (list []place, err error) {
 				list = append(list, p)
 			}
 		case slices.Contains(endings, filepath.Ext(e.Name())):
-			list = append(list, place{name, "1", path, filepath.Join(r.dir, name+".json")})
+			list = append(list, place{name: name, versions: []candidate{{1, path}}, config: filepath.Join(r.dir, name+".json")})
 		}
 	}
 	return list, nil
 }
 
-// inFolder finds the highest version of a model with a folder of its own.
+// inFolder finds the versions of a model with a folder of its own.
 func inFolder(dir, name string) (found place, ok bool) {
+	found = place{name: name, config: filepath.Join(dir, "config.json"), triton: filepath.Join(dir, "config.pbtxt")}
 	for _, ending := range endings {
 		files, _ := filepath.Glob(filepath.Join(globEscape(dir), "*", "model"+ending)) // the pattern is sound
 		for _, file := range append(files, filepath.Join(dir, "model"+ending)) {
@@ -109,15 +139,13 @@ func inFolder(dir, name string) (found place, ok bool) {
 				version = "1"
 			}
 			n, err := strconv.Atoi(version)
-			if _, missing := os.Stat(file); err != nil || n < 1 || missing != nil {
-				continue
-			}
-			if best, _ := strconv.Atoi(found.version); n > best {
-				found, ok = place{name, version, file, filepath.Join(dir, "config.json")}, true
+			if _, missing := os.Stat(file); err == nil && n >= 1 && missing == nil {
+				found.versions = append(found.versions, candidate{n, file})
 			}
 		}
 	}
-	return found, ok
+	slices.SortStableFunc(found.versions, func(a, b candidate) int { return b.version - a.version })
+	return found, len(found.versions) > 0
 }
 
 // globEscape makes a pattern of a path.
@@ -126,13 +154,13 @@ func globEscape(path string) string {
 }
 
 // loadAll loads every model of the folder. A model that does not load is none to stop for: it is not ready.
-func (r *repository) loadAll(ctx context.Context) error {
+func (r *repository) loadAll() error {
 	list, err := r.index()
 	if err != nil {
 		return err
 	}
 	for _, p := range list {
-		if err := r.load(ctx, p.name); err != nil {
+		if err := r.load(p.name); err != nil {
 			r.log.Error("model not loaded", "model", p.name, "error", err)
 		}
 	}
@@ -140,7 +168,7 @@ func (r *repository) loadAll(ctx context.Context) error {
 }
 
 // load loads a model, or its newest version in the place of the one that is served; one that does not work changes nothing.
-func (r *repository) load(ctx context.Context, name string) error {
+func (r *repository) load(name string) error {
 	r.loading.Lock()
 	defer r.loading.Unlock()
 	list, err := r.index()
@@ -151,9 +179,9 @@ func (r *repository) load(ctx context.Context, name string) error {
 	if i < 0 {
 		return errNoModel
 	}
-	m := &model{name: name, version: list[i].version}
+	m := &model{name: name, version: strconv.Itoa(list[i].versions[0].version)}
 	started := time.Now()
-	err = r.open(ctx, m, list[i])
+	err = r.open(m, list[i])
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
@@ -169,10 +197,13 @@ func (r *repository) load(ctx context.Context, name string) error {
 }
 
 // open reads a model and has it served.
-func (r *repository) open(ctx context.Context, m *model, p place) error {
-	own, err := openModel(ctx, p, &m.config)
+func (r *repository) open(m *model, p place) (err error) {
+	own, err := m.read(p)
 	if err != nil {
 		return err
+	}
+	if len(m.config.ignored) > 0 {
+		r.log.Warn("config.pbtxt says more than was taken over", "model", m.name, "fields", m.config.ignored)
 	}
 	if old := r.find(m.name); old != nil && old.server != nil {
 		if reflect.DeepEqual(m.config.options(), old.config.options()) {
@@ -193,7 +224,7 @@ func (r *repository) open(ctx context.Context, m *model, p place) error {
 
 func (c config) options() serve.Options {
 	return serve.Options{Lanes: c.Lanes, MaxBatch: c.MaxBatch, MaxDelay: time.Duration(c.MaxDelay), Buckets: slices.Clone(c.Buckets),
-		Queue: c.Queue}
+		Preferred: c.Preferred, Queue: c.Queue}
 }
 
 // unload ends a model when its requests have their answers.

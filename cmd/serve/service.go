@@ -142,12 +142,15 @@ func (s *service) tensor(ctx context.Context, m *model, spec serve.Spec, in inpu
 	if !fits {
 		return torch.Tensor{}, badf("%s%v, expected %s%v", in.datatype, in.shape, datatypeOf(spec.DType), spec.Shape)
 	}
+	if most := m.config.maxRows; most > 0 && len(in.shape) > 0 && in.shape[0] > most {
+		return torch.Tensor{}, badf("%d rows, expected 1 to %d", in.shape[0], most)
+	}
 	return in.make()
 }
 
 // pictures makes a batch of the files of pictures. They are decoded on lanes, since that takes longer than most models.
 func (s *service) pictures(ctx context.Context, m *model, files [][]byte) (x torch.Tensor, err error) {
-	if most := max(1, m.config.MaxBatch); len(files) < 1 || len(files) > most {
+	if most := max(1, m.config.MaxBatch, m.config.maxRows); len(files) < 1 || len(files) > most {
 		return x, badf("%d pictures, expected 1 to %d", len(files), most)
 	}
 	busy := s.images.Do(ctx, func() {

@@ -104,12 +104,30 @@ var durations = map[string]struct {
 	"compute_output": {"making answers", func(st *serve.Stats) *serve.Durations { return &st.Split }},
 }
 
+// asked are the models of a request for statistics: one, or all if it names none.
+func (s *service) asked(name, version string) ([]*model, error) {
+	if name == "" {
+		return slices.DeleteFunc(s.repository.all(), func(m *model) bool { return m.server == nil }), nil
+	}
+	m, err := s.repository.get(name, version)
+	return []*model{m}, err
+}
+
 // handleStats is Triton's extension for statistics, with the percentiles that it has not.
 func (s *service) handleStats(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.repository.get(r.PathValue("model"), r.PathValue("version"))
+	models, err := s.asked(r.PathValue("model"), r.PathValue("version"))
 	if err != nil {
 		return err
 	}
+	list := []map[string]any{}
+	for _, m := range models {
+		list = append(list, m.statistics())
+	}
+	return write(w, r, map[string]any{"model_stats": list}, nil)
+}
+
+// statistics are the figures of a model, as JSON has them.
+func (m *model) statistics() map[string]any {
 	st := m.server.Stats()
 	count := func(d serve.Durations) map[string]any {
 		out := map[string]any{"count": d.Count, "ns": d.Sum.Nanoseconds()}
@@ -124,7 +142,7 @@ func (s *service) handleStats(w http.ResponseWriter, r *http.Request) error {
 			batches = append(batches, map[string]any{"batch_size": rows, "compute_infer": map[string]int64{"count": n}})
 		}
 	}
-	return write(w, r, map[string]any{"model_stats": []any{map[string]any{
+	return map[string]any{
 		"name": m.name, "version": m.version, "inference_count": st.Rows, "execution_count": st.Batches,
 		"inference_stats": map[string]any{
 			"success": count(st.Total), "fail": map[string]int64{"count": st.Failed}, "queue": count(st.Queue),
@@ -132,5 +150,5 @@ func (s *service) handleStats(w http.ResponseWriter, r *http.Request) error {
 		},
 		"batch_stats": batches,
 		"waiting":     st.Waiting, "running": st.Running, "refused": st.Refused, "cancelled": st.Cancelled, "invalid": st.Invalid,
-	}}}, nil)
+	}
 }

@@ -24,6 +24,7 @@ type request struct {
 	states   []torch.Tensor // the new ones
 
 	outputs   []torch.Tensor
+	times     Times
 	err       error
 	panic     *torch.LanePanic
 	abandoned bool // nobody waits for the answer
@@ -119,9 +120,10 @@ func (q *queue) remove(r *request) bool {
 	return i >= 0
 }
 
-// next are the requests that would make the next batch, the time when the oldest of them arrived, and whether no more fit.
-func (q queue) next(most int) (batch []*request, since time.Time, full bool) {
-	rows := 0
+// next are the requests that would make the next batch, the time when the oldest of them arrived, and whether it shall wait for no more:
+// no more fit, or there are as many rows as a preferred batch has, the largest that there are enough for.
+func (q queue) next(o *Options) (batch []*request, since time.Time, ripe bool) {
+	rows, preferred := 0, 0 // requests of the preferred batch
 	for _, r := range q {
 		if r.ctx.Err() != nil { // whoever waits for it is about to take it out
 			continue
@@ -129,16 +131,22 @@ func (q queue) next(most int) (batch []*request, since time.Time, full bool) {
 		if len(batch) > 0 && (r.version != batch[0].version || r.shapes != batch[0].shapes) {
 			continue
 		}
-		if len(batch) > 0 && rows+r.rows > most {
-			return batch, since, true
+		if ripe = len(batch) > 0 && rows+r.rows > o.MaxBatch; ripe {
+			break
 		}
 		batch, rows = append(batch, r), rows+r.rows
 		if since.IsZero() || r.arrived.Before(since) {
 			since = r.arrived
 		}
-		if rows >= most || !r.version.signature.batches() {
-			return batch, since, true
+		if slices.Contains(o.Preferred, rows) {
+			preferred = len(batch)
+		}
+		if ripe = rows >= o.MaxBatch || !r.version.signature.batches(); ripe {
+			break
 		}
 	}
-	return batch, since, false
+	if preferred > 0 {
+		return batch[:preferred], since, true
+	}
+	return batch, since, ripe
 }

@@ -126,6 +126,31 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// A batch of a preferred size waits for no more, however long the delay is, and a request knows when it was computed.
+func TestPreferred(t *testing.T) {
+	torchtest.NoLeaks(t)
+	s := start(t, adding(1), serve.Options{Lanes: 1, MaxBatch: 16, MaxDelay: time.Hour, Preferred: []int{4, 2}})
+	got, err := ask(t.Context(), s, serve.Request{}, 1, 2, 3, 4)
+	require.NoError(t, err)
+	require.Equal(t, []float32{2, 3, 4, 5}, got)
+	var all sync.WaitGroup
+	times := make([]serve.Times, 2)
+	for i := range times {
+		all.Go(func() {
+			got, err := ask(t.Context(), s, serve.Request{Times: &times[i]}, 7)
+			require.NoError(t, err)
+			require.Equal(t, []float32{8}, got)
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 1, s.Stats().Sizes[4])
+	require.EqualValues(t, 1, s.Stats().Sizes[2])
+	for _, x := range times {
+		require.Equal(t, 2, x.Rows)
+		require.False(t, x.Begun.Before(x.Arrived) || x.Gathered.Before(x.Begun) || x.Computed.Before(x.Gathered) || x.Answered.Before(x.Computed))
+	}
+}
+
 // With one bucket a request has the same bits alone and in company, also where kernels round differently for other sizes.
 func TestOneBucketSameBits(t *testing.T) {
 	torchtest.NoLeaks(t)
@@ -402,6 +427,7 @@ func TestRefused(t *testing.T) {
 		"warming up with 1 rows: torch: matmul":       {broken, serve.Options{}},
 		"no negative options":                         {adding(1), serve.Options{Lanes: -1}},
 		"expected buckets from 1 to MaxBatch":         {adding(1), serve.Options{MaxBatch: 4, Buckets: []int{2}}},
+		"expected preferred batches of 1 to MaxBatch": {adding(1), serve.Options{MaxBatch: 4, Preferred: []int{8}}},
 		"expected -1 as the first size":               {serve.Func(fixed, same), serve.Options{MaxBatch: 2}},
 		"has no outputs":                              {serve.Func(serve.Signature{}, same), serve.Options{}},
 		"two inputs or outputs have the name":         {serve.Func(serve.Signature{Outputs: []serve.Spec{{}}}, same), serve.Options{}},

@@ -14,12 +14,13 @@ import (
 
 // Options are the rarer arguments of [New].
 type Options struct {
-	Lanes    int           // batches that are computed at the same time; default: the number of threads, at most 4
-	Share    *torch.Lanes  // lanes that several servers use, instead of own ones
-	MaxBatch int           // rows of a batch; default: requests do not share batches
-	MaxDelay time.Duration // how long a request waits for others; default: it takes the first free lane
-	Buckets  []int         // sizes to which batches are filled up with rows of zeros; default: none is
-	Queue    int           // requests that may wait; default: 16 full batches for each lane
+	Lanes     int           // batches that are computed at the same time; default: the number of threads, at most 4
+	Share     *torch.Lanes  // lanes that several servers use, instead of own ones
+	MaxBatch  int           // rows of a batch; default: requests do not share batches
+	MaxDelay  time.Duration // how long a request waits for others; default: it takes the first free lane
+	Preferred []int         // batches of so many rows wait for no more; default: only those of MaxBatch
+	Buckets   []int         // sizes to which batches are filled up with rows of zeros; default: none is
+	Queue     int           // requests that may wait; default: 16 full batches for each lane
 
 	Device torch.Device   // where the model is: inputs are moved there, and outputs to the CPU; default: nothing is moved
 	Sample []torch.Tensor // inputs of one row to warm up with; default: zeros, where the signature says all sizes but the first
@@ -130,6 +131,9 @@ func (o *Options) complete() error {
 	if n := len(o.Buckets); n > 0 && (o.Buckets[0] < 1 || o.Buckets[n-1] != o.MaxBatch) {
 		return fmt.Errorf("serve: expected buckets from 1 to MaxBatch, which is %d, got %v", o.MaxBatch, o.Buckets)
 	}
+	if slices.ContainsFunc(o.Preferred, func(n int) bool { return n < 1 || n > o.MaxBatch }) {
+		return fmt.Errorf("serve: expected preferred batches of 1 to MaxBatch, which is %d, got %v", o.MaxBatch, o.Preferred)
+	}
 	if o.WarmUp == nil {
 		o.WarmUp = slices.Compact(slices.Sorted(slices.Values(append([]int{1, o.MaxBatch}, o.Buckets...))))
 	}
@@ -149,6 +153,18 @@ type Request struct {
 
 	Sequence   string // the sequence that it belongs to; default: none
 	Start, End bool   // it is the first, the last of the sequence
+
+	Times *Times // is filled in, if it is not nil, when the request was computed
+}
+
+// Times is when what happened to a request, and in what company.
+type Times struct {
+	Arrived  time.Time // it was accepted
+	Begun    time.Time // its batch was taken out of the queue
+	Gathered time.Time // the model's inputs were made
+	Computed time.Time // the model had run
+	Answered time.Time // the answers were made
+	Rows     int       // of the batch
 }
 
 // Do computes one request. Its error is an [InputError], [ErrBusy], [ErrClosed], [ErrSequence], that of ctx, or the model's. When ctx
@@ -166,6 +182,9 @@ func (s *Server) Do(ctx context.Context, q Request) ([]torch.Tensor, error) {
 			return nil, context.Cause(ctx)
 		}
 		<-r.done
+	}
+	if q.Times != nil && r.err == nil && r.panic == nil {
+		*q.Times = r.times
 	}
 	return r.result()
 }

@@ -47,7 +47,7 @@ func (s *Server) work() {
 func (s *Server) ripe() (wait time.Duration, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	batch, since, full := s.queue.next(s.o.MaxBatch)
+	batch, since, full := s.queue.next(&s.o)
 	if len(batch) == 0 {
 		return 0, false
 	}
@@ -59,7 +59,7 @@ func (s *Server) ripe() (wait time.Duration, ok bool) {
 func (s *Server) take() []*request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	batch, _, _ := s.queue.next(s.o.MaxBatch)
+	batch, _, _ := s.queue.next(&s.o)
 	for _, r := range batch {
 		s.queue.remove(r)
 	}
@@ -147,8 +147,10 @@ func (s *Server) compute(batch []*request, started time.Time) (err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stats.batch(rows, s.padded(rows)-rows, gathered.Sub(started), ran.Sub(gathered), time.Since(ran))
+	ended := time.Now()
+	s.stats.batch(rows, s.padded(rows)-rows, gathered.Sub(started), ran.Sub(gathered), ended.Sub(ran))
 	for _, r := range batch {
+		r.times = Times{r.arrived, started, gathered, ran, ended, rows}
 		s.stats.Queue.add(started.Sub(r.arrived))
 	}
 	return nil
