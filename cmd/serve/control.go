@@ -134,7 +134,8 @@ func (m *model) tritonConfig() *pb.ModelConfig {
 	}
 	o := m.config.options()
 	own.Name, own.Platform, own.Backend = m.name, platform, "pytorch"
-	own.VersionPolicy = &pb.ModelVersionPolicy{PolicyChoice: &pb.ModelVersionPolicy_Latest_{Latest: &pb.ModelVersionPolicy_Latest{NumVersions: 1}}}
+	latest := &pb.ModelVersionPolicy_Latest{NumVersions: 1}
+	own.VersionPolicy = &pb.ModelVersionPolicy{PolicyChoice: &pb.ModelVersionPolicy_Latest_{Latest: latest}}
 	own.MaxBatchSize = int32(max(m.config.maxRows, o.MaxBatch))
 	if o.MaxBatch > 0 && own.GetDynamicBatching() == nil {
 		own.SchedulingChoice = &pb.ModelConfig_DynamicBatching{DynamicBatching: &pb.ModelDynamicBatching{

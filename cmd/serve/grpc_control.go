@@ -53,7 +53,8 @@ func (s rpc) repositoryIndex(_ context.Context, q *pb.RepositoryIndexRequest) (*
 	}
 	answer := &pb.RepositoryIndexResponse{}
 	for _, e := range list {
-		answer.Models = append(answer.Models, &pb.RepositoryIndexResponse_ModelIndex{Name: e.Name, Version: e.Version, State: e.State, Reason: e.Reason})
+		own := &pb.RepositoryIndexResponse_ModelIndex{Name: e.Name, Version: e.Version, State: e.State, Reason: e.Reason}
+		answer.Models = append(answer.Models, own)
 	}
 	return answer, nil
 }

@@ -60,16 +60,16 @@ func TestTritonConfig(t *testing.T) {
 		`max_batch_size: "many"`:       "invalid value for int32",
 		`name: "other"`:                `the name is "other", expected that of the folder, "sum"`,
 		`platform: "onnxruntime_onnx"`: `expected "pytorch" and "pytorch_libtorch"`,
-		`ensemble_scheduling { step { model_name: "x" } } input { name: "x" reshape { shape: 1 } }`: "ensemble_scheduling, input.reshape: this server has nothing",
-		`sequence_batching { }`:                            "sequence_batching: this server has nothing",
-		`default_model_filename: "m.pt"`:                   "default_model_filename: this server",
-		`version_policy { all { } }`:                       "version_policy.all: this server",
-		`version_policy { latest { num_versions: 2 } }`:    "one version is served at a time",
-		`version_policy { specific { versions: [1, 2] } }`: "one version is served at a time",
-		`max_batch_size: -1`:                               "expected 0 or more",
-		`dynamic_batching { }`:                             "for dynamic_batching at least 1",
-		`instance_group { count: -2 }`:                     "expected 1 or more",
-		`output { label_filename: "none" }`:                "no such file",
+		`ensemble_scheduling { } input { reshape { shape: 1 } }`: "ensemble_scheduling, input.reshape: this server has nothing",
+		`sequence_batching { }`:                                  "sequence_batching: this server has nothing",
+		`default_model_filename: "m.pt"`:                         "default_model_filename: this server",
+		`version_policy { all { } }`:                             "version_policy.all: this server",
+		`version_policy { latest { num_versions: 2 } }`:          "one version is served at a time",
+		`version_policy { specific { versions: [1, 2] } }`:       "one version is served at a time",
+		`max_batch_size: -1`:                                     "expected 0 or more",
+		`dynamic_batching { }`:                                   "for dynamic_batching at least 1",
+		`instance_group { count: -2 }`:                           "expected 1 or more",
+		`output { label_filename: "none" }`:                      "no such file",
 	} {
 		_, err := readText(t, text)
 		require.ErrorContains(t, err, "config.pbtxt: ", text)
@@ -157,7 +157,8 @@ func TestControl(t *testing.T) {
 	r := begin(t, "-model-control")
 	ctx := t.Context()
 	service := r.url + "/" + pb.GRPCInferenceServiceName
-	load := connect.NewClient[pb.RepositoryModelLoadRequest, pb.RepositoryModelLoadResponse](http.DefaultClient, service+"/RepositoryModelLoad")
+	load := connect.NewClient[pb.RepositoryModelLoadRequest, pb.RepositoryModelLoadResponse](http.DefaultClient,
+		service+"/RepositoryModelLoad")
 	unload := connect.NewClient[pb.RepositoryModelUnloadRequest, pb.RepositoryModelUnloadResponse](http.DefaultClient,
 		service+"/RepositoryModelUnload")
 	index := connect.NewClient[pb.RepositoryIndexRequest, pb.RepositoryIndexResponse](http.DefaultClient, service+"/RepositoryIndex")
@@ -189,7 +190,8 @@ func TestControl(t *testing.T) {
 
 	closed := begin(t)
 	for _, name := range []string{"RepositoryModelLoad", "RepositoryModelUnload"} {
-		status, text := closed.do("POST", "/"+pb.GRPCInferenceServiceName+"/"+name, []byte(`{"modelName":"cifar10"}`), "Content-Type", "application/json")
+		path, body := "/"+pb.GRPCInferenceServiceName+"/"+name, []byte(`{"modelName":"cifar10"}`)
+		status, text := closed.do("POST", path, body, "Content-Type", "application/json")
 		require.Equal(t, http.StatusForbidden, status)
 		require.Contains(t, text, "-model-control")
 	}

@@ -147,7 +147,8 @@ func TestPreferred(t *testing.T) {
 	require.EqualValues(t, 1, s.Stats().Sizes[2])
 	for _, x := range times {
 		require.Equal(t, 2, x.Rows)
-		require.False(t, x.Begun.Before(x.Arrived) || x.Gathered.Before(x.Begun) || x.Computed.Before(x.Gathered) || x.Answered.Before(x.Computed))
+		require.False(t, x.Begun.Before(x.Arrived) || x.Gathered.Before(x.Begun))
+		require.False(t, x.Computed.Before(x.Gathered) || x.Answered.Before(x.Computed))
 	}
 }
 
