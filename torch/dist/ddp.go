@@ -121,12 +121,15 @@ func (g *Group) list(op cgo.Op, list []torch.Tensor, more ...int) (*cgo.Call, er
 }
 
 // sync gives all ranks the tensors of rank 0.
-func (g *Group) sync(list []torch.Tensor) {
+func (g *Group) sync(list []torch.Tensor) { g.spread(list, broadcastBytes, 0) }
+
+// spread gives all ranks the tensors of one, so many bytes at a time.
+func (g *Group) spread(list []torch.Tensor, bytes, from int) {
 	if len(list) == 0 {
 		return
 	}
 	var err error
-	torch.NoGrad(func() { _, err = g.list(cgo.OpBroadcastCoalesced, list, broadcastBytes, 0) })
+	torch.NoGrad(func() { _, err = g.list(cgo.OpBroadcastCoalesced, list, bytes, from) })
 	if err != nil {
 		throw(g.failed("broadcast_coalesced", -1, err))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/dist"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
+	"github.com/libtorch-go/libtorch/torch/optim"
 )
 
 // onTwoRanks runs fn on two ranks of this process. Under torchrun each is a process, and calls InitProcessGroup without options.
@@ -104,4 +105,32 @@ func ExampleDDP_NoSync() {
 		return g.Barrier().Wait(ctx)
 	})
 	// Output: [1 1]
+}
+
+// Each rank has the state of its own parameters: the weight is one rank's, the bias the other's.
+func ExampleNewZeRO() {
+	onTwoRanks(func(ctx context.Context, g *dist.Group) error {
+		linear := nn.NewLinear(3, 1)
+		defer nn.Close(linear)
+		adam := optim.NewAdamW(nn.Parameters(linear), 1e-3)
+		opt, err := dist.NewZeRO(g, adam)
+		if err != nil {
+			return err
+		}
+		defer opt.Close()
+		torch.Scope(func() {
+			linear.Forward(torch.Ones(2, 3)).Sum().Backward() // with DDP it would be the mean of all ranks
+			opt.Step()
+		})
+		if err := opt.Consolidate(ctx, 0); err != nil {
+			return err
+		}
+		if g.Rank() == 0 {
+			here := len(adam.StateDict()["state"].(map[int]map[string]any))
+			whole := len(opt.StateDict()["state"].(map[int]map[string]any))
+			fmt.Printf("the state of %d parameter here, of %d gathered\n", here, whole)
+		}
+		return nil
+	})
+	// Output: the state of 1 parameter here, of 2 gathered
 }
