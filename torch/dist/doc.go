@@ -23,7 +23,8 @@
 //		opt.ZeroGrad()
 //	}
 //
-// Rank 0 saves what is to be kept. [NewZeRO] divides the state of an optimizer among the ranks, where it takes too much memory. The results are Python's to the last bit, and ranks of Python and of Go train together in one group.
+// Rank 0 saves what is to be kept. [NewZeRO] divides the state of an optimizer among the ranks, where it takes too much memory. The
+// results are Python's to the last bit, and ranks of Python and of Go train together in one group.
 //
 // # Collectives
 //
