@@ -75,7 +75,12 @@ func (s rpc) ModelMetadata(_ context.Context, q *pb.ModelMetadataRequest) (*pb.M
 
 func (s rpc) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (answer *pb.ModelInferResponse, err error) {
 	started := time.Now()
+	var t *trace
+	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
+		ctx, t = s.tracer.begin(ctx, info.RequestHeader())
+	}
 	answer, err = s.modelInfer(ctx, q)
+	t.end(pb.GRPCInferenceServiceName+"/ModelInfer", err, textOf("rpc.system", "grpc"))
 	s.log.Debug("request", "method", "ModelInfer", "model", q.GetModelName(), "took", time.Since(started), "error", err)
 	if err != nil {
 		if status(err) == http.StatusInternalServerError {

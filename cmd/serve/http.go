@@ -52,7 +52,11 @@ func (s *service) handler(tokens []string) http.Handler {
 	}
 	add("GET /metrics", s.handleMetrics)
 	mux.Handle(s.grpc())
-	locked := http.NewCrossOriginProtection().Handler(authorised(tokens, mux)) // no page of another site's
+	protection := http.NewCrossOriginProtection() // no page of another site's
+	for _, origin := range s.origins {
+		_ = protection.AddTrustedOrigin(origin) // but these; it is one, as the flag was told
+	}
+	locked := protection.Handler(authorised(tokens, mux))
 	open := http.NewServeMux()
 	open.Handle("/", locked)
 	open.Handle("GET /v2/health/", mux) // probes have no tokens
@@ -62,7 +66,7 @@ func (s *service) handler(tokens []string) http.Handler {
 			"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; form-action 'none'; connect-src 'self'; img-src blob:")
 		_, _ = w.Write(page) // whoever asked may have gone
 	})
-	return open
+	return cors(s.origins, open)
 }
 
 // answering makes an http.Handler of ours: errors are JSON, and a panic is one.
@@ -75,6 +79,12 @@ func (s *service) answering(h handler) http.Handler {
 				fail(w, http.StatusInternalServerError, "internal error")
 			}
 		}()
+		t := (*trace)(nil)
+		if r.Method != http.MethodGet { // whoever only looks is of no interest
+			ctx := r.Context()
+			ctx, t = s.tracer.begin(ctx, r.Header)
+			r = r.WithContext(ctx)
+		}
 		err := h(w, r)
 		level := slog.LevelDebug
 		code := http.StatusOK
@@ -86,6 +96,8 @@ func (s *service) answering(h handler) http.Handler {
 			}
 			fail(w, code, text)
 		}
+		t.end(r.Pattern, err, textOf("http.request.method", r.Method), textOf("url.path", r.URL.Path),
+			numberOf("http.response.status_code", code))
 		s.log.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.Path, "status", code, "took", time.Since(started),
 			"error", err)
 	})

@@ -32,6 +32,9 @@ func main() { cli.Main("serve", run) }
 // flags are the command line.
 type flags struct {
 	models, addr, cert, key, tokens, log string
+	cors                                 []string
+	traces                               string
+	traceRatio                           float64
 	control                              bool
 	lanes                                int
 	drain                                time.Duration
@@ -51,6 +54,10 @@ func (f *flags) parse(args []string, out io.Writer) error {
 	fs.StringVar(&f.key, "key", "", "the `file` of its key")
 	fs.StringVar(&f.tokens, "tokens", "", "a `file` of bearer tokens, one a line, of which clients need one")
 	fs.StringVar(&f.log, "log", "info", "the least `level` that is logged: debug (each request), info, warn, error")
+	fs.Func("cors", "`origins`, such as https://example.org,https://example.com, whose pages may ask (default: none)", f.addOrigins)
+	fs.Func("traces", "the `address` of a collector of OpenTelemetry's (OTLP/HTTP), such as http://localhost:4318 (default: no traces)",
+		func(base string) (err error) { f.traces, err = collectorURL(base); return err })
+	fs.Float64Var(&f.traceRatio, "trace-ratio", 1, "the `part` of requests that are traced where clients say nothing of it (traceparent)")
 	fs.BoolVar(&f.control, "model-control", false, "clients may load and unload models")
 	fs.IntVar(&f.lanes, "lanes", 0, "batches that are computed at the same time, of all models (default: as many as threads, at most 4)")
 	fs.Int64Var(&f.limits.body, "max-body", 64<<20, "`bytes` of a request")
@@ -66,7 +73,19 @@ func (f *flags) parse(args []string, out io.Writer) error {
 	}
 	return errors.Join(cli.Positive("max-body", float64(f.limits.body)), cli.Positive("max-bodies", float64(f.limits.memory)),
 		cli.Positive("max-requests", float64(f.limits.concurrent)),
-		cli.Positive("timeout", f.limits.timeout.Seconds()), cli.NotNegative("lanes", float64(f.lanes)))
+		cli.Positive("timeout", f.limits.timeout.Seconds()), cli.NotNegative("lanes", float64(f.lanes)),
+		cli.NotNegative("trace-ratio", f.traceRatio))
+}
+
+// addOrigins reads a list of origins.
+func (f *flags) addOrigins(list string) error {
+	for origin := range strings.SplitSeq(list, ",") {
+		if err := http.NewCrossOriginProtection().AddTrustedOrigin(origin); err != nil {
+			return err
+		}
+		f.cors = append(f.cors, origin)
+	}
+	return nil
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -102,7 +121,11 @@ func (f *flags) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 	defer lanes.Close()
 	defer images.Close()
 	s := &service{repository: &repository{dir: f.models, lanes: lanes, log: log, models: map[string]*model{}}, limits: f.limits, log: log,
-		images: images, places: make(chan struct{}, f.limits.concurrent), control: f.control}
+		images: images, places: make(chan struct{}, f.limits.concurrent), control: f.control, origins: f.cors}
+	if f.traces != "" {
+		s.tracer = newTracer(f.traces, f.traceRatio, log)
+		defer s.tracer.close()
+	}
 	if err := s.repository.loadAll(); err != nil {
 		return err
 	}

@@ -24,6 +24,8 @@ type service struct {
 	places     chan struct{} // one for each request that is being read and answered
 	bytes      atomic.Int64  // of their bodies
 	control    bool          // clients may load and unload models
+	origins    []string      // of other sites, whose pages may ask
+	tracer     *tracer       // nil if nobody wants traces
 }
 
 // limits bound what a client can ask for.
@@ -77,12 +79,15 @@ func (s *service) infer(ctx context.Context, c call, inputs []input) (*result, e
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	t, began := traceOf(ctx), time.Now()
 	tensors, err := s.arrange(ctx, m, inputs)
+	t.part("inputs", began, time.Now())
 	defer func() { torch.Close(tensors...) }()
 	if err != nil {
 		return nil, err
 	}
-	c.request.Inputs = tensors
+	var times serve.Times
+	c.request.Inputs, c.request.Times = tensors, &times
 	outputs, err := do(ctx, m, c.request)
 	if errors.Is(err, serve.ErrClosed) { // another version may have taken its place just now
 		if next, again := s.repository.get(c.model, c.version); again == nil && next.server != m.server {
@@ -93,6 +98,7 @@ func (s *service) infer(ctx context.Context, c call, inputs []input) (*result, e
 	if err != nil {
 		return nil, err
 	}
+	t.computed(m, &times)
 	return &result{m, outputs}, nil
 }
 

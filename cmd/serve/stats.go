@@ -65,6 +65,9 @@ func (s *service) handleMetrics(w http.ResponseWriter, _ *http.Request) error {
 	memory := torch.Stats()
 	family("libtorch_host_bytes", "gauge", "Bytes of tensors on the host", sample{"", memory.HostBytes})
 	family("libtorch_open_tensors", "gauge", "Number of tensors", sample{"", memory.Live()})
+	if s.tracer != nil {
+		family("libtorch_dropped_spans", "counter", "Number of spans that were not sent", sample{"", s.tracer.dropped.Load()})
+	}
 	family("go_goroutines", "gauge", "Number of goroutines", sample{"", runtime.NumGoroutine()})
 	return nil
 }
