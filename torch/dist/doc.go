@@ -26,6 +26,9 @@
 // Rank 0 saves what is to be kept. [NewZeRO] divides the state of an optimizer among the ranks, where it takes too much memory. The
 // results are Python's to the last bit, and ranks of Python and of Go train together in one group.
 //
+// Batch normalisations see the batch of their rank. [ConvertSyncBatchNorm] has those of a model see the batches of all ranks, where
+// they are small.
+//
 // # Collectives
 //
 // Operations of a group return at once with a [Work], and go on meanwhile:

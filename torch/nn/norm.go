@@ -17,6 +17,9 @@ type BatchNorm struct {
 	Channels          int
 	Eps               float64
 	Momentum          *float64 // nil: the running statistics are the mean over all batches
+
+	// Normalize computes the layer in training in place of F.BatchNorm, if it is set: dist.ConvertSyncBatchNorm does so.
+	Normalize func(x torch.Tensor, o F.BatchNormOptions) torch.Tensor `torch:"-"`
 }
 
 // BatchNorm1d normalises the channels of [N, C] or [N, C, L].
@@ -99,6 +102,9 @@ func (b *BatchNorm) forward(x torch.Tensor) torch.Tensor {
 		if b.Momentum == nil {
 			o.Momentum = new(1 / b.NumBatchesTracked.Float64())
 		}
+	}
+	if b.Mode.Training() && b.Normalize != nil {
+		return b.Normalize(x, o)
 	}
 	return F.BatchNorm(x, o)
 }
