@@ -16,16 +16,44 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
+// normCase is a layer and the shape of what it gets, but for the rows.
+type normCase struct {
+	shape []int
+	dtype torch.DType
+	bound float64
+	opts  nn.BatchNormOptions
+}
+
+// rows are those of each rank.
+var rows = []int{3, 0, 5}
+
+// separate runs the layers of all ranks twice, which moves the running statistics on, each on its own rows. It returns results and
+// gradients of all rows, and the layers.
+func (c normCase) separate(t *testing.T, x, dy torch.Tensor) (y, dx torch.Tensor, layers []*dist.SyncBatchNorm) {
+	layers = make([]*dist.SyncBatchNorm, len(rows))
+	ys, dxs := make([]torch.Tensor, len(rows)), make([]torch.Tensor, len(rows))
+	ranks(t, len(rows), time.Minute, func(ctx context.Context, g *dist.Group) error {
+		rank := g.Rank()
+		torch.Unscoped(func() { layers[rank] = nn.To(dist.NewSyncBatchNorm(g, c.shape[0], c.opts), c.dtype) })
+		mine := x.SplitWithSizes(rows, 0)[rank].Clone().SetRequiresGrad(true)
+		for range 2 {
+			y := layers[rank].Forward(mine)
+			y.Mul(dy.SplitWithSizes(rows, 0)[rank]).Sum().Backward()
+			ys[rank].Close()
+			ys[rank] = y.Detach().Keep()
+		}
+		dxs[rank] = mine.Grad().Keep()
+		return g.Barrier().Wait(ctx)
+	})
+	defer torch.Close(append(ys, dxs...)...)
+	return torch.Cat(ys, 0), torch.Cat(dxs, 0), layers
+}
+
 // Python has no SyncBatchNorm on the CPU. What it stands for is the joined batch, whose layer equals Python's to the bit: the rows of
 // each rank, how many they are, are compared with that. A rank may have no rows.
 func TestSyncBatchNormIsThatOfTheJoinedBatch(t *testing.T) {
 	torchtest.NoLeaks(t)
-	for _, c := range []struct {
-		shape []int // but for the rows
-		dtype torch.DType
-		bound float64
-		opts  nn.BatchNormOptions
-	}{
+	for _, c := range []normCase{
 		{shape: []int{4}, dtype: torch.Float64, bound: 1e-12},
 		{shape: []int{3, 5}, dtype: torch.Float64, bound: 1e-12, opts: nn.BatchNormOptions{NoAffine: true}},
 		{shape: []int{3, 4, 2}, dtype: torch.Float32, bound: 3e-6, opts: nn.BatchNormOptions{Cumulative: true, Eps: new(1e-3)}},
@@ -33,65 +61,35 @@ func TestSyncBatchNormIsThatOfTheJoinedBatch(t *testing.T) {
 		{shape: []int{3, 4, 2}, dtype: torch.BFloat16, bound: 0.05},
 	} {
 		torch.Scope(func() {
-			rows := []int{3, 0, 5}
-			x := torch.TensorOptions{DType: torch.Float64}.RandN(append([]int{8}, c.shape...)...).AddScalar(3).To(c.dtype)
-			dy := torch.TensorOptions{DType: torch.Float64}.RandN(append([]int{8}, c.shape...)...).To(c.dtype)
-			layers := make([]*dist.SyncBatchNorm, len(rows))
-			ys, dxs := make([]torch.Tensor, len(rows)), make([]torch.Tensor, len(rows))
-			ranks(t, len(rows), time.Minute, func(ctx context.Context, g *dist.Group) error {
-				torch.Unscoped(func() {
-					layers[g.Rank()] = nn.To(dist.NewSyncBatchNorm(g, c.shape[0], c.opts), c.dtype)
-					first := 0
-					for _, n := range rows[:g.Rank()] {
-						first += n
-					}
-					mine := x.Narrow(0, first, rows[g.Rank()]).Clone().SetRequiresGrad(true)
-					for range 2 { // the second moves the running statistics on
-						y := layers[g.Rank()].Forward(mine)
-						ys[g.Rank()] = y.Detach()
-						y.Mul(dy.Narrow(0, first, rows[g.Rank()])).Sum().Backward()
-					}
-					dxs[g.Rank()] = mine.Grad()
-				})
-				return g.Barrier().Wait(ctx)
-			})
+			shape, on := append([]int{8}, c.shape...), torch.TensorOptions{DType: torch.Float64}
+			x, dy := on.RandN(shape...).AddScalar(3).To(c.dtype), on.RandN(shape...).To(c.dtype)
+			y, dx, layers := c.separate(t, x, dy)
+			whole := x.Reshape(8, c.shape[0], x.NumEl()/8/c.shape[0], 1).SetRequiresGrad(true)
 			joined := nn.To(nn.NewBatchNorm2d(c.shape[0], c.opts), c.dtype)
-			flat := append(append([]int{8}, c.shape[:1]...), torch.Zeros(append([]int{1}, c.shape...)...).NumEl()/c.shape[0], 1)
-			whole := x.Reshape(flat...).SetRequiresGrad(true)
 			var want torch.Tensor
 			for range 2 {
 				want = joined.Forward(whole)
-				want.Mul(dy.Reshape(flat...)).Sum().Backward()
+				want.Mul(dy.Reshape(whole.Shape()...)).Sum().Backward()
 			}
 			near := func(got, want torch.Tensor, about string) {
 				t.Helper()
-				diff := got.To(torch.Float64).Reshape(-1).Sub(want.To(torch.Float64).Reshape(-1)).Abs().Max().Float64()
-				require.LessOrEqual(t, diff, c.bound*max(1, want.To(torch.Float64).Abs().Max().Float64()), "%s of %v", about, c.shape)
+				got, want = got.To(torch.Float64).Reshape(-1), want.To(torch.Float64).Reshape(-1)
+				require.LessOrEqual(t, got.Sub(want).Abs().Max().Float64(), c.bound*max(1, want.Abs().Max().Float64()), "%s of %v", about, c.shape)
 			}
-			near(torch.Cat(ys, 0), want, "result")
-			near(torch.Cat(dxs, 0), whole.Grad(), "gradient")
-			var dw, db torch.Tensor
-			for rank, l := range layers {
-				if rank > 0 && dw.Defined() {
-					dw, db = dw.Add(l.Weight.Grad()), db.Add(l.Bias.Grad())
-				} else if l.Weight.Defined() {
-					dw, db = l.Weight.Grad(), l.Bias.Grad()
+			near(y, want, "result")
+			near(dx, whole.Grad(), "gradient")
+			for i, p := range nn.Parameters(joined) {
+				sum := torch.ZerosLike(p)
+				for _, l := range layers {
+					sum = sum.Add(nn.Parameters(l)[i].Grad())
 				}
-				for name, buffer := range nn.StateDict(joined) {
-					for own, mine := range nn.StateDict(l) {
-						if own == name {
-							near(mine, buffer, name)
-						}
-					}
+				near(sum, p.Grad(), "gradient of a parameter")
+			}
+			for _, l := range layers {
+				for i, buffer := range nn.Buffers(joined) {
+					near(nn.Buffers(l)[i], buffer, "buffer")
 				}
-			}
-			if dw.Defined() {
-				near(dw, joined.Weight.Grad(), "gradient of the weight")
-				near(db, joined.Bias.Grad(), "gradient of the bias")
-			}
-			for rank, l := range layers {
 				nn.Close(l)
-				torch.Close(ys[rank], dxs[rank])
 			}
 		})
 	}
