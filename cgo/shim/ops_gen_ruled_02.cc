@@ -2324,7 +2324,6 @@ void multilabel_margin_loss(Args& a, Results& r) {
 	const auto& target = a.needed("target");
 	auto reduction = a.integer();
 	rule::reduction(rule::of(reduction));
-	rule::some_samples(rule::of(self), rule::of(reduction));
 	r.tensor(at::_ops::multilabel_margin_loss::call(self, target, reduction));
 }
 
@@ -2345,7 +2344,6 @@ void multilabel_margin_loss_forward(Args& a, Results& r) {
 	const auto& target = a.needed("target");
 	auto reduction = a.integer();
 	rule::reduction(rule::of(reduction));
-	rule::some_samples(rule::of(self), rule::of(reduction));
 	auto out = at::_ops::multilabel_margin_loss_forward::call(self, target, reduction);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));

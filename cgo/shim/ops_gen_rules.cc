@@ -1692,87 +1692,82 @@ void f479(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[6]));
 }
 void f480(const c10::IValue* s) {
-	rule::reduction(boxed::integer(s[2]));
-	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
-}
-void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f482(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
-	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
-void f483(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f484(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f485(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f486(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f487(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f488(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f489(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f490(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f491(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f492(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f493(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f494(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f495(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f496(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f497(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f498(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f499(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
 }
-void f500(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f501(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f502(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f503(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1781,7 +1776,7 @@ void f503(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f504(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1790,7 +1785,7 @@ void f504(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f505(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1799,138 +1794,138 @@ void f505(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f506(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f507(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f508(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f509(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 2, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f510(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f511(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 4, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f512(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f513(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 6, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f514(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f515(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[0]));
 }
-void f516(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[1]));
 }
-void f517(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f518(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f519(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f520(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f521(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f522(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f523(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f524(const c10::IValue* s) {
+void f523(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f525(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f526(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f527(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f528(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f529(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f530(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f531(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f532(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f533(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f534(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f535(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::refuse_unsafe("select_backward");
 }
-void f536(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
 }
-void f537(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_backward");
 }
-void f538(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_inverse");
 }
-void f539(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f540(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f541(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1938,7 +1933,7 @@ void f541(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
-void f542(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1946,7 +1941,7 @@ void f542(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
-void f543(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1955,7 +1950,7 @@ void f543(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
-void f544(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1964,330 +1959,329 @@ void f544(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
-void f545(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f546(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f547(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f548(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f549(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f550(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f551(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f552(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f553(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f554(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f555(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f556(const c10::IValue* s) {
+void f555(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f557(const c10::IValue* s) {
+void f556(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f558(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f559(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f560(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f561(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f562(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f563(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f564(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f565(const c10::IValue* s) {
+void f564(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[2]));
 }
-void f566(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f567(const c10::IValue* s) {
+void f566(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f568(const c10::IValue* s) {
+void f567(const c10::IValue* s) {
 	rule::some_elements(boxed::tensor(s[0]));
 }
-void f569(const c10::IValue* s) {
+void f568(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f570(const c10::IValue* s) {
+void f569(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f571(const c10::IValue* s) {
+void f570(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f572(const c10::IValue* s) {
+void f571(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f573(const c10::IValue* s) {
+void f572(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f574(const c10::IValue* s) {
+void f573(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f575(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f576(const c10::IValue* s) {
+void f575(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f577(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f578(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f579(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f580(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f581(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f582(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f583(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f584(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f585(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f586(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f587(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f588(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::float_mkldnn(boxed::tensor(s[0]));
 }
-void f589(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f590(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f591(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
-void f592(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f593(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f594(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f595(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f596(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f597(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f598(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f599(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f600(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f601(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f602(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f603(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f604(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f605(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f606(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f607(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f608(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f609(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f610(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f611(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f612(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f613(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f614(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f615(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f616(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f617(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f618(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f619(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f620(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f621(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f622(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
-	rule::some_samples(boxed::tensor(s[0]), boxed::integer(s[2]));
 }
-void f623(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f624(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f625(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f626(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f627(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f628(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f629(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f630(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f631(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f632(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f633(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f634(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f635(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f636(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f637(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f638(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f639(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2295,7 +2289,7 @@ void f639(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f640(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2303,92 +2297,92 @@ void f640(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f641(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f642(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f643(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f644(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f645(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f646(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f647(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f648(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f649(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f650(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f651(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f652(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f653(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f654(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f655(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f656(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f657(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f658(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f659(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2397,7 +2391,7 @@ void f659(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
-void f660(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2406,25 +2400,25 @@ void f660(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
-void f661(const c10::IValue* s) {
+void f660(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f662(const c10::IValue* s) {
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f663(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f664(const c10::IValue* s) {
+void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2432,32 +2426,32 @@ void f664(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
-void f665(const c10::IValue* s) {
+void f664(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f666(const c10::IValue* s) {
+void f665(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f667(const c10::IValue* s) {
+void f666(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f668(const c10::IValue* s) {
+void f667(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f669(const c10::IValue* s) {
+void f668(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f670(const c10::IValue* s) {
+void f669(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f671(const c10::IValue* s) {
+void f670(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -3049,444 +3043,444 @@ const GuardRow guard_rows[] = {
 	{"aten::mse_loss_backward", "", f356},
 	{"aten::multi_margin_loss", "", f478},
 	{"aten::multi_margin_loss_backward", "", f479},
-	{"aten::multilabel_margin_loss", "", f480},
-	{"aten::multilabel_margin_loss_backward", "", f481},
-	{"aten::multilabel_margin_loss_forward", "", f482},
+	{"aten::multilabel_margin_loss", "", f415},
+	{"aten::multilabel_margin_loss_backward", "", f480},
+	{"aten::multilabel_margin_loss_forward", "", f481},
 	{"aten::mv", "", f429},
-	{"aten::native_batch_norm", "", f483},
-	{"aten::native_batch_norm_backward", "", f484},
-	{"aten::native_channel_shuffle", "", f485},
-	{"aten::native_dropout_backward", "", f486},
-	{"aten::native_group_norm", "", f487},
-	{"aten::native_group_norm_backward", "", f488},
-	{"aten::native_layer_norm_backward", "", f489},
-	{"aten::new_empty_strided", "", f490},
-	{"aten::new_full", "", f491},
+	{"aten::native_batch_norm", "", f482},
+	{"aten::native_batch_norm_backward", "", f483},
+	{"aten::native_channel_shuffle", "", f484},
+	{"aten::native_dropout_backward", "", f485},
+	{"aten::native_group_norm", "", f486},
+	{"aten::native_group_norm_backward", "", f487},
+	{"aten::native_layer_norm_backward", "", f488},
+	{"aten::new_empty_strided", "", f489},
+	{"aten::new_full", "", f490},
 	{"aten::new_ones", "", f401},
-	{"aten::new_zeros", "", f492},
+	{"aten::new_zeros", "", f491},
 	{"aten::nll_loss", "", f356},
 	{"aten::nll_loss2d", "", f356},
-	{"aten::nll_loss2d_backward", "", f493},
-	{"aten::nll_loss2d_forward", "", f494},
-	{"aten::nll_loss_backward", "", f495},
-	{"aten::nll_loss_forward", "", f496},
+	{"aten::nll_loss2d_backward", "", f492},
+	{"aten::nll_loss2d_forward", "", f493},
+	{"aten::nll_loss_backward", "", f494},
+	{"aten::nll_loss_forward", "", f495},
 	{"aten::nll_loss_nd", "", f356},
-	{"aten::normal", "float_float", f497},
-	{"aten::ones", "", f498},
-	{"aten::ones_like", "", f498},
-	{"aten::pad", "", f499},
+	{"aten::normal", "float_float", f496},
+	{"aten::ones", "", f497},
+	{"aten::ones_like", "", f497},
+	{"aten::pad", "", f498},
 	{"aten::poisson_nll_loss", "", f478},
 	{"aten::quantize_per_tensor", "tensor_qparams", f386},
-	{"aten::quantized_batch_norm", "", f500},
-	{"aten::quantized_gru_cell", "", f501},
-	{"aten::quantized_lstm_cell", "", f502},
-	{"aten::quantized_max_pool1d", "", f503},
-	{"aten::quantized_max_pool2d", "", f504},
-	{"aten::quantized_max_pool3d", "", f505},
-	{"aten::quantized_rnn_relu_cell", "", f506},
-	{"aten::quantized_rnn_tanh_cell", "", f507},
-	{"aten::rand", "", f498},
+	{"aten::quantized_batch_norm", "", f499},
+	{"aten::quantized_gru_cell", "", f500},
+	{"aten::quantized_lstm_cell", "", f501},
+	{"aten::quantized_max_pool1d", "", f502},
+	{"aten::quantized_max_pool2d", "", f503},
+	{"aten::quantized_max_pool3d", "", f504},
+	{"aten::quantized_rnn_relu_cell", "", f505},
+	{"aten::quantized_rnn_tanh_cell", "", f506},
+	{"aten::rand", "", f497},
 	{"aten::rand", "generator", f401},
-	{"aten::rand_like", "", f498},
+	{"aten::rand_like", "", f497},
 	{"aten::rand_like", "generator", f401},
 	{"aten::randint", "", f401},
-	{"aten::randint", "generator", f491},
-	{"aten::randint", "low", f491},
-	{"aten::randint", "low_generator", f497},
+	{"aten::randint", "generator", f490},
+	{"aten::randint", "low", f490},
+	{"aten::randint", "low_generator", f496},
 	{"aten::randint_like", "", f401},
 	{"aten::randint_like", "Tensor", f401},
-	{"aten::randint_like", "Tensor_generator", f491},
-	{"aten::randint_like", "generator", f491},
-	{"aten::randint_like", "low_dtype", f491},
-	{"aten::randint_like", "low_generator_dtype", f497},
-	{"aten::randn", "", f498},
+	{"aten::randint_like", "Tensor_generator", f490},
+	{"aten::randint_like", "generator", f490},
+	{"aten::randint_like", "low_dtype", f490},
+	{"aten::randint_like", "low_generator_dtype", f496},
+	{"aten::randn", "", f497},
 	{"aten::randn", "generator", f401},
-	{"aten::randn_like", "", f498},
+	{"aten::randn_like", "", f497},
 	{"aten::randn_like", "generator", f401},
-	{"aten::random_", "from", f508},
-	{"aten::randperm", "", f498},
+	{"aten::random_", "from", f507},
+	{"aten::randperm", "", f497},
 	{"aten::randperm", "generator", f401},
 	{"aten::range", "step", f317},
-	{"aten::reflection_pad1d", "", f509},
-	{"aten::reflection_pad1d_backward", "", f510},
-	{"aten::reflection_pad2d", "", f511},
-	{"aten::reflection_pad2d_backward", "", f512},
-	{"aten::reflection_pad3d", "", f513},
-	{"aten::reflection_pad3d_backward", "", f514},
-	{"aten::repeat_interleave", "Tensor", f515},
-	{"aten::repeat_interleave", "self_Tensor", f516},
-	{"aten::replication_pad1d", "", f509},
-	{"aten::replication_pad1d_backward", "", f517},
-	{"aten::replication_pad2d", "", f511},
-	{"aten::replication_pad2d_backward", "", f518},
-	{"aten::replication_pad3d", "", f513},
-	{"aten::replication_pad3d_backward", "", f519},
-	{"aten::reshape", "", f520},
-	{"aten::resize_", "", f521},
-	{"aten::resize_as_", "", f522},
-	{"aten::resize_as_sparse_", "", f523},
-	{"aten::rnn_relu", "data", f524},
-	{"aten::rnn_relu", "input", f525},
-	{"aten::rnn_tanh", "data", f524},
-	{"aten::rnn_tanh", "input", f525},
-	{"aten::row_indices_copy", "", f526},
-	{"aten::rrelu_with_noise", "", f527},
-	{"aten::rrelu_with_noise_", "", f528},
-	{"aten::rrelu_with_noise_backward", "", f529},
-	{"aten::scaled_dot_product_attention", "", f530},
-	{"aten::scatter", "reduce", f531},
-	{"aten::scatter", "src", f531},
-	{"aten::scatter", "value", f532},
-	{"aten::scatter", "value_reduce", f532},
-	{"aten::scatter_", "reduce", f531},
-	{"aten::scatter_", "src", f531},
-	{"aten::scatter_", "value", f532},
-	{"aten::scatter_", "value_reduce", f532},
-	{"aten::scatter_add", "", f531},
-	{"aten::scatter_add_", "", f531},
-	{"aten::scatter_reduce", "two", f531},
-	{"aten::scatter_reduce_", "two", f531},
-	{"aten::segment_reduce", "", f533},
-	{"aten::select", "int", f534},
-	{"aten::select_backward", "", f535},
-	{"aten::select_copy", "int", f534},
-	{"aten::set_", "source_Tensor_storage_offset", f536},
-	{"aten::slice_backward", "", f537},
-	{"aten::slice_inverse", "", f538},
-	{"aten::slow_conv3d", "", f539},
-	{"aten::slow_conv3d_forward", "", f540},
-	{"aten::slow_conv_dilated2d", "", f541},
-	{"aten::slow_conv_dilated3d", "", f542},
-	{"aten::slow_conv_transpose2d", "", f543},
-	{"aten::slow_conv_transpose3d", "", f544},
+	{"aten::reflection_pad1d", "", f508},
+	{"aten::reflection_pad1d_backward", "", f509},
+	{"aten::reflection_pad2d", "", f510},
+	{"aten::reflection_pad2d_backward", "", f511},
+	{"aten::reflection_pad3d", "", f512},
+	{"aten::reflection_pad3d_backward", "", f513},
+	{"aten::repeat_interleave", "Tensor", f514},
+	{"aten::repeat_interleave", "self_Tensor", f515},
+	{"aten::replication_pad1d", "", f508},
+	{"aten::replication_pad1d_backward", "", f516},
+	{"aten::replication_pad2d", "", f510},
+	{"aten::replication_pad2d_backward", "", f517},
+	{"aten::replication_pad3d", "", f512},
+	{"aten::replication_pad3d_backward", "", f518},
+	{"aten::reshape", "", f519},
+	{"aten::resize_", "", f520},
+	{"aten::resize_as_", "", f521},
+	{"aten::resize_as_sparse_", "", f522},
+	{"aten::rnn_relu", "data", f523},
+	{"aten::rnn_relu", "input", f524},
+	{"aten::rnn_tanh", "data", f523},
+	{"aten::rnn_tanh", "input", f524},
+	{"aten::row_indices_copy", "", f525},
+	{"aten::rrelu_with_noise", "", f526},
+	{"aten::rrelu_with_noise_", "", f527},
+	{"aten::rrelu_with_noise_backward", "", f528},
+	{"aten::scaled_dot_product_attention", "", f529},
+	{"aten::scatter", "reduce", f530},
+	{"aten::scatter", "src", f530},
+	{"aten::scatter", "value", f531},
+	{"aten::scatter", "value_reduce", f531},
+	{"aten::scatter_", "reduce", f530},
+	{"aten::scatter_", "src", f530},
+	{"aten::scatter_", "value", f531},
+	{"aten::scatter_", "value_reduce", f531},
+	{"aten::scatter_add", "", f530},
+	{"aten::scatter_add_", "", f530},
+	{"aten::scatter_reduce", "two", f530},
+	{"aten::scatter_reduce_", "two", f530},
+	{"aten::segment_reduce", "", f532},
+	{"aten::select", "int", f533},
+	{"aten::select_backward", "", f534},
+	{"aten::select_copy", "int", f533},
+	{"aten::set_", "source_Tensor_storage_offset", f535},
+	{"aten::slice_backward", "", f536},
+	{"aten::slice_inverse", "", f537},
+	{"aten::slow_conv3d", "", f538},
+	{"aten::slow_conv3d_forward", "", f539},
+	{"aten::slow_conv_dilated2d", "", f540},
+	{"aten::slow_conv_dilated3d", "", f541},
+	{"aten::slow_conv_transpose2d", "", f542},
+	{"aten::slow_conv_transpose3d", "", f543},
 	{"aten::smooth_l1_loss", "", f415},
 	{"aten::smooth_l1_loss_backward", "", f356},
 	{"aten::soft_margin_loss", "", f415},
 	{"aten::soft_margin_loss_backward", "", f356},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f545},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f546},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f547},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f548},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f549},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f550},
-	{"aten::sparse_coo_tensor", "indices_size", f551},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f552},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f553},
-	{"aten::sparse_csr_tensor", "crow_col_value", f554},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f555},
-	{"aten::sparse_resize_", "", f556},
-	{"aten::sparse_resize_and_clear_", "", f557},
-	{"aten::special_chebyshev_polynomial_t", "", f558},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f559},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f560},
-	{"aten::special_chebyshev_polynomial_u", "", f558},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f559},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f560},
-	{"aten::special_chebyshev_polynomial_v", "", f558},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f559},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f560},
-	{"aten::special_chebyshev_polynomial_w", "", f558},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f559},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f560},
-	{"aten::special_hermite_polynomial_h", "", f558},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f559},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f560},
-	{"aten::special_hermite_polynomial_he", "", f558},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f559},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f560},
-	{"aten::special_laguerre_polynomial_l", "", f558},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f559},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f560},
-	{"aten::special_legendre_polynomial_p", "", f558},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f559},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f560},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f558},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f559},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f560},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f558},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f559},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f560},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f558},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f559},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f560},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f558},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f559},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f560},
-	{"aten::split", "Tensor", f561},
-	{"aten::split_copy", "Tensor", f561},
-	{"aten::sspaddmm", "", f562},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f544},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f545},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f546},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f547},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f548},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f549},
+	{"aten::sparse_coo_tensor", "indices_size", f550},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f551},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f552},
+	{"aten::sparse_csr_tensor", "crow_col_value", f553},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f554},
+	{"aten::sparse_resize_", "", f555},
+	{"aten::sparse_resize_and_clear_", "", f556},
+	{"aten::special_chebyshev_polynomial_t", "", f557},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f558},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f559},
+	{"aten::special_chebyshev_polynomial_u", "", f557},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f558},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f559},
+	{"aten::special_chebyshev_polynomial_v", "", f557},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f558},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f559},
+	{"aten::special_chebyshev_polynomial_w", "", f557},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f558},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f559},
+	{"aten::special_hermite_polynomial_h", "", f557},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f558},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f559},
+	{"aten::special_hermite_polynomial_he", "", f557},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f558},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f559},
+	{"aten::special_laguerre_polynomial_l", "", f557},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f558},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f559},
+	{"aten::special_legendre_polynomial_p", "", f557},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f558},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f557},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f558},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f557},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f558},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f557},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f558},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f559},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f557},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f558},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f559},
+	{"aten::split", "Tensor", f560},
+	{"aten::split_copy", "Tensor", f560},
+	{"aten::sspaddmm", "", f561},
 	{"aten::sub_", "Tensor", f312},
 	{"aten::tensor_split", "sections", f379},
-	{"aten::tensor_split", "tensor_indices_or_sections", f563},
-	{"aten::thnn_conv2d", "", f564},
-	{"aten::to", "device", f565},
-	{"aten::to", "dtype", f566},
+	{"aten::tensor_split", "tensor_indices_or_sections", f562},
+	{"aten::thnn_conv2d", "", f563},
+	{"aten::to", "device", f564},
+	{"aten::to", "dtype", f565},
 	{"aten::to", "dtype_layout", f256},
-	{"aten::to_dense_backward", "", f567},
-	{"aten::to_mkldnn", "", f568},
-	{"aten::to_mkldnn_backward", "", f569},
-	{"aten::trace_backward", "", f570},
+	{"aten::to_dense_backward", "", f566},
+	{"aten::to_mkldnn", "", f567},
+	{"aten::to_mkldnn_backward", "", f568},
+	{"aten::trace_backward", "", f569},
 	{"aten::trapezoid", "dx", f373},
 	{"aten::trapezoid", "x", f373},
 	{"aten::trapz", "dx", f373},
 	{"aten::trapz", "x", f373},
-	{"aten::triplet_margin_loss", "", f571},
-	{"aten::unbind", "int", f572},
-	{"aten::unbind_copy", "int", f572},
-	{"aten::unfold_backward", "", f573},
+	{"aten::triplet_margin_loss", "", f570},
+	{"aten::unbind", "int", f571},
+	{"aten::unbind_copy", "int", f571},
+	{"aten::unfold_backward", "", f572},
 	{"aten::unsafe_chunk", "", f341},
-	{"aten::unsafe_split", "Tensor", f561},
-	{"aten::upsample_bicubic2d", "", f574},
+	{"aten::unsafe_split", "Tensor", f560},
+	{"aten::upsample_bicubic2d", "", f573},
 	{"aten::upsample_bicubic2d", "vec", f276},
-	{"aten::upsample_bicubic2d_backward", "", f575},
-	{"aten::upsample_bilinear2d", "", f574},
+	{"aten::upsample_bicubic2d_backward", "", f574},
+	{"aten::upsample_bilinear2d", "", f573},
 	{"aten::upsample_bilinear2d", "vec", f276},
-	{"aten::upsample_bilinear2d_backward", "", f576},
-	{"aten::upsample_linear1d", "", f577},
+	{"aten::upsample_bilinear2d_backward", "", f575},
+	{"aten::upsample_linear1d", "", f576},
 	{"aten::upsample_linear1d", "vec", f276},
-	{"aten::upsample_linear1d_backward", "", f578},
+	{"aten::upsample_linear1d_backward", "", f577},
 	{"aten::upsample_nearest1d", "", f279},
 	{"aten::upsample_nearest1d", "vec", f280},
-	{"aten::upsample_nearest1d_backward", "", f579},
+	{"aten::upsample_nearest1d_backward", "", f578},
 	{"aten::upsample_nearest2d", "", f282},
 	{"aten::upsample_nearest2d", "vec", f280},
-	{"aten::upsample_nearest2d_backward", "", f580},
+	{"aten::upsample_nearest2d_backward", "", f579},
 	{"aten::upsample_nearest3d", "", f284},
 	{"aten::upsample_nearest3d", "vec", f280},
-	{"aten::upsample_nearest3d_backward", "", f581},
-	{"aten::upsample_trilinear3d", "", f582},
+	{"aten::upsample_nearest3d_backward", "", f580},
+	{"aten::upsample_trilinear3d", "", f581},
 	{"aten::upsample_trilinear3d", "vec", f276},
-	{"aten::upsample_trilinear3d_backward", "", f583},
-	{"aten::value_selecting_reduction_backward", "", f584},
-	{"aten::values_copy", "", f585},
-	{"aten::vander", "", f586},
-	{"aten::view", "dtype", f587},
-	{"aten::view_copy", "dtype", f587},
+	{"aten::upsample_trilinear3d_backward", "", f582},
+	{"aten::value_selecting_reduction_backward", "", f583},
+	{"aten::values_copy", "", f584},
+	{"aten::vander", "", f585},
+	{"aten::view", "dtype", f586},
+	{"aten::view_copy", "dtype", f586},
 	{"aten::vsplit", "int", f379},
-	{"aten::zero_", "", f588},
-	{"aten::zeros", "", f589},
-	{"aten::zeros_like", "", f589},
-	{"aten::align_to", "ellipsis_idx", f590},
-	{"aten::add", "out", f591},
+	{"aten::zero_", "", f587},
+	{"aten::zeros", "", f588},
+	{"aten::zeros_like", "", f588},
+	{"aten::align_to", "ellipsis_idx", f589},
+	{"aten::add", "out", f590},
 	{"aten::addmv", "out", f313},
-	{"aten::arange", "start_out", f592},
+	{"aten::arange", "start_out", f591},
 	{"aten::baddbmm", "out", f313},
 	{"aten::binary_cross_entropy", "out", f334},
-	{"aten::binary_cross_entropy_backward", "grad_input", f593},
+	{"aten::binary_cross_entropy_backward", "grad_input", f592},
 	{"aten::bmm", "out", f338},
 	{"aten::cat", "out", f315},
 	{"aten::concat", "out", f315},
 	{"aten::concatenate", "out", f315},
-	{"aten::cudnn_batch_norm", "out", f594},
-	{"aten::cudnn_convolution", "out", f595},
+	{"aten::cudnn_batch_norm", "out", f593},
+	{"aten::cudnn_convolution", "out", f594},
 	{"aten::div", "out_mode", f378},
 	{"aten::divide", "out_mode", f378},
 	{"aten::dot", "out", f338},
-	{"aten::full", "names", f491},
+	{"aten::full", "names", f490},
 	{"aten::lcm", "out", f422},
-	{"aten::_fft_r2c", "out", f596},
-	{"aten::_fft_c2r", "out", f597},
-	{"aten::_fft_c2c", "out", f598},
+	{"aten::_fft_r2c", "out", f595},
+	{"aten::_fft_c2r", "out", f596},
+	{"aten::_fft_c2c", "out", f597},
 	{"aten::index_copy", "out", f417},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f599},
-	{"aten::fbgemm_linear_fp16_weight", "out", f600},
-	{"aten::_log_softmax_backward_data", "out", f601},
-	{"aten::_logcumsumexp", "out", f602},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f598},
+	{"aten::fbgemm_linear_fp16_weight", "out", f599},
+	{"aten::_log_softmax_backward_data", "out", f600},
+	{"aten::_logcumsumexp", "out", f601},
 	{"aten::matmul", "out", f429},
 	{"aten::matrix_power", "out", f430},
-	{"aten::_compute_linear_combination", "out", f603},
+	{"aten::_compute_linear_combination", "out", f602},
 	{"aten::mm", "out", f338},
-	{"aten::_int_mm", "out", f604},
+	{"aten::_int_mm", "out", f603},
 	{"aten::mv", "out", f429},
-	{"aten::native_batch_norm", "out", f483},
-	{"aten::_native_batch_norm_legit", "out", f605},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f606},
-	{"aten::batch_norm_elemt", "out", f607},
+	{"aten::native_batch_norm", "out", f482},
+	{"aten::_native_batch_norm_legit", "out", f604},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f605},
+	{"aten::batch_norm_elemt", "out", f606},
 	{"aten::ones", "names", f401},
 	{"aten::rand", "names", f401},
-	{"aten::rand", "generator_with_names", f491},
+	{"aten::rand", "generator_with_names", f490},
 	{"aten::randn", "names", f401},
-	{"aten::randn", "generator_with_names", f491},
-	{"aten::range", "out", f592},
+	{"aten::randn", "generator_with_names", f490},
+	{"aten::range", "out", f591},
 	{"aten::gelu_backward", "grad_input", f405},
-	{"aten::_softmax_backward_data", "out", f608},
-	{"aten::sspaddmm", "out", f609},
-	{"aten::_chunk_cat", "out", f610},
-	{"aten::_stack", "out", f611},
-	{"aten::zeros", "names", f492},
-	{"aten::_batch_norm_with_update", "out", f612},
-	{"aten::_sparse_softmax", "Dimname", f613},
-	{"aten::_sparse_log_softmax", "Dimname", f614},
-	{"aten::sub", "out", f591},
+	{"aten::_softmax_backward_data", "out", f607},
+	{"aten::sspaddmm", "out", f608},
+	{"aten::_chunk_cat", "out", f609},
+	{"aten::_stack", "out", f610},
+	{"aten::zeros", "names", f491},
+	{"aten::_batch_norm_with_update", "out", f611},
+	{"aten::_sparse_softmax", "Dimname", f612},
+	{"aten::_sparse_log_softmax", "Dimname", f613},
+	{"aten::sub", "out", f590},
 	{"aten::addmm", "out", f313},
-	{"aten::_scaled_mm", "out", f615},
-	{"aten::_scaled_mm_v2", "out", f616},
-	{"aten::hspmm", "out", f617},
-	{"aten::lstm_mps_backward", "", f618},
-	{"aten::set_", "source_Storage_storage_offset", f536},
+	{"aten::_scaled_mm", "out", f614},
+	{"aten::_scaled_mm_v2", "out", f615},
+	{"aten::hspmm", "out", f616},
+	{"aten::lstm_mps_backward", "", f617},
+	{"aten::set_", "source_Storage_storage_offset", f535},
 	{"aten::index_add", "out", f417},
 	{"aten::index_reduce", "out", f417},
-	{"aten::scatter", "src_out", f531},
-	{"aten::scatter", "value_out", f532},
-	{"aten::scatter", "reduce_out", f531},
-	{"aten::scatter", "value_reduce_out", f532},
+	{"aten::scatter", "src_out", f530},
+	{"aten::scatter", "value_out", f531},
+	{"aten::scatter", "reduce_out", f530},
+	{"aten::scatter", "value_reduce_out", f531},
 	{"aten::scatter", "dimname_src", f403},
 	{"aten::scatter", "dimname_value", f403},
-	{"aten::scatter_add", "out", f531},
-	{"aten::scatter_reduce", "two_out", f531},
+	{"aten::scatter_add", "out", f530},
+	{"aten::scatter_reduce", "two_out", f530},
 	{"aten::addbmm", "out", f313},
 	{"aten::gather", "out", f403},
 	{"aten::lu_unpack", "out", f437},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f619},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f620},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f618},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f619},
 	{"aten::mse_loss", "out", f415},
 	{"aten::mse_loss_backward", "grad_input", f356},
 	{"aten::multi_margin_loss", "out", f478},
-	{"aten::multi_margin_loss_backward", "grad_input", f621},
-	{"aten::multilabel_margin_loss", "out", f480},
-	{"aten::multilabel_margin_loss_forward", "output", f622},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f623},
+	{"aten::multi_margin_loss_backward", "grad_input", f620},
+	{"aten::multilabel_margin_loss", "out", f415},
+	{"aten::multilabel_margin_loss_forward", "output", f621},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f622},
 	{"aten::nll_loss", "out", f356},
-	{"aten::nll_loss_forward", "output", f624},
-	{"aten::nll_loss_backward", "grad_input", f625},
+	{"aten::nll_loss_forward", "output", f623},
+	{"aten::nll_loss_backward", "grad_input", f624},
 	{"aten::nll_loss2d", "out", f356},
-	{"aten::nll_loss2d_forward", "output", f626},
-	{"aten::nll_loss2d_backward", "grad_input", f627},
+	{"aten::nll_loss2d_forward", "output", f625},
+	{"aten::nll_loss2d_backward", "grad_input", f626},
 	{"aten::smooth_l1_loss", "out", f415},
 	{"aten::smooth_l1_loss_backward", "grad_input", f356},
 	{"aten::huber_loss", "out", f415},
 	{"aten::huber_loss_backward", "out", f356},
 	{"aten::soft_margin_loss", "out", f415},
 	{"aten::soft_margin_loss_backward", "grad_input", f356},
-	{"aten::glu_backward", "grad_input", f628},
-	{"aten::log_sigmoid_backward", "grad_input", f629},
-	{"aten::rrelu_with_noise", "out", f630},
+	{"aten::glu_backward", "grad_input", f627},
+	{"aten::log_sigmoid_backward", "grad_input", f628},
+	{"aten::rrelu_with_noise", "out", f629},
 	{"aten::adaptive_avg_pool2d", "out", f309},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f631},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f630},
 	{"aten::adaptive_avg_pool3d", "out", f309},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f632},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f631},
 	{"aten::adaptive_max_pool2d", "out", f309},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f633},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f632},
 	{"aten::adaptive_max_pool3d", "out", f309},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f634},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f633},
 	{"aten::avg_pool2d", "out", f322},
-	{"aten::avg_pool2d_backward", "grad_input", f635},
+	{"aten::avg_pool2d_backward", "grad_input", f634},
 	{"aten::avg_pool3d", "out", f324},
-	{"aten::avg_pool3d_backward", "grad_input", f636},
+	{"aten::avg_pool3d_backward", "grad_input", f635},
 	{"aten::fractional_max_pool2d", "output", f397},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f637},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f636},
 	{"aten::fractional_max_pool3d", "output", f397},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f638},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f637},
 	{"aten::max_pool2d_with_indices", "out", f443},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f639},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f638},
 	{"aten::max_pool3d_with_indices", "out", f446},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f640},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f639},
 	{"aten::max_unpool2d", "out", f448},
 	{"aten::max_unpool3d", "out", f449},
-	{"aten::reflection_pad1d", "out", f509},
-	{"aten::reflection_pad1d_backward", "grad_input", f641},
-	{"aten::reflection_pad2d", "out", f511},
-	{"aten::reflection_pad2d_backward", "grad_input", f642},
-	{"aten::reflection_pad3d", "out", f513},
-	{"aten::reflection_pad3d_backward", "grad_input", f643},
-	{"aten::replication_pad1d", "out", f509},
-	{"aten::replication_pad1d_backward", "grad_input", f644},
-	{"aten::replication_pad2d", "out", f511},
-	{"aten::replication_pad2d_backward", "grad_input", f645},
-	{"aten::replication_pad3d", "out", f513},
-	{"aten::replication_pad3d_backward", "grad_input", f646},
-	{"aten::upsample_linear1d", "out", f577},
-	{"aten::upsample_linear1d_backward", "grad_input", f647},
-	{"aten::upsample_bilinear2d", "out", f574},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f648},
+	{"aten::reflection_pad1d", "out", f508},
+	{"aten::reflection_pad1d_backward", "grad_input", f640},
+	{"aten::reflection_pad2d", "out", f510},
+	{"aten::reflection_pad2d_backward", "grad_input", f641},
+	{"aten::reflection_pad3d", "out", f512},
+	{"aten::reflection_pad3d_backward", "grad_input", f642},
+	{"aten::replication_pad1d", "out", f508},
+	{"aten::replication_pad1d_backward", "grad_input", f643},
+	{"aten::replication_pad2d", "out", f510},
+	{"aten::replication_pad2d_backward", "grad_input", f644},
+	{"aten::replication_pad3d", "out", f512},
+	{"aten::replication_pad3d_backward", "grad_input", f645},
+	{"aten::upsample_linear1d", "out", f576},
+	{"aten::upsample_linear1d_backward", "grad_input", f646},
+	{"aten::upsample_bilinear2d", "out", f573},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f647},
 	{"aten::_upsample_bilinear2d_aa", "out", f275},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f649},
-	{"aten::upsample_bicubic2d", "out", f574},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f650},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f648},
+	{"aten::upsample_bicubic2d", "out", f573},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f649},
 	{"aten::_upsample_bicubic2d_aa", "out", f275},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f651},
-	{"aten::upsample_trilinear3d", "out", f582},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f652},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f650},
+	{"aten::upsample_trilinear3d", "out", f581},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f651},
 	{"aten::upsample_nearest1d", "out", f279},
 	{"aten::_upsample_nearest_exact1d", "out", f279},
-	{"aten::upsample_nearest1d_backward", "grad_input", f653},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f654},
+	{"aten::upsample_nearest1d_backward", "grad_input", f652},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f653},
 	{"aten::upsample_nearest2d", "out", f282},
 	{"aten::_upsample_nearest_exact2d", "out", f282},
-	{"aten::upsample_nearest2d_backward", "grad_input", f655},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f656},
+	{"aten::upsample_nearest2d_backward", "grad_input", f654},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f655},
 	{"aten::upsample_nearest3d", "out", f284},
 	{"aten::_upsample_nearest_exact3d", "out", f284},
-	{"aten::upsample_nearest3d_backward", "grad_input", f657},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f658},
-	{"aten::slow_conv_transpose2d", "out", f659},
-	{"aten::slow_conv_transpose3d", "out", f660},
-	{"aten::thnn_conv2d", "out", f661},
-	{"aten::_slow_conv2d_forward", "output", f662},
-	{"aten::_slow_conv2d_backward", "grad_input", f663},
-	{"aten::_conv_depthwise2d", "out", f664},
-	{"aten::slow_conv3d", "out", f665},
-	{"aten::slow_conv3d_forward", "output", f666},
+	{"aten::upsample_nearest3d_backward", "grad_input", f656},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f657},
+	{"aten::slow_conv_transpose2d", "out", f658},
+	{"aten::slow_conv_transpose3d", "out", f659},
+	{"aten::thnn_conv2d", "out", f660},
+	{"aten::_slow_conv2d_forward", "output", f661},
+	{"aten::_slow_conv2d_backward", "grad_input", f662},
+	{"aten::_conv_depthwise2d", "out", f663},
+	{"aten::slow_conv3d", "out", f664},
+	{"aten::slow_conv3d_forward", "output", f665},
 	{"aten::col2im", "out", f342},
 	{"aten::im2col", "out", f416},
-	{"aten::_linalg_det", "result", f667},
+	{"aten::_linalg_det", "result", f666},
 	{"aten::linalg_ldl_solve", "out", f427},
 	{"aten::linalg_lstsq", "out", f428},
 	{"aten::linalg_matmul", "out", f429},
-	{"aten::_linalg_slogdet", "sign", f668},
+	{"aten::_linalg_slogdet", "sign", f667},
 	{"aten::linalg_eigvals", "out", f426},
-	{"aten::_linalg_eigh", "eigenvalues", f669},
+	{"aten::_linalg_eigh", "eigenvalues", f668},
 	{"aten::linalg_eigh", "eigvals", f426},
 	{"aten::linalg_eigvalsh", "out", f426},
-	{"aten::_linalg_svd", "U", f670},
+	{"aten::_linalg_svd", "U", f669},
 	{"aten::linalg_pinv", "atol_rtol_tensor_out", f432},
 	{"aten::linalg_pinv", "atol_rtol_float_out", f432},
 	{"aten::linalg_pinv", "out", f431},
 	{"aten::linalg_pinv", "out_rcond_tensor", f431},
-	{"aten::_linalg_solve_ex", "result", f671},
+	{"aten::_linalg_solve_ex", "result", f670},
 	{"aten::linalg_matrix_power", "out", f430},
 	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f432},
 	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f432},
 	{"aten::linalg_matrix_rank", "out", f431},
 	{"aten::linalg_matrix_rank", "out_tol_tensor", f431},
-	{"aten::unbind_copy", "int_out", f572},
-	{"aten::split_copy", "Tensor_out", f561},
-	{"aten::special_chebyshev_polynomial_t", "out", f558},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f560},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f559},
-	{"aten::special_chebyshev_polynomial_u", "out", f558},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f560},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f559},
-	{"aten::special_chebyshev_polynomial_v", "out", f558},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f560},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f559},
-	{"aten::special_chebyshev_polynomial_w", "out", f558},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f560},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f559},
-	{"aten::special_hermite_polynomial_h", "out", f558},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f560},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f559},
-	{"aten::special_hermite_polynomial_he", "out", f558},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f560},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f559},
-	{"aten::special_laguerre_polynomial_l", "out", f558},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f560},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f559},
-	{"aten::special_legendre_polynomial_p", "out", f558},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f560},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f558},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f560},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f558},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f560},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f558},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f560},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f558},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f560},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f559},
+	{"aten::unbind_copy", "int_out", f571},
+	{"aten::split_copy", "Tensor_out", f560},
+	{"aten::special_chebyshev_polynomial_t", "out", f557},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f558},
+	{"aten::special_chebyshev_polynomial_u", "out", f557},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f558},
+	{"aten::special_chebyshev_polynomial_v", "out", f557},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f558},
+	{"aten::special_chebyshev_polynomial_w", "out", f557},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f559},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f558},
+	{"aten::special_hermite_polynomial_h", "out", f557},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f559},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f558},
+	{"aten::special_hermite_polynomial_he", "out", f557},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f559},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f558},
+	{"aten::special_laguerre_polynomial_l", "out", f557},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f559},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f558},
+	{"aten::special_legendre_polynomial_p", "out", f557},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f559},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f557},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f557},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f557},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f558},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f557},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f558},
 };
 const size_t guard_count = std::size(guard_rows);
 

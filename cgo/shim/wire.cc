@@ -23,13 +23,20 @@ at::Tensor materialised(at::Tensor&& t) {
 	return t.clone();
 }
 
+// viewed is what a tensor is a view of, or itself.
+static const c10::TensorImpl* viewed(const at::Tensor& t) {
+	return t.is_view() ? t._base().unsafeGetTensorImpl() : t.unsafeGetTensorImpl();
+}
+
 const at::Tensor& apart_recorded(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy) {
 	if (!c10::GradMode::is_enabled() || !written.defined()) {
 		return t;
 	}
-	// Memory that overlaps in part is left to libtorch, which has words for it.
-	bool shared = t.is_same(written) || (t.has_storage() && written.has_storage() && t.is_alias_of(written) &&
-	                                     at::get_overlap_status(written, t) != at::MemOverlapStatus::Partial);
+	// Memory that overlaps in part is left to libtorch, which has words for it. Sparse tensors have none of their own:
+	// the graph knows what is a view of what.
+	bool stored = t.has_storage() && written.has_storage();
+	bool shared = t.is_same(written) || (!stored && viewed(t) == viewed(written)) ||
+	              (stored && t.is_alias_of(written) && at::get_overlap_status(written, t) != at::MemOverlapStatus::Partial);
 	if (!shared) {
 		return t;
 	}

@@ -44,6 +44,9 @@ func allBuilders() map[pickle.Global]builder {
 // errNested is the error for what Python permits and is not read or written here.
 var errNested = errors.New("a nested tensor is not supported here: save the list of its parts, which unbind returns")
 
+// jagged is where Python makes nested tensors of that layout, classes and all.
+const jagged = "torch.nested._internal.nested_tensor"
+
 func buildNested(*call) (any, error) { return nil, errNested }
 
 func buildOrdered(c *call) (any, error) {

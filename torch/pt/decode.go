@@ -53,6 +53,9 @@ func (d *decoder) allow(g pickle.Global) error {
 	if _, known := d.builders[g]; known || d.globals[g.String()] || isName(g) {
 		return nil
 	}
+	if g.Module == jagged {
+		return errNested
+	}
 	return &GlobalError{g.String()}
 }
 

@@ -3,12 +3,15 @@ package pt
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/internal/reliability"
+	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -89,4 +92,24 @@ func TestMutations(t *testing.T) {
 			return b, err == nil
 		},
 	}.Run(t)
+}
+
+// A large file in which what it says of itself was bent takes no more memory than its size allows.
+func TestMutationsOfALargeFile(t *testing.T) {
+	torchtest.NoLeaks(t)
+	path := filepath.Join(t.TempDir(), "large.pt")
+	torch.Scope(func() {
+		dict := &Dict{}
+		for i := range 8 {
+			dict.Set(fmt.Sprint("weight", i), torch.Ones(2<<20))
+		}
+		require.NoError(t, Save(path, dict))
+	})
+	reliability.BentLarge(t, path, 100, func(path string) bool {
+		v, err := Load(path, LoadOptions{Globals: []string{"a.B"}})
+		if err == nil {
+			Close(v)
+		}
+		return err == nil
+	})
 }

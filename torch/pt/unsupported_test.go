@@ -26,7 +26,7 @@ for name, t in {"nested": torch.nested.nested_tensor(parts), "jagged": torch.nes
     torch.save(t, sys.argv[1] + "/" + name)
 `, dir).CombinedOutput()
 	require.NoError(t, err, string(out))
-	for name, want := range map[string]string{"nested": nested, "jagged": "torch.nested._internal.nested_tensor", "quantized": quantized} {
+	for name, want := range map[string]string{"nested": nested, "jagged": nested, "quantized": quantized} {
 		_, err := pt.Load(filepath.Join(dir, name))
 		require.ErrorContains(t, err, want)
 		require.NotErrorIs(t, err, pt.ErrFormat, "the file is sound")

@@ -2,13 +2,17 @@ package safetensors_test
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/internal/reliability"
+	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
@@ -98,4 +102,24 @@ func TestMutations(t *testing.T) {
 			return b, err == nil
 		},
 	}.Run(t)
+}
+
+// A large file whose header was bent takes no more memory than its size allows.
+func TestMutationsOfALargeFile(t *testing.T) {
+	torchtest.NoLeaks(t)
+	path := filepath.Join(t.TempDir(), "large.safetensors")
+	torch.Scope(func() {
+		tensors := map[string]torch.Tensor{}
+		for i := range 8 {
+			tensors[fmt.Sprint("weight", i)] = torch.Ones(2 << 20)
+		}
+		require.NoError(t, safetensors.Save(path, maps.All(tensors)))
+	})
+	reliability.BentLarge(t, path, 100, func(path string) bool {
+		file, err := safetensors.Load(path)
+		if err == nil {
+			file.Close()
+		}
+		return err == nil
+	})
 }

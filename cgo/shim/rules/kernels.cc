@@ -11,6 +11,8 @@
 #include <ATen/ops/ge.h>
 #include <ATen/ops/median_cpu_dispatch.h>
 #include <ATen/ops/mkldnn_linear_native.h>
+#include <ATen/ops/multi_margin_loss_cpu_dispatch.h>
+#include <ATen/ops/multilabel_margin_loss_forward_cpu_dispatch.h>
 #include <ATen/ops/nanmedian_cpu_dispatch.h>
 #include <ATen/ops/reflection_pad3d_backward_cpu_dispatch.h>
 #include <ATen/ops/resize_native.h>
@@ -156,6 +158,36 @@ Tensor reduced(const Tensor& x, IntArrayRef dim, bool keepdim, std::optional<at:
 	return dim.size() == 2 && x._nnz() == 0 ? at::zeros(result.sizes(), result.options()) : result;
 }
 
+// Margin losses over no samples are what other losses are, 0 as a sum and NaN as a mean; libtorch leaves them unset.
+Tensor& over_nothing(Tensor& loss, const Tensor& x, int64_t reduction) {
+	if (x.numel() == 0 && reduction != at::Reduction::None) {
+		loss.fill_(reduction == at::Reduction::Mean ? std::numeric_limits<double>::quiet_NaN() : 0.0);
+	}
+	return loss;
+}
+
+Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const at::Scalar& p, const at::Scalar& margin, const std::optional<Tensor>& weight,
+                         int64_t reduction) {
+	auto loss = at::cpu::multi_margin_loss(x, target, p, margin, weight, reduction);
+	return over_nothing(loss, x, reduction);
+}
+
+Tensor& multi_margin_loss_out(const Tensor& x, const Tensor& target, const at::Scalar& p, const at::Scalar& margin, const std::optional<Tensor>& weight,
+                              int64_t reduction, Tensor& out) {
+	return over_nothing(at::cpu::multi_margin_loss_outf(x, target, p, margin, weight, reduction, out), x, reduction);
+}
+
+std::tuple<Tensor, Tensor> multilabel_margin_loss(const Tensor& x, const Tensor& target, int64_t reduction) {
+	auto result = at::cpu::multilabel_margin_loss_forward(x, target, reduction);
+	over_nothing(std::get<0>(result), x, reduction);
+	return result;
+}
+
+std::tuple<Tensor&, Tensor&> multilabel_margin_loss_out(const Tensor& x, const Tensor& target, int64_t reduction, Tensor& out, Tensor& is_target) {
+	at::cpu::multilabel_margin_loss_forward_outf(x, target, reduction, out, is_target);
+	return {over_nothing(out, x, reduction), is_target};
+}
+
 // A tensor masked by itself comes back as it went in, and the graph would name it as made of itself, for good.
 Tensor sparse_mask(const Tensor& x, const Tensor& mask) {
 	return x.is_same(mask) ? x.clone() : at::native::sparse_mask(x, mask);
@@ -234,6 +266,10 @@ void replace_kernels() {
 	library.impl("_pdist_backward", pdist_backward);
 	library.impl("convolution_backward", convolution_backward);
 	library.impl("reflection_pad3d_backward", reflection_pad3d_backward);
+	library.impl("multi_margin_loss", multi_margin_loss);
+	library.impl("multi_margin_loss.out", multi_margin_loss_out);
+	library.impl("multilabel_margin_loss_forward", multilabel_margin_loss);
+	library.impl("multilabel_margin_loss_forward.output", multilabel_margin_loss_out);
 	replace_polynomials(library);
 	static auto& compressed = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCPU, "libtorch for Go", 0);
 	compressed.impl("_sparse_csr_prod.dim_dtype", reduced<at::native::_sparse_csr_prod_cpu>);

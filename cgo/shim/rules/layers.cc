@@ -21,11 +21,6 @@ void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, c
 	check("running_var", variance, !training);
 }
 
-// Nothing is summed up then, and the sum is not set.
-void some_samples(const Tensor& x, int64_t reduction) {
-	TORCH_CHECK(reduction == at::Reduction::None || !has(x) || x.dim() != 2 || x.size(0) > 0 || x.size(1) == 0, "expected at least one sample to reduce, but got an input of size ", x.sizes());
-}
-
 // The gradient divides by the number of elements.
 void empty_statistics(const Tensor& input, const Tensor& weight, const Tensor& bias) {
 	TORCH_CHECK(!has(input) || input.numel() > 0 || !(recorded(input) || recorded(weight) || recorded(bias)),

@@ -48,7 +48,6 @@ void segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets, 
 // layers.cc
 void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& variance, bool training);
 void empty_statistics(const Tensor& input, const Tensor& weight, const Tensor& bias);
-void some_samples(const Tensor& x, int64_t reduction);
 void weight_norm(const Tensor& v, const Tensor& g, int64_t dim);
 void attention(const Tensor& query, const Tensor& key, const Tensor& value, bool grouped);
 
