@@ -38,6 +38,7 @@ func (s *service) handler(tokens []string) http.Handler {
 		return write(w, r, map[string]bool{"live": true, "ready": true}, nil)
 	})
 	add("GET /v2", s.handleServer)
+	add("GET /v2/{$}", s.handleServer)
 	add("GET /v2/models/stats", s.handleStats)
 	add("POST /v2/repository/index", s.handleIndex)
 	add("POST /v2/repository/models/{model}/load", s.handleLoad)

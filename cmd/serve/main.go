@@ -36,6 +36,7 @@ type flags struct {
 	traces                               string
 	traceRatio                           float64
 	control                              bool
+	memory                               int64
 	lanes                                int
 	drain                                time.Duration
 	limits                               limits
@@ -62,6 +63,7 @@ func (f *flags) parse(args []string, out io.Writer) error {
 	fs.IntVar(&f.lanes, "lanes", 0, "batches that are computed at the same time, of all models (default: as many as threads, at most 4)")
 	fs.Int64Var(&f.limits.body, "max-body", 64<<20, "`bytes` of a request")
 	fs.Int64Var(&f.limits.memory, "max-bodies", 1<<30, "`bytes` of all requests at the same time; what comes then is refused with 429")
+	fs.Int64Var(&f.memory, "max-memory", 0, "`bytes` of all tensors; what wants more is refused with 507 (default: no limit)")
 	fs.IntVar(&f.limits.concurrent, "max-requests", 1024, "requests at the same time; what comes then is refused with 429")
 	fs.DurationVar(&f.limits.timeout, "timeout", 30*time.Second, "how long a request may take")
 	fs.DurationVar(&f.drain, "drain", 30*time.Second, "how long requests may take that are there when the server is told to end")
@@ -74,7 +76,7 @@ func (f *flags) parse(args []string, out io.Writer) error {
 	return errors.Join(cli.Positive("max-body", float64(f.limits.body)), cli.Positive("max-bodies", float64(f.limits.memory)),
 		cli.Positive("max-requests", float64(f.limits.concurrent)),
 		cli.Positive("timeout", f.limits.timeout.Seconds()), cli.NotNegative("lanes", float64(f.lanes)),
-		cli.NotNegative("trace-ratio", f.traceRatio))
+		cli.NotNegative("trace-ratio", f.traceRatio), cli.NotNegative("max-memory", float64(f.memory)))
 }
 
 // addOrigins reads a list of origins.
@@ -113,6 +115,10 @@ func (f *flags) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 	tokens, err := readTokens(f.tokens)
 	if err != nil {
 		return err
+	}
+	if f.memory > 0 {
+		before := torch.SetMemoryLimits(torch.CPU, torch.MemoryLimits{Hard: f.memory})
+		defer torch.SetMemoryLimits(torch.CPU, before)
 	}
 	if f.lanes == 0 {
 		f.lanes = min(torch.NumThreads(), 4)

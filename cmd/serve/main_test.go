@@ -30,7 +30,15 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) { torchtest.Main(m) }
+// asProgram in the environment makes the test binary the program itself.
+const asProgram = "SERVE_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	torchtest.Main(m)
+}
 
 // A running is a server that a test has started.
 type running struct {

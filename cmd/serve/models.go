@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,7 +34,7 @@ type picture struct {
 func (i *picture) decode(file []byte) (torch.Tensor, error) {
 	img, err := imageio.DecodeBytes(file, imageio.DecodeOptions{MaxPixels: 40_000_000, ApplyEXIFOrientation: true})
 	if err != nil {
-		return torch.Tensor{}, badf("%v", err)
+		return torch.Tensor{}, badPicture(err)
 	}
 	defer img.Close()
 	t := transforms.ImageClassification{Resize: i.Resize, Crop: i.Size, Mean: i.Mean, Std: i.Std}
@@ -42,9 +43,17 @@ func (i *picture) decode(file []byte) (torch.Tensor, error) {
 	}
 	x, err := torch.Try1(func() torch.Tensor { return t.Apply(img) })
 	if err != nil {
-		return torch.Tensor{}, badf("%v", err)
+		return torch.Tensor{}, badPicture(err)
 	}
 	return x, nil
+}
+
+// badPicture is the error for a picture: that of whoever sent it, unless memory was short.
+func badPicture(err error) error {
+	if errors.Is(err, torch.ErrOutOfMemory) {
+		return err
+	}
+	return badf("%v", err)
 }
 
 // read reads a model and what is said of it.

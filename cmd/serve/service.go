@@ -64,11 +64,15 @@ func (r *result) close() { torch.Close(r.outputs...) }
 
 var (
 	errFull    = errors.New("too many requests at the same time")
+	errSick    = errors.New("a card has failed for good")
 	errControl = errors.New("models are not loaded and unloaded by clients here (see -model-control)")
 )
 
 // infer runs a model.
 func (s *service) infer(ctx context.Context, c call, inputs []input) (*result, error) {
+	if err := torch.Unhealthy(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errSick, err)
+	}
 	m, err := s.repository.get(c.model, c.version)
 	if err != nil {
 		return nil, err
@@ -248,7 +252,7 @@ func status(err error) int {
 		return http.StatusForbidden
 	case errors.Is(err, errFull):
 		return http.StatusTooManyRequests
-	case errors.Is(err, errUnloaded):
+	case errors.Is(err, errUnloaded), errors.Is(err, errSick):
 		return http.StatusServiceUnavailable
 	}
 	return serve.Status(err)

@@ -2,6 +2,7 @@ package jpeg
 
 import (
 	"errors"
+	"fmt"
 	"unsafe"
 
 	"github.com/libtorch-go/libtorch/cgo"
@@ -37,9 +38,17 @@ func run(c *cgo.Call, file []byte) error {
 		return errors.New("the file is empty")
 	}
 	if err := c.RunData(unsafe.Pointer(unsafe.SliceData(file))); err != nil {
-		return errors.New(err.Msg)
+		return failed(err)
 	}
 	return nil
+}
+
+// failed is the error of a call. That memory was short says nothing of the file, and callers can tell.
+func failed(err *cgo.Error) error {
+	if err.Kind == cgo.KindOutOfMemory {
+		return fmt.Errorf("%w: %s", torch.ErrOutOfMemory, err.Msg)
+	}
+	return errors.New(err.Msg)
 }
 
 // Decode decodes a file: uint8 [channels, height, width], whose channels lie together in memory.
@@ -75,7 +84,7 @@ func Encode(image torch.Tensor, quality int) (torch.Tensor, error) {
 	c.Tensor(bridge.Handle(image))
 	c.Int(quality)
 	if err := c.Run(); err != nil {
-		return torch.Tensor{}, errors.New(err.Msg)
+		return torch.Tensor{}, failed(err)
 	}
 	return bridge.Tensor[torch.Tensor](c.Handle(0)), nil
 }

@@ -45,7 +45,7 @@ const mostFile = 512 << 20
 
 // Decode reads a JPEG, PNG, GIF or WebP image: uint8 [3, H, W], red, green and blue, on the CPU, whose channels lie
 // together in memory. It returns [ErrFormat] for anything else, and for an image that is damaged or too large; an error
-// of r is in it, too.
+// of r is in it, too. That memory was short is [torch.ErrOutOfMemory] alone.
 func Decode(r io.Reader, opts ...DecodeOptions) (torch.Tensor, error) {
 	if _, err := option.One(opts).check(); err != nil {
 		return torch.Tensor{}, err
@@ -93,7 +93,10 @@ func DecodeBytes(file []byte, opts ...DecodeOptions) (img torch.Tensor, err erro
 			return t
 		})
 	})
-	if err = errors.Join(err, tried); err != nil {
+	if err = errors.Join(err, tried); errors.Is(err, torch.ErrOutOfMemory) {
+		return torch.Tensor{}, fmt.Errorf("imageio: %w", err)
+	}
+	if err != nil {
 		return torch.Tensor{}, fmt.Errorf("imageio: %w: %w", ErrFormat, err)
 	}
 	return img, nil
@@ -123,6 +126,9 @@ func decode(file []byte, o DecodeOptions) (torch.Tensor, error) {
 		n = 3
 	}
 	t, err := jpeg.Decode(file, jpeg.Options{Channels: n, MaxPixels: o.MaxPixels})
+	if errors.Is(err, torch.ErrOutOfMemory) {
+		return torch.Tensor{}, err
+	}
 	if err != nil {
 		return torch.Tensor{}, fmt.Errorf("it is damaged: %w", err)
 	}

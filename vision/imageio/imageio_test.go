@@ -75,6 +75,18 @@ func TestDecodeRefuses(t *testing.T) {
 }
 
 // Grid is torchvision's make_grid, which is a few lines of Python.
+// That memory was short says nothing of the file: nobody may take it for damaged and go on without it.
+func TestDecodeOutOfMemory(t *testing.T) {
+	torchtest.NoLeaks(t)
+	var file bytes.Buffer
+	require.NoError(t, jpeg.Encode(&file, picture(1000, 1000), nil))
+	before := torch.SetMemoryLimits(torch.CPU, torch.MemoryLimits{Hard: torch.Stats().HostBytes + 1<<20})
+	defer torch.SetMemoryLimits(torch.CPU, before)
+	_, err := DecodeBytes(file.Bytes())
+	require.ErrorIs(t, err, torch.ErrOutOfMemory)
+	require.NotErrorIs(t, err, ErrFormat)
+}
+
 func TestGridEqualsPython(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {

@@ -1,6 +1,7 @@
 package transforms
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -59,7 +60,11 @@ func (p ClassificationTrain) file(batch torch.Tensor, i int, file []byte, r *ran
 			if err := imageio.Plausible(file, p.Decode); err != nil {
 				return err
 			}
-			if err := p.pass(h, w, r).Into(batch, i, file); err != nil {
+			err := p.pass(h, w, r).Into(batch, i, file)
+			if errors.Is(err, torch.ErrOutOfMemory) {
+				return err
+			}
+			if err != nil {
 				return fmt.Errorf("imageio: %w: it is damaged: %w", imageio.ErrFormat, err)
 			}
 			return nil
