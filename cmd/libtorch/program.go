@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -86,8 +87,9 @@ func open(path, input string) (program *export.Program, inputs []any, done func(
 
 const benchIntro = `usage: libtorch bench -input FILE [-rounds N] [-threads N] PROGRAM
 
-Measures a program of torch.export.save, .pt2, node by node and compiled to one call. Both take turns; of each one's rounds the
-lowest time and the lower quarter are printed, because on a busy machine the mean says little. The inputs are those of run.
+Measures a program of torch.export.save, .pt2: node by node, compiled to one call with the same bits, and fused. They take turns;
+of each one's rounds the lowest time and the lower quarter are printed, because on a busy machine the mean says little, and how far the
+first result is from that of the nodes, relative to its largest element. The inputs are those of run.
 `
 
 func benchProgram(ctx context.Context, args []string, out io.Writer) error {
@@ -107,41 +109,94 @@ func benchProgram(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer done()
-	compiled, err := export.Compile(program)
-	if err != nil {
-		return err
-	}
-	defer compiled.Close()
 	module, err := program.Module()
 	if err != nil {
 		return err
 	}
+	sides := []side{{name: "node by node", run: module.Run}}
+	for _, o := range []struct {
+		name    string
+		options export.CompileOptions
+	}{{"exact", export.CompileOptions{Exact: true}}, {"fused", export.CompileOptions{}}} {
+		compiled, err := export.Compile(program, o.options)
+		if err != nil {
+			return err
+		}
+		defer compiled.Close()
+		sides = append(sides, side{name: o.name, run: compiled.Run})
+	}
 	torch.SetNumThreads(*threads)
-	runs := []func(...any) ([]torch.Tensor, error){module.Run, compiled.Run}
-	times := make([][]float64, len(runs))
+	if err := measure(ctx, sides, inputs, *rounds); err != nil {
+		return err
+	}
+	for _, s := range sides {
+		if _, err := fmt.Fprintf(out, "%-12s %9.3f ms, lower quarter %9.3f ms, difference %.1e\n", s.name, pace.Lowest(s.times), pace.Quarter(s.times),
+			s.difference); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// side is one way to run a program.
+type side struct {
+	name       string
+	run        func(...any) ([]torch.Tensor, error)
+	times      []float64 // in milliseconds
+	difference float64   // from the result of the first side
+}
+
+// measure lets the sides take turns, after it has compared their results.
+func measure(ctx context.Context, sides []side, inputs []any, rounds int) (err error) {
+	torch.Scope(func() {
+		torch.NoGrad(func() {
+			var want []torch.Tensor
+			for i := range sides {
+				var got []torch.Tensor
+				if got, err = sides[i].run(inputs...); err != nil {
+					return
+				}
+				if i == 0 {
+					want = got
+				}
+				sides[i].difference = difference(got, want)
+			}
+		})
+	})
+	if err != nil {
+		return err
+	}
+	order := make([]int, len(sides))
+	for i := range order {
+		order[i] = i
+	}
 	const warmup = 3
-	err = pace.Rounds(warmup, *rounds, func(round int) error {
-		for _, side := range pace.Turn([]int{0, 1}, round) {
+	return pace.Rounds(warmup, rounds, func(round int) error {
+		for _, i := range pace.Turn(order, round) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			start := time.Now()
-			torch.Scope(func() { torch.NoGrad(func() { _, err = runs[side](inputs...) }) })
+			var err error
+			torch.Scope(func() { torch.NoGrad(func() { _, err = sides[i].run(inputs...) }) })
 			if err != nil {
 				return err
 			}
 			if round >= 0 {
-				times[side] = append(times[side], float64(time.Since(start))/float64(time.Millisecond))
+				sides[i].times = append(sides[i].times, float64(time.Since(start))/float64(time.Millisecond))
 			}
 		}
 		return nil
 	})
-	for side, name := range []string{"node by node", "compiled"} {
-		if err == nil {
-			_, err = fmt.Fprintf(out, "%-12s %9.3f ms, lower quarter %9.3f ms\n", name, pace.Lowest(times[side]), pace.Quarter(times[side]))
-		}
+}
+
+// difference is how far two first results are from each other.
+func difference(got, want []torch.Tensor) float64 {
+	if len(got) == 0 || got[0].NumEl() == 0 {
+		return 0
 	}
-	return err
+	a, b := got[0].To(torch.Float64), want[0].To(torch.Float64)
+	return a.Sub(b).Abs().Max().Float64() / max(b.Abs().Max().Float64(), math.SmallestNonzeroFloat32)
 }
 
 // deliver prints results or writes them.

@@ -16,8 +16,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func compiled(t testing.TB, p *export.Program) *export.Compiled {
-	c, err := export.Compile(p)
+func compiled(t testing.TB, p *export.Program, o ...export.CompileOptions) *export.Compiled {
+	c, err := export.Compile(p, o...)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/export"
+	"github.com/libtorch-go/libtorch/torch/nn"
 )
 
 // A program is data: this one is made by hand, saved, and read again. Most come from Python's torch.export.save.
@@ -76,6 +78,36 @@ func ExampleExport() {
 	// add = torch.ops.aten.add.Tensor
 	// flatten = torch.ops.aten.flatten.using_ints
 	// tensor([0., 0., 0., 0.]) <nil>
+}
+
+// A compiled program is made fast first: its batch norm is part of the weights, and the convolution computes the ReLU as well.
+func ExampleCompile() {
+	torch.Scope(func() {
+		conv, norm := nn.NewConv2d(3, 4, 1), nn.NewBatchNorm2d(4)
+		nn.Eval(norm)
+		x := torch.RandN(1, 3, 8, 8)
+		program, err := export.Export(func(x torch.Tensor) torch.Tensor { return norm.Forward(conv.Forward(x)).ReLU() }, []any{x})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer program.Close()
+		compiled, err := export.Compile(program)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer compiled.Close()
+		torch.Inference(func() {
+			out, err := compiled.Run(x)
+			want, _ := program.Run(x)
+			fmt.Println(out[0].AllClose(want[0]), err)
+		})
+		fmt.Println(strings.Contains(compiled.String(), "batch_norm.default"), strings.Contains(compiled.String(), "'relu'"))
+	})
+	// Output:
+	// true <nil>
+	// false true
 }
 
 // doubling is a program that doubles a vector of 2 to 64 elements.

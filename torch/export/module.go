@@ -403,14 +403,20 @@ func (m TensorMeta) match(t torch.Tensor, symbols map[string]int64) (err error) 
 			err = fmt.Errorf("it is of %v, expected %v", t.DType(), m.DType)
 			return
 		}
-		shape, stride := t.Shape(), t.Stride()
+		shape, stride := t.Shape(), []int(nil)
+		strided := t.Layout() == torch.Strided
+		if strided {
+			stride = t.Stride()
+		}
 		same := len(shape) == len(m.Sizes)
 		for d := 0; same && d < len(shape); d++ {
 			n, ok := m.Sizes[d].Eval(symbols)
 			same = ok && n == int64(shape[d])
-			if k, ok := m.Strides[d].Eval(symbols); same && n > 1 {
-				same = ok && k == int64(stride[d])
+			if !same || n == 1 || !strided {
+				continue
 			}
+			k, ok := m.Strides[d].Eval(symbols)
+			same = ok && k == int64(stride[d])
 		}
 		if !same {
 			err = fmt.Errorf("its shape is %v and its stride %v, expected %v and %v", shape, stride, m.Sizes, m.Strides)

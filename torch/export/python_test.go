@@ -46,24 +46,28 @@ func plain(v any) any {
 
 // requireSame compares two results, tensors by bits and strides.
 func requireSame(t *testing.T, want, got any, where string) {
+	requireAlike(t, want, got, where, func(want, got torch.Tensor) { torchtest.Equal(t, got, want) })
+}
+
+func requireAlike(t *testing.T, want, got any, where string, compare func(want, got torch.Tensor)) {
 	switch want := want.(type) {
 	case torch.Tensor:
 		own, ok := got.(torch.Tensor)
 		require.True(t, ok, "%s is %T", where, got)
 		require.Equal(t, want.DType(), own.DType(), where)
 		require.Equal(t, want.Stride(), own.Stride(), where)
-		torchtest.Equal(t, own, want)
+		compare(want, own)
 	case []any:
 		list, ok := got.([]any)
 		require.True(t, ok && len(list) == len(want), "%s is %T", where, got)
 		for i := range want {
-			requireSame(t, want[i], list[i], fmt.Sprintf("%s[%d]", where, i))
+			requireAlike(t, want[i], list[i], fmt.Sprintf("%s[%d]", where, i), compare)
 		}
 	case map[string]any:
 		m, ok := got.(map[string]any)
 		require.True(t, ok && len(m) == len(want), "%s is %T", where, got)
 		for key := range want {
-			requireSame(t, want[key], m[key], fmt.Sprintf("%s[%q]", where, key))
+			requireAlike(t, want[key], m[key], fmt.Sprintf("%s[%q]", where, key), compare)
 		}
 	default:
 		require.Equal(t, want, got, where)
@@ -91,10 +95,27 @@ func copied(v any) any {
 	return v
 }
 
+// comparison compares a result with what is expected.
+type comparison func(t *testing.T, want, got any, where string)
+
+// requireClose compares two results as [requireSame] does, but for rounding.
+func requireClose(relative float64) comparison {
+	return func(t *testing.T, want, got any, where string) {
+		requireAlike(t, want, got, where, func(want, got torch.Tensor) {
+			if !want.IsFloatingPoint() || want.NumEl() == 0 {
+				torchtest.Equal(t, got, want)
+				return
+			}
+			finite := want.IsFinite()
+			torchtest.Equal(t, torch.Where(finite, torch.Zeros(), got), torch.Where(finite, torch.Zeros(), want))
+			a, b := torch.Where(finite, got, torch.Zeros()).To(torch.Float64), torch.Where(finite, want, torch.Zeros()).To(torch.Float64)
+			require.LessOrEqual(t, a.Sub(b).Abs().Max().Float64(), relative*b.Abs().Max().Float64(), where)
+		})
+	}
+}
+
 // runLikePython makes the calls of a file that Python wrote and compares the results.
-func runLikePython(t *testing.T, module interface {
-	Call(inputs ...any) (any, error)
-}, calls string) {
+func runLikePython(t *testing.T, call func(inputs ...any) (any, error), calls string, compare comparison) {
 	v, err := pt.Load(calls)
 	require.NoError(t, err)
 	defer pt.Close(v)
@@ -105,11 +126,28 @@ func runLikePython(t *testing.T, module interface {
 			for name, value := range parts[1].(map[string]any) {
 				inputs = append(inputs, torch.Arg(name, copied(value)))
 			}
-			got, err := module.Call(inputs...)
+			got, err := call(inputs...)
 			require.NoError(t, err, "call %d", i)
-			requireSame(t, parts[2], got, fmt.Sprintf("call %d: result", i))
+			compare(t, parts[2], got, fmt.Sprintf("call %d: result", i))
 		}
 	})
+}
+
+// runCompiled makes the calls with a program that was compiled: first where autograd records, always to the bit, then without.
+func runCompiled(t *testing.T, path, calls string, o export.CompileOptions, compare comparison) {
+	for _, grad := range []bool{true, false} {
+		program, err := export.Load(path)
+		require.NoError(t, err)
+		compiled, err := export.Compile(program, o)
+		program.Close()
+		require.NoError(t, err)
+		defer compiled.Close()
+		if grad {
+			runLikePython(t, compiled.Call, calls, requireSame)
+			continue
+		}
+		torch.NoGrad(func() { runLikePython(t, compiled.Call, calls, compare) })
+	}
 }
 
 // What Python exports runs here with Python's bits, is printed as Python prints it, and what is saved here runs there.
@@ -139,11 +177,10 @@ func TestPythonToGoToPython(t *testing.T) {
 			}
 			module, err := program.Module()
 			require.NoError(t, err)
-			compiled, err := export.Compile(again)
-			require.NoError(t, err)
-			defer compiled.Close()
-			runLikePython(t, module, strings.TrimSuffix(path, ".pt2")+".pt")
-			runLikePython(t, compiled, strings.TrimSuffix(path, ".pt2")+".pt")
+			calls := strings.TrimSuffix(path, ".pt2") + ".pt"
+			runLikePython(t, module.Call, calls, requireSame)
+			t.Run("exact", func(t *testing.T) { runCompiled(t, path, calls, export.CompileOptions{Exact: true}, requireSame) })
+			t.Run("fused", func(t *testing.T) { runCompiled(t, path, calls, export.CompileOptions{}, requireClose(1e-5)) })
 		})
 	}
 	out := strings.Split(strings.TrimSpace(python(t, "check", from, to)), "\n")

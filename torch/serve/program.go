@@ -51,7 +51,7 @@ func Program(p *export.Program) (Model, error) {
 	if err := m.signature.check(); err != nil {
 		return nil, err
 	}
-	if compiled, err := export.Compile(p); err == nil { // else it runs node by node
+	if compiled, err := export.Compile(p, export.CompileOptions{Exact: true}); err == nil { // else it runs node by node
 		m.run, m.closed = compiled.Run, compiled.Close
 	}
 	return m, nil

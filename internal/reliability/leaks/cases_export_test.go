@@ -35,7 +35,18 @@ var exportCases = cases{
 		if _, err := compiled.Run(random(3, 3)); err == nil {
 			panic("a wrong shape was taken")
 		}
+		_ = compiled.String()
 		compiled.Close()
+		torch.NoGrad(func() {
+			for _, o := range []export.CompileOptions{{Exact: true}, {DType: torch.BFloat16}} {
+				compiled := must(export.Compile(loaded, o))
+				must(compiled.Run(random(3)))
+				compiled.Close()
+			}
+		})
+		if _, err := export.Compile(loaded, export.CompileOptions{DType: torch.Int64}); err == nil {
+			panic("a wrong dtype was taken")
+		}
 		captured := must(export.Export(func(x torch.Tensor) torch.Tensor { return x.Mul(x).Add(torch.FromSlice([]float32{1})) }, []any{random(3)},
 			export.ExportOptions{DynamicShapes: map[string]map[int]export.Dim{"x": {0: {Name: "n"}}}}))
 		must(captured.Run(random(4)))

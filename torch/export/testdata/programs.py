@@ -10,6 +10,7 @@ import os
 import sys
 
 import torch
+import torchvision
 from torch import nn
 from torch.export import Dim, export
 
@@ -302,6 +303,28 @@ class ResNet(nn.Module):
         for a, b in zip(self.a, self.b):
             x = F.relu(a(x) + b(x), inplace=True)
         return self.head(torch.flatten(F.adaptive_avg_pool2d(x, 1), 1))
+
+
+@case((values(2, 3, 32, 32),), (values(3, 3, 32, 32),), shapes=({0: N},))
+class ResNet18(nn.Module):
+    def __new__(cls):
+        return torchvision.models.resnet18()
+
+
+@case((values(1, 3, 64, 64),))
+class MobileNet(nn.Module):
+    def __new__(cls):
+        return torchvision.models.mobilenet_v3_small()
+
+
+@case((values(64, 256),))
+class MLP(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Sequential(nn.Linear(256, 512), nn.BatchNorm1d(512), nn.GELU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 10))
+
+    def forward(self, x):
+        return self.l(x)
 
 
 def copied(tree):

@@ -1,0 +1,166 @@
+package export
+
+import (
+	"strings"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// flow is what passes know of a graph: who makes a value and who reads it, which values may share memory, and which memory is written to.
+type flow struct {
+	maker    map[string]int   // the node that makes a value; none for inputs
+	readers  map[string][]int // the nodes that read a value, once for each time; the graph's results count as a node behind the last
+	shares   map[string]string
+	written  map[string]bool // memory, by its root
+	given    map[string]bool // memory of the caller's and the program's own tensors, by its root
+	returned map[string]bool // and of results
+	members  map[string][]string
+}
+
+// fresh are the operators that make their results in memory of their own, always compute the same from the same, and change nothing.
+// What is no such operator counts as one whose results share the memory of its arguments.
+var fresh = setOf(`conv1d conv2d conv3d convolution linear addmm mm bmm baddbmm matmul layer_norm group_norm native_layer_norm
+	batch_norm instance_norm _native_batch_norm_legit_no_training
+	relu relu6 gelu silu sigmoid tanh hardswish hardsigmoid hardtanh leaky_relu elu softplus mish clamp clamp_min clamp_max
+	exp log sqrt rsqrt neg abs sin cos erf pow reciprocal add sub rsub mul div maximum minimum where masked_fill
+	eq ne lt le gt ge logical_not logical_and logical_or bitwise_not tril triu cumsum argmax argmin
+	softmax _softmax log_softmax mean sum amax amin var cat stack embedding index_select clone
+	max_pool2d avg_pool2d adaptive_avg_pool2d scaled_dot_product_attention
+	arange zeros ones full eye linspace scalar_tensor zeros_like ones_like full_like`)
+
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// trains tells whether a node draws random numbers, or changes statistics that its schema does not say it changes.
+func (n *Node) trains() bool {
+	for _, name := range []string{"training", "train", "use_input_stats"} {
+		if own := n.arg(name); own != nil && own != false {
+			return true
+		}
+	}
+	p := n.arg("dropout_p")
+	return p != nil && p != 0.0 && p != int64(0)
+}
+
+// isFresh tells whether a node's results have memory of their own and depend on nothing but its arguments.
+func (n *Node) isFresh() bool {
+	return fresh[n.op()] && !n.trains() || n.fuses() && !strings.Contains(n.Target, "pointwise_.")
+}
+
+// fuses tells whether a node is one that passes made.
+func (n *Node) fuses() bool { return strings.HasPrefix(n.Target, "torch.ops.mkldnn.") }
+
+func (f *flow) root(name string) string {
+	for f.shares[name] != name {
+		if f.shares[name] == "" {
+			f.shares[name] = name
+		}
+		name = f.shares[name]
+	}
+	return name
+}
+
+// flow looks at the graph as it is now.
+func (r *rewriter) flow() *flow {
+	g := &r.p.Graph
+	f := &flow{maker: map[string]int{}, readers: map[string][]int{}, shares: map[string]string{}, written: map[string]bool{},
+		given: map[string]bool{}, returned: map[string]bool{}, members: map[string][]string{}}
+	var written []string
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		var reads []string
+		for _, in := range n.Inputs {
+			namesIn(in.Value, func(name string) {
+				reads = append(reads, name)
+				f.readers[name] = append(f.readers[name], i)
+			})
+		}
+		writes := r.writes(n)
+		shared := reads
+		if _, known := r.schema(n); known && len(writes) > 0 && !n.trains() {
+			shared = writes // what changes an argument returns it
+		}
+		for _, out := range n.Outputs {
+			namesIn(out, func(name string) {
+				f.maker[name] = i
+				if _, tensor := g.Tensors[name]; !tensor || n.isFresh() {
+					return
+				}
+				for _, own := range shared {
+					if _, tensor := g.Tensors[own]; tensor {
+						f.shares[f.root(name)] = f.root(own)
+					}
+				}
+			})
+		}
+		written = append(written, writes...)
+	}
+	for _, name := range written {
+		f.written[f.root(name)] = true
+	}
+	for _, in := range g.Inputs {
+		namesIn(in, func(name string) { f.given[f.root(name)] = true })
+	}
+	for _, out := range g.Outputs {
+		namesIn(out, func(name string) {
+			f.readers[name] = append(f.readers[name], len(g.Nodes))
+			f.returned[f.root(name)] = true
+		})
+	}
+	for _, s := range r.p.Signature.Outputs { // what is replaced at the end is written to
+		for _, in := range r.p.Signature.Inputs {
+			if name, _ := kindOf(in.Arg); s.Target != "" && (s.Target == in.Target || s.Target == name) {
+				f.written[f.root(name)] = true
+			}
+		}
+	}
+	for name := range g.Tensors {
+		f.members[f.root(name)] = append(f.members[f.root(name)], name)
+	}
+	return f
+}
+
+// writes are the values that a node changes.
+func (r *rewriter) writes(n *Node) (names []string) {
+	see := func(name string) { names = append(names, name) }
+	schema, ok := r.schema(n)
+	if !ok { // a graph, which may change what it gets, or a calculation with numbers
+		for _, in := range n.Inputs {
+			namesIn(in.Value, see)
+		}
+		return names
+	}
+	for _, a := range schema.Arguments {
+		if a.Changed || n.trains() && strings.HasPrefix(a.Name, "running_") {
+			namesIn(n.arg(a.Name), see)
+		}
+	}
+	return names
+}
+
+// only is the node that alone reads a value, once; -1 where there are others, or where the value's memory is shared or written to.
+func (f *flow) only(name string) int {
+	if len(f.readers[name]) != 1 || f.written[f.root(name)] {
+		return nowhere
+	}
+	return f.readers[name][0]
+}
+
+// state is the tensor of an input of the graph that does not change while the program is compiled.
+func (r *rewriter) state(f *flow, a Argument) (torch.Tensor, bool) {
+	name, ok := a.(TensorArgument)
+	if _, made := f.maker[string(name)]; !ok || made || f.written[f.root(string(name))] {
+		return torch.Tensor{}, false
+	}
+	for _, s := range r.p.Signature.Inputs {
+		if s.Arg == a && s.Kind != UserInput && (r.frozen || s.Kind == ConstantTensor) {
+			return r.p.state(s)
+		}
+	}
+	return torch.Tensor{}, false
+}

@@ -1,0 +1,162 @@
+package export
+
+import (
+	"slices"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// given is an argument by its place.
+func given(name string, v Argument) NamedArgument { return NamedArgument{Name: name, Value: v} }
+
+// set is a node's arguments with another one.
+func set(list []NamedArgument, name string, v Argument) []NamedArgument {
+	list = slices.Clone(list)
+	for i := range list {
+		if list[i].Name == name {
+			list[i].Value = v
+			return list
+		}
+	}
+	return append(list, NamedArgument{Name: name, Value: v, Keyword: true})
+}
+
+// products are the operators of weights and inputs, and the number of dimensions of their weights.
+var products = map[string]int{"conv1d": 3, "conv2d": 4, "conv3d": 5, "linear": 2, "convolution": 4}
+
+// batchNorms multiplies what a batch norm in evaluation multiplies by into the weights of the product before it.
+func batchNorms(r *rewriter) {
+	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+		n := &r.p.Graph.Nodes[i]
+		if n.op() != "batch_norm" || n.trains() {
+			continue
+		}
+		in, _ := kindOf(n.arg("input"))
+		f := r.flow()
+		made, ok := f.maker[in]
+		if !ok || f.only(in) != i {
+			continue
+		}
+		product := &r.p.Graph.Nodes[made]
+		dims, ok := products[product.op()]
+		if !ok || len(r.p.Graph.Tensors[in].Sizes) != dims || product.arg("transposed") == true {
+			continue
+		}
+		w, b, ok := r.normalized(f, product, n)
+		if !ok {
+			continue
+		}
+		inputs := set(set(product.Inputs, "weight", r.constant("folded_weight", w)), "bias", r.constant("folded_bias", b))
+		folded := product.with(product.Target, inputs...)
+		folded.makes(n)
+		r.p.Graph.Nodes[made] = folded
+		r.remove(map[int]bool{i: true})
+		i--
+	}
+}
+
+// normalized is the weight and the bias of a product that does what a batch norm behind it does. It is computed in float64 and
+// rounded once.
+func (r *rewriter) normalized(f *flow, product, norm *Node) (w, b torch.Tensor, ok bool) {
+	state := func(a Argument, usual float64, like torch.Tensor) torch.Tensor {
+		t, known := r.state(f, a)
+		switch {
+		case known && t.DType() == torch.Float32:
+			return t.To(torch.Float64)
+		case a != nil || !like.Defined():
+			ok = false
+			return torch.Tensor{}
+		}
+		return torch.FullLike(like, usual)
+	}
+	ok = true
+	weight, mean := state(product.arg("weight"), 0, torch.Tensor{}), state(norm.arg("running_mean"), 0, torch.Tensor{})
+	eps, isNumber := norm.arg("eps").(float64)
+	if !ok || !isNumber || mean.Dim() != 1 || mean.Size(0) != weight.Size(0) {
+		return w, b, false
+	}
+	variance, scale := state(norm.arg("running_var"), 1, mean), state(norm.arg("weight"), 1, mean)
+	bias, shift := state(product.arg("bias"), 0, mean), state(norm.arg("bias"), 0, mean)
+	if !ok {
+		return w, b, false
+	}
+	scale = scale.Div(variance.AddScalar(eps).Sqrt())
+	shape := slices.Repeat([]int{1}, weight.Dim())
+	shape[0] = weight.Size(0)
+	w = weight.Mul(scale.Reshape(shape...)).To(torch.Float32)
+	return w, bias.Sub(mean).Mul(scale).Add(shift).To(torch.Float32), true
+}
+
+// activation is a function of each element that oneDNN computes with a product.
+type activation struct {
+	attr      string
+	scalars   []float64
+	algorithm Argument
+}
+
+// activationOf is what a node computes, if oneDNN knows it.
+func activationOf(n *Node) (a activation, ok bool) {
+	number := func(name string, usual float64) float64 {
+		switch v := n.arg(name).(type) {
+		case float64:
+			return v
+		case int64:
+			return float64(v)
+		case nil:
+			return usual
+		}
+		ok = false
+		return 0
+	}
+	ok = true
+	a.scalars = []float64{}
+	switch n.op() {
+	case "relu", "sigmoid", "tanh", "hardswish", "hardsigmoid":
+		a.attr = n.op()
+	case "silu":
+		a.attr = "swish"
+	case "relu6":
+		a.attr, a.scalars = "hardtanh", []float64{0, 6}
+	case "hardtanh":
+		a.attr, a.scalars = "hardtanh", []float64{number("min_val", -1), number("max_val", 1)}
+	case "leaky_relu":
+		a.attr, a.scalars = "leaky_relu", []float64{number("negative_slope", 0.01)}
+	case "gelu":
+		a.attr, a.algorithm = "gelu", n.arg("approximate")
+		if a.algorithm == nil {
+			a.algorithm = "none"
+		}
+	default:
+		return a, false
+	}
+	return a, ok
+}
+
+// convolution is what a node of a convolution of images says.
+type convolution struct {
+	stride, padding, dilation []int64
+	groups                    int64
+}
+
+func convolutionOf(n *Node) (c convolution, ok bool) {
+	ok = n.Target == "torch.ops.aten.conv2d.default" || n.op() == "convolution" && n.arg("transposed") == false
+	pair := func(name string, usual int64) []int64 {
+		list, is := n.arg(name).([]int64)
+		switch {
+		case n.arg(name) == nil:
+			list = []int64{usual}
+		case !is:
+			ok = false
+		}
+		if len(list) == 1 {
+			list = []int64{list[0], list[0]}
+		}
+		ok = ok && len(list) == 2
+		return list
+	}
+	c = convolution{pair("stride", 1), pair("padding", 0), pair("dilation", 1), 1}
+	if g := n.arg("groups"); g != nil {
+		c.groups, _ = g.(int64)
+	}
+	return c, ok && c.groups > 0
+}

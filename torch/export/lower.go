@@ -1,0 +1,119 @@
+package export
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/library"
+)
+
+// lower lets a program compute in another dtype what it computes in float32: weights and inputs are converted, and results are
+// converted back.
+func lower(r *rewriter) {
+	if r.dtype.IsZero() || r.dtype == torch.Float32 {
+		return
+	}
+	g, f := &r.p.Graph, r.flow()
+	if r.err = r.lowers(f); r.err != nil {
+		return
+	}
+	was := map[string]torch.DType{}
+	for name, m := range g.Tensors {
+		was[name] = m.DType
+	}
+	names, before := r.loweredInputs(f)
+	r.loweredNodes()
+	r.rename(0, names)
+	g.Nodes = append(before, g.Nodes...)
+	for i, out := range g.Outputs {
+		name, ok := out.(TensorArgument)
+		if m := g.Tensors[string(name)]; ok && m.DType == r.dtype && was[string(name)] == torch.Float32 {
+			m.DType = torch.Float32
+			own := r.value(string(name)+"_float32", m)
+			g.Nodes = append(g.Nodes, convert(name, own, torch.Float32))
+			g.Outputs[i], r.p.Signature.Outputs[i].Arg = own, own
+		}
+	}
+}
+
+// loweredInputs converts weights now, and inputs by the nodes that it returns; names are those of what is converted.
+func (r *rewriter) loweredInputs(f *flow) (names map[string]string, before []Node) {
+	names = map[string]string{}
+	for _, s := range slices.Clone(r.p.Signature.Inputs) {
+		name, _ := kindOf(s.Arg)
+		m := r.p.Graph.Tensors[name]
+		if _, kind := kindOf(s.Arg); kind != "Tensor" || m.DType != torch.Float32 {
+			continue
+		}
+		if t, ok := r.state(f, s.Arg); ok {
+			names[name] = string(r.constant("lowered", t.To(r.dtype)))
+			continue
+		}
+		m.DType = r.dtype
+		own := r.value(name+"_lowered", m)
+		before = append(before, convert(TensorArgument(name), own, r.dtype))
+		names[name] = string(own)
+	}
+	return names, before
+}
+
+// loweredNodes lets what is float32 be of the other dtype.
+func (r *rewriter) loweredNodes() {
+	g := &r.p.Graph
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		inputs := slices.Clone(n.Inputs)
+		for k := range inputs {
+			if inputs[k].Value == Argument(torch.Float32) {
+				inputs[k].Value = r.dtype
+			}
+		}
+		if r.isFactory(n) {
+			inputs = set(inputs, "dtype", r.dtype)
+		}
+		n.Inputs = inputs
+		for _, out := range n.Outputs {
+			namesIn(out, func(name string) {
+				if m, ok := g.Tensors[name]; ok && m.DType == torch.Float32 {
+					m.DType = r.dtype
+					g.Tensors[name] = m
+				}
+			})
+		}
+	}
+}
+
+// isFactory tells whether a node makes a tensor of the default dtype out of nothing.
+func (r *rewriter) isFactory(n *Node) bool {
+	name, ok := n.result()
+	schema, known := r.schema(n)
+	takes := slices.ContainsFunc(schema.Arguments, func(a library.Argument) bool { return a.Name == "dtype" })
+	tensors := slices.ContainsFunc(schema.Arguments, func(a library.Argument) bool { return strings.HasPrefix(a.Type, "Tensor") })
+	return ok && known && takes && !tensors && r.p.Graph.Tensors[name].DType == torch.Float32
+}
+
+// lowers tells why a program cannot be computed in another dtype.
+func (r *rewriter) lowers(f *flow) error {
+	if r.dtype != torch.BFloat16 {
+		return fmt.Errorf("CompileOptions.DType is %v, expected float32 or bfloat16", r.dtype)
+	}
+	for _, n := range r.p.Graph.Nodes {
+		if strings.HasPrefix(n.Target, "torch.ops.higher_order.") {
+			return fmt.Errorf("node %q, %s: a program with branches or loops is computed in its own dtypes", n.Name, n.Target)
+		}
+	}
+	for _, in := range r.p.Graph.Inputs {
+		if name, _ := kindOf(in); f.written[f.root(name)] && r.p.Graph.Tensors[name].DType == torch.Float32 {
+			return fmt.Errorf("the program changes %q: it is computed in its own dtypes", name)
+		}
+	}
+	return nil
+}
+
+// convert is a node that converts a tensor.
+func convert(from, to TensorArgument, dtype torch.DType) Node {
+	return Node{Name: string(to), Target: "torch.ops.aten._to_copy.default", Outputs: []Argument{to},
+		Inputs: []NamedArgument{given("self", from), {Name: "dtype", Value: dtype, Keyword: true}}}
+}

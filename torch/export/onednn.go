@@ -1,0 +1,231 @@
+package export
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// pointwise replaces convolutions of images and large linear layers, with an activation behind them, by oneDNN's operators, which
+// compute both at once and whose weights lie as they are read.
+func pointwise(r *rewriter) {
+	images := r.anyStrides()
+	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+		n := &r.p.Graph.Nodes[i]
+		name, ok := n.result()
+		if !ok || products[n.op()] == 0 {
+			continue
+		}
+		f := r.flow()
+		w, frozen := r.weight(f, n)
+		if !frozen {
+			continue
+		}
+		a, next := activation{attr: "none", scalars: []float64{}}, f.only(name)
+		if next < 0 || next == len(r.p.Graph.Nodes) {
+			next = nowhere
+		} else if own, known := activationOf(&r.p.Graph.Nodes[next]); known {
+			a = own
+		} else {
+			next = nowhere
+		}
+		to, ok := r.packed(n, w, a, images)
+		if !ok {
+			continue
+		}
+		if next >= 0 {
+			to.makes(&r.p.Graph.Nodes[next])
+		}
+		r.p.Graph.Nodes[i] = to
+		r.p.operators = append(r.p.operators, strings.Join(strings.Split(to.Target, ".")[2:4], "::"))
+		r.remove(map[int]bool{next: next >= 0})
+	}
+}
+
+// weight is the weight of a product that oneDNN computes: all of it is of one dtype and on the CPU, and the weight and the bias are
+// constants.
+func (r *rewriter) weight(f *flow, n *Node) (w torch.Tensor, ok bool) {
+	if w, ok = r.state(f, n.arg("weight")); !ok {
+		return w, false
+	}
+	x, _ := kindOf(n.arg("input"))
+	m := r.p.Graph.Tensors[x]
+	ok = m.Device.IsCPU() && m.Layout == torch.Strided && m.DType == w.DType() && (m.DType == torch.Float32 || m.DType == torch.BFloat16)
+	if bias := n.arg("bias"); ok && bias != nil {
+		b, known := r.state(f, bias)
+		ok = known && b.DType() == m.DType
+	}
+	return w, ok
+}
+
+// fewestProducts is how many multiplications a linear layer has before oneDNN's is faster than MKL's: its calls cost some 20 µs.
+const fewestProducts = 1 << 22
+
+// packed is oneDNN's operator for a product.
+func (r *rewriter) packed(n *Node, w torch.Tensor, a activation, images bool) (to Node, ok bool) {
+	x, _ := kindOf(n.arg("input"))
+	sizes := r.p.Graph.Tensors[x].hints()
+	tail := []NamedArgument{given("attr", a.attr), given("scalars", a.scalars), given("algorithm", a.algorithm)}
+	if c, image := convolutionOf(n); image && images && len(sizes) == 4 && w.Dim() == 4 {
+		w = inner("mkldnn::_reorder_convolution_weight", w, ints(c.padding), ints(c.stride), ints(c.dilation), int(c.groups), sizes)
+		inputs := []NamedArgument{given("X", n.arg("input")), given("W", r.constant("packed_weight", w)), given("B", n.arg("bias")),
+			given("padding", c.padding), given("stride", c.stride), given("dilation", c.dilation), given("groups", c.groups)}
+		return n.with("torch.ops.mkldnn._convolution_pointwise.default", append(inputs, tail...)...), true
+	}
+	if n.op() != "linear" || len(sizes) == 0 || w.Dim() != 2 {
+		return to, false
+	}
+	rows := 1
+	for _, s := range sizes[:len(sizes)-1] {
+		rows *= s
+	}
+	if rows*w.Size(0)*w.Size(1) < fewestProducts {
+		return to, false
+	}
+	w = inner("mkldnn::_reorder_linear_weight", w, rows)
+	inputs := []NamedArgument{given("X", n.arg("input")), given("W", r.constant("packed_weight", w)), given("B", n.arg("bias"))}
+	return n.with("torch.ops.mkldnn._linear_pointwise.default", append(inputs, tail...)...), true
+}
+
+// inner calls one of libtorch's inner operators with arguments that are known to fit.
+func inner(name string, args ...any) (t torch.Tensor) {
+	torch.Unsafe(func() { t = torch.Call(name, args...)[0].(torch.Tensor) })
+	return t
+}
+
+func ints(list []int64) []int {
+	all := make([]int, len(list))
+	for i, n := range list {
+		all[i] = int(n)
+	}
+	return all
+}
+
+// hints are the sizes that a tensor had when the program was exported; empty if they are not known.
+func (m TensorMeta) hints() (list []int) {
+	const largest = 1 << 31
+	for _, s := range m.Sizes {
+		n, ok := s.Value()
+		if hint, symbol := s.Hint.(int64); !ok && symbol {
+			n, ok = hint, true
+		}
+		if !ok || n < 1 || n > largest {
+			return nil
+		}
+		list = append(list, int(n))
+	}
+	return list
+}
+
+// byStride are the operators that depend on how their argument lies in memory.
+var byStride = setOf(`as_strided sym_stride sym_storage_offset is_contiguous view_as_real view_as_complex resize_ set_ as_strided_
+	unsafe_chunk`)
+
+// anyStrides tells whether images may lie with their channels last: no node sees how a tensor lies in memory, but for views, which
+// become reshapes, and those of memory that is written to cannot.
+func (r *rewriter) anyStrides() bool {
+	f := r.flow()
+	return !slices.ContainsFunc(r.p.Graph.Nodes, func(n Node) bool {
+		name, _ := n.result()
+		return byStride[n.op()] || strings.HasPrefix(n.Target, "torch.ops.higher_order.") || isView(&n) && f.written[f.root(name)]
+	})
+}
+
+func isView(n *Node) bool {
+	return n.Target == "torch.ops.aten.view.default" || n.Target == "torch.ops.aten._unsafe_view.default"
+}
+
+// formats lets the program go on with images whose channels lie last, as oneDNN's convolutions return them: a view becomes a reshape, and
+// what is returned lies as it did.
+func formats(r *rewriter) {
+	g := &r.p.Graph
+	if !slices.ContainsFunc(g.Nodes, func(n Node) bool { return strings.HasPrefix(n.Target, "torch.ops.mkldnn._convolution_pointwise.") }) {
+		return
+	}
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; isView(n) {
+			g.Nodes[i] = n.with("torch.ops.aten.reshape.default", given("self", n.arg("self")), given("shape", n.arg("size")))
+		}
+	}
+	for i, out := range g.Outputs {
+		name, tensor := out.(TensorArgument)
+		m := g.Tensors[string(name)]
+		if !tensor || len(m.Sizes) != 4 || r.p.Signature.Outputs[i].Kind != UserOutput {
+			continue
+		}
+		own := r.value(string(name)+"_contiguous", m)
+		format := torch.ContiguousFormat
+		if n, ok := m.Strides[1].Value(); ok && n == 1 && m.Sizes[1].String() != "1" {
+			format = torch.ChannelsLast
+		}
+		g.Nodes = append(g.Nodes, Node{Name: string(own), Target: "torch.ops.aten.contiguous.default", Outputs: []Argument{own},
+			Inputs: []NamedArgument{given("self", name), {Name: "memory_format", Value: format, Keyword: true}}})
+		g.Outputs[i], r.p.Signature.Outputs[i].Arg = own, own
+	}
+}
+
+// value adds a tensor to the graph and returns its name.
+func (r *rewriter) value(base string, m TensorMeta) TensorArgument {
+	name := base
+	for _, taken := r.p.Graph.Tensors[name]; taken; _, taken = r.p.Graph.Tensors[name] {
+		name += "_"
+	}
+	r.p.Graph.Tensors[name] = m
+	return TensorArgument(name)
+}
+
+// sums lets a convolution add its result to a tensor that nothing else reads, with the ReLU behind the sum.
+func sums(r *rewriter) {
+	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+		n := &r.p.Graph.Nodes[i]
+		name, ok := n.result()
+		alpha := n.arg("alpha")
+		if n.Target != "torch.ops.aten.add.Tensor" || !ok || alpha != nil && alpha != int64(1) && alpha != 1.0 {
+			continue
+		}
+		f := r.flow()
+		conv, other, ok := r.summands(f, n, i)
+		if !ok {
+			continue
+		}
+		made := f.maker[conv]
+		own := &r.p.Graph.Nodes[made]
+		unary, gone := Argument(nil), map[int]bool{made: true}
+		last := n
+		if next := f.only(name); next >= 0 && next < len(r.p.Graph.Nodes) && r.p.Graph.Nodes[next].op() == "relu" {
+			unary, last = "relu", &r.p.Graph.Nodes[next]
+			gone[next] = true
+		}
+		inputs := append([]NamedArgument{given("other", other)}, own.Inputs[:7]...)
+		to := own.with("torch.ops.mkldnn._convolution_pointwise_.binary", append(inputs, given("binary_attr", "add"), given("alpha", 1.0),
+			given("unary_attr", unary), given("unary_scalars", []float64{}), given("unary_algorithm", nil))...)
+		to.makes(last)
+		r.p.Graph.Nodes[i] = to
+		r.p.operators = append(r.p.operators, "mkldnn::_convolution_pointwise_")
+		r.remove(gone)
+		i--
+	}
+}
+
+// summands are the two sides of a sum: a convolution that nothing else reads, and a tensor that it may write to.
+func (r *rewriter) summands(f *flow, n *Node, at int) (conv string, other TensorArgument, ok bool) {
+	sides := [2]string{}
+	sides[0], _ = kindOf(n.arg("self"))
+	sides[1], _ = kindOf(n.arg("other"))
+	for k, side := range sides {
+		made, ok := f.maker[side]
+		to := sides[1-k]
+		if !ok || to == "" || to == side || f.only(side) != at {
+			continue
+		}
+		own := &r.p.Graph.Nodes[made]
+		x, _ := kindOf(own.arg("X"))
+		a, b := r.p.Graph.Tensors[side], r.p.Graph.Tensors[to]
+		if own.Target == "torch.ops.mkldnn._convolution_pointwise.default" && own.arg("attr") == "none" && sameSizes(a.Sizes, b.Sizes) &&
+			a.DType == b.DType && f.root(x) != f.root(to) && !f.written[f.root(x)] && r.overwritable(f, to, at) {
+			return side, TensorArgument(to), true
+		}
+	}
+	return "", "", false
+}

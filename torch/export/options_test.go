@@ -1,0 +1,115 @@
+package export_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/export"
+	"github.com/libtorch-go/libtorch/torch/nn"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+	"github.com/libtorch-go/libtorch/vision/models"
+)
+
+// requireNear compares the first results by their largest difference, relative to the largest element.
+func requireNear(t *testing.T, want, got []torch.Tensor, relative float64) {
+	a, b := got[0].To(torch.Float64), want[0].To(torch.Float64)
+	require.Equal(t, want[0].DType(), got[0].DType())
+	require.LessOrEqual(t, a.Sub(b).Abs().Max().Float64(), relative*b.Abs().Max().Float64())
+}
+
+// The options of Compile: bits, rounding, and weights in bfloat16, for a network of Go's.
+func TestCompileOptions(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.SetNumThreads(1)
+	torch.Scope(func() {
+		net, x := models.ResNet18(10), torch.RandN(2, 3, 32, 32)
+		nn.Eval(net)
+		p, err := export.Export(net, []any{x}, export.ExportOptions{DynamicShapes: map[string]map[int]export.Dim{"x": {0: {Name: "n"}}}})
+		require.NoError(t, err)
+		defer p.Close()
+		exact, err := export.Compile(p, export.CompileOptions{Exact: true})
+		require.NoError(t, err)
+		defer exact.Close()
+		fused, half := compiled(t, p), compiled(t, p, export.CompileOptions{DType: torch.BFloat16})
+		text := fused.String()
+		require.Equal(t, 20, strings.Count(text, "torch.ops.mkldnn._convolution_pointwise"))
+		require.Equal(t, 8, strings.Count(text, "torch.ops.mkldnn._convolution_pointwise_.binary"))
+		require.NotContains(t, text, "torch.ops.aten.batch_norm")
+		require.Equal(t, 20, strings.Count(exact.String(), "torch.ops.aten.batch_norm"))
+		require.Contains(t, half.String(), "bf16[")
+		for _, x := range []torch.Tensor{x, torch.RandN(5, 3, 32, 32)} {
+			torch.NoGrad(func() {
+				want, err := p.Run(x)
+				require.NoError(t, err)
+				for _, c := range []struct {
+					run      *export.Compiled
+					relative float64
+				}{{exact, 0}, {fused, 1e-5}, {half, 2e-2}} {
+					got, err := c.run.Run(x)
+					require.NoError(t, err)
+					requireNear(t, want, got, c.relative)
+				}
+				_, err = fused.Run(torch.RandN(2, 4, 32, 32))
+				require.ErrorContains(t, err, `input "x": dimension 1 is 4, expected 3`)
+			})
+		}
+	})
+}
+
+// What is written into weights later is seen by Exact, and by gradients; what is fused has the weights of then.
+func TestCompiledWeights(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		layer, x := nn.NewLinear(3, 2), torch.RandN(4, 3)
+		p, err := export.Export(func(x torch.Tensor) torch.Tensor { return layer.Forward(x).Add(layer.Weight.Exp().Sum()) }, []any{x})
+		require.NoError(t, err)
+		defer p.Close()
+		exact, fused := compiled(t, p, export.CompileOptions{Exact: true}), compiled(t, p)
+		p, err = export.Export(layer, []any{x})
+		require.NoError(t, err)
+		defer p.Close()
+		live := compiled(t, p, export.CompileOptions{Exact: true})
+		var before []torch.Tensor
+		torch.NoGrad(func() {
+			before, err = fused.Run(x)
+			require.NoError(t, err)
+			layer.Weight.FillInPlace(1)
+			layer.Bias.FillInPlace(2)
+			after, err := live.Run(x)
+			require.NoError(t, err)
+			torchtest.Equal(t, after[0], layer.Forward(x))
+			_, err = exact.Run(x)
+			require.NoError(t, err)
+		})
+		out, err := fused.Run(x)
+		require.NoError(t, err)
+		require.True(t, out[0].RequiresGrad())
+		require.False(t, out[0].Equal(before[0]))
+		out[0].Sum().Backward()
+		require.True(t, layer.Weight.Grad().Defined())
+	})
+}
+
+// Options that contradict each other, and programs that they cannot be had for, are errors; nothing is left of them.
+func TestCompileRefuses(t *testing.T) {
+	torchtest.NoLeaks(t)
+	p := sample()
+	defer p.Close()
+	for want, o := range map[string]export.CompileOptions{
+		"Exact keeps the bits":          {Exact: true, DType: torch.BFloat16},
+		"expected float32 or bfloat16":  {DType: torch.Float64},
+		"is computed in its own dtypes": {DType: torch.BFloat16},
+	} {
+		_, err := export.Compile(p, o)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := new(export.Compiled).Run(1)
+	require.ErrorContains(t, err, "export.Compile makes one")
+	_, err = new(export.Compiled).Call(1)
+	require.ErrorContains(t, err, "export.Compile makes one")
+	require.Equal(t, "export.Compiled{}", new(export.Compiled).String())
+	new(export.Compiled).Close()
+}

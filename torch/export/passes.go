@@ -1,0 +1,247 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/library"
+)
+
+// pass rewrites the graph of a program. It keeps what the program computes: to the bit, unless it is one that fuses.
+type pass struct {
+	name string
+	run  func(*rewriter)
+}
+
+// exactPasses keep the bits, and see what is written into parameters and buffers later.
+var exactPasses = []pass{{"dead", dead}, {"constants", constants}, {"common", common}, {"inPlace", inPlace}, {"dead", dead}}
+
+// fusedPasses take the weights as they are now.
+var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"constants", constants},
+	{"common", common}, {"batchNorms", batchNorms}, {"lower", lower}, {"pointwise", pointwise}, {"formats", formats}, {"sums", sums},
+	{"inPlace", inPlace}, {"dead", dead}}
+
+// rewriter is a copy of a program that passes change.
+type rewriter struct {
+	p       *Program
+	frozen  bool // parameters and buffers are constants
+	dtype   torch.DType
+	schemas map[string]library.Schema
+	made    []torch.Tensor
+	err     error // why a pass cannot be made
+}
+
+// rewritten is a copy of a program after all passes. The tensors that they made are closed by close; the others are the program's.
+func rewritten(p *Program, o CompileOptions) (*rewriter, error) {
+	r, passes := newRewriter(p, o), fusedPasses
+	if o.Exact {
+		passes = exactPasses
+	}
+	if err := r.apply(passes); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func newRewriter(p *Program, o CompileOptions) *rewriter {
+	own, g := *p, &p.Graph
+	own.Graph.Inputs, own.Graph.Nodes, own.Graph.Outputs = slices.Clone(g.Inputs), slices.Clone(g.Nodes), slices.Clone(g.Outputs)
+	own.Graph.Tensors = maps.Clone(g.Tensors)
+	own.Signature = Signature{slices.Clone(p.Signature.Inputs), slices.Clone(p.Signature.Outputs)}
+	own.Constants, own.operators = maps.Clone(p.Constants), slices.Clone(p.operators)
+	if own.Constants == nil {
+		own.Constants = map[string]torch.Tensor{}
+	}
+	return &rewriter{p: &own, frozen: !o.Exact, dtype: o.DType, schemas: map[string]library.Schema{}}
+}
+
+// apply makes passes.
+func (r *rewriter) apply(passes []pass) error {
+	err := torch.Try(func() {
+		torch.Scope(func() {
+			torch.NoGrad(func() {
+				for _, pass := range passes {
+					if pass.run(r); r.err != nil {
+						return
+					}
+				}
+			})
+		})
+	})
+	return errors.Join(err, r.err)
+}
+
+func (r *rewriter) close() { torch.Close(r.made...) }
+
+// op is the operator of aten that a node calls, without its overload; empty for other nodes.
+func (n *Node) op() string {
+	rest, ok := strings.CutPrefix(n.Target, "torch.ops.aten.")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, ".")
+	return name
+}
+
+// overload is the last part of a node's target.
+func (n *Node) overload() string { return n.Target[strings.LastIndexByte(n.Target, '.')+1:] }
+
+// arg is an argument of a node by its name, nil where it is left out.
+func (n *Node) arg(name string) Argument {
+	for _, in := range n.Inputs {
+		if in.Name == name {
+			return in.Value
+		}
+	}
+	return nil
+}
+
+// result is the name of a node's only result, a tensor.
+func (n *Node) result() (string, bool) {
+	if len(n.Outputs) != 1 {
+		return "", false
+	}
+	name, ok := n.Outputs[0].(TensorArgument)
+	return string(name), ok
+}
+
+// with is a copy of a node that calls another operator.
+func (n *Node) with(target string, inputs ...NamedArgument) Node {
+	return Node{Name: n.Name, Target: target, Inputs: inputs, Outputs: n.Outputs, Metadata: n.Metadata}
+}
+
+// makes lets a node make the result of another one.
+func (n *Node) makes(other *Node) { n.Name, n.Outputs = other.Name, other.Outputs }
+
+// schema finds what an operator of aten takes; ok is false where there is none, or the node calls something else.
+func (r *rewriter) schema(n *Node) (library.Schema, bool) {
+	full, ok := strings.CutPrefix(n.Target, "torch.ops.")
+	if !ok || strings.Count(full, ".") != 2 {
+		return library.Schema{}, false
+	}
+	s, known := r.schemas[full]
+	if !known {
+		s, _ = torch.Try1(func() library.Schema {
+			return library.Lookup(strings.TrimSuffix(strings.Replace(full, ".", "::", 1), ".default"))
+		})
+		r.schemas[full] = s
+	}
+	return s, s.Name != ""
+}
+
+// constant adds a tensor to the program and returns its name in the graph.
+func (r *rewriter) constant(base string, t torch.Tensor) TensorArgument {
+	target := base
+	for i := 1; ; i++ {
+		_, a := r.p.Constants[target]
+		_, b := r.p.Graph.Tensors["c_"+target]
+		if !a && !b {
+			break
+		}
+		target = fmt.Sprint(base, "_", i)
+	}
+	t = t.Detach().Keep()
+	r.made = append(r.made, t)
+	name := TensorArgument("c_" + target)
+	r.p.Constants[target] = t
+	m := TensorMeta{DType: t.DType(), Device: t.Device(), Layout: t.Layout(), StorageOffset: integer(0)}
+	for _, n := range t.Shape() {
+		m.Sizes = append(m.Sizes, integer(int64(n)))
+	}
+	if t.Layout() == torch.Strided {
+		for _, n := range t.Stride() {
+			m.Strides = append(m.Strides, integer(int64(n)))
+		}
+	}
+	r.p.Graph.Tensors[string(name)] = m
+	at := slices.IndexFunc(r.p.Signature.Inputs, func(s InputSpec) bool { return s.Kind == UserInput })
+	if at < 0 {
+		at = len(r.p.Signature.Inputs)
+	}
+	r.p.Signature.Inputs = slices.Insert(r.p.Signature.Inputs, at, InputSpec{Kind: ConstantTensor, Arg: name, Target: target})
+	r.p.Graph.Inputs = slices.Insert(r.p.Graph.Inputs, at, Argument(name))
+	return name
+}
+
+// insert puts nodes before those of their places.
+func (r *rewriter) insert(before map[int][]Node) {
+	var all []Node
+	for i, n := range r.p.Graph.Nodes {
+		all = append(append(all, before[i]...), n)
+	}
+	r.p.Graph.Nodes = append(all, before[len(r.p.Graph.Nodes)]...)
+}
+
+// remove takes nodes out.
+func (r *rewriter) remove(gone map[int]bool) {
+	i := -1
+	r.p.Graph.Nodes = slices.DeleteFunc(r.p.Graph.Nodes, func(Node) bool { i++; return gone[i] })
+}
+
+// rename lets the nodes from one place on, and the outputs, read other values.
+func (r *rewriter) rename(from int, names map[string]string) {
+	g := &r.p.Graph
+	for i := from; i < len(g.Nodes); i++ {
+		inputs := slices.Clone(g.Nodes[i].Inputs)
+		for k := range inputs {
+			inputs[k].Value = renamed(inputs[k].Value, names)
+		}
+		g.Nodes[i].Inputs = inputs
+	}
+	for i := range g.Outputs {
+		g.Outputs[i] = renamed(g.Outputs[i], names)
+		r.p.Signature.Outputs[i].Arg = g.Outputs[i]
+	}
+}
+
+// renamed is an argument with other names.
+func renamed(a Argument, names map[string]string) Argument {
+	to := func(name string) string {
+		for own, ok := names[name]; ok; own, ok = names[name] {
+			name = own
+		}
+		return name
+	}
+	switch a := a.(type) {
+	case TensorArgument:
+		return TensorArgument(to(string(a)))
+	case SymIntArgument:
+		return SymIntArgument(to(string(a)))
+	case SymFloatArgument:
+		return SymFloatArgument(to(string(a)))
+	case SymBoolArgument:
+		return SymBoolArgument(to(string(a)))
+	case []TensorArgument:
+		return renamedAll(a, names)
+	case OptionalTensors:
+		return OptionalTensors(renamedAll([]Argument(a), names))
+	case SymInts:
+		return SymInts(renamedAll([]Argument(a), names))
+	case SymFloats:
+		return SymFloats(renamedAll([]Argument(a), names))
+	case SymBools:
+		return SymBools(renamedAll([]Argument(a), names))
+	case [][]TensorArgument:
+		list := make([][]TensorArgument, len(a))
+		for i, own := range a {
+			list[i] = renamedAll(own, names)
+		}
+		return list
+	}
+	return a
+}
+
+func renamedAll[T any](list []T, names map[string]string) []T {
+	all := make([]T, len(list))
+	for i, v := range list {
+		if own := renamed(v, names); own != nil {
+			all[i] = own.(T)
+		}
+	}
+	return all
+}

@@ -1,0 +1,140 @@
+package export
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/torch"
+	F "github.com/libtorch-go/libtorch/torch/nn/functional"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+)
+
+// brief prints the calls of a graph, one a line.
+func brief(g *Graph) string {
+	var b strings.Builder
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		var args []string
+		for _, in := range n.Inputs {
+			args = append(args, formatArgument(in.Value))
+		}
+		target := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(n.Target, "torch.ops."), "aten."), ".default")
+		fmt.Fprintf(&b, "%s = %s(%s)\n", n.valueName(), target, strings.Join(args, ", "))
+	}
+	return b.String() + "return " + strings.Join(each(g.Outputs, formatArgument), ", ")
+}
+
+// passCases are models with what passes make of them, one after the other.
+var passCases = []struct {
+	name   string
+	model  func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor
+	shape  []int
+	passes []pass
+}{
+	{"dead", func(x torch.Tensor, _ map[string]torch.Tensor) torch.Tensor {
+		x.Sin().Cos()
+		F.Dropout(x, 0.5, true) // takes a random number
+		return x.Exp()
+	}, []int{2}, []pass{{"dead", dead}}},
+	{"constants", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		buffer := torch.Zeros(3).AddInPlace(w["v"]) // is written to in each run
+		return x.MatMul(w["m"].T().Exp()).Add(torch.Arange(3).MulScalar(2)).Add(buffer)
+	}, []int{2, 3}, []pass{{"constants", constants}, {"dead", dead}}},
+	{"common", func(x torch.Tensor, _ map[string]torch.Tensor) torch.Tensor {
+		return x.Sin().Add(x.Sin()).Mul(x.Cos().Add(x.Sin().Exp())).Add(torch.Rand(2))
+	}, []int{2}, []pass{{"common", common}}},
+	{"functional", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := x.Add(w["v"]).ReLUInPlace()
+		y.MulScalarInPlace(2)
+		z := x.MulScalar(3)
+		z.Narrow(0, 0, 1).ZeroInPlace() // through a view
+		return y.Add(z.ReLUInPlace())
+	}, []int{2, 3}, []pass{{"functional", functional}}},
+	{"identities", func(x torch.Tensor, _ map[string]torch.Tensor) torch.Tensor {
+		return F.Dropout(F.Dropout(x.Sin(), 0.5, false).Cos(), 0.5, false)
+	}, []int{2}, []pass{{"identities", identities}}},
+	{"batchNorms", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := F.BatchNorm(F.Conv2d(x, w["k"], torch.Tensor{}, F.ConvOptions{Padding: 1}), norm(w))
+		return F.BatchNorm(x, norm(w)).Add(y)
+	}, []int{1, 3, 4, 4}, []pass{{"constants", constants}, {"batchNorms", batchNorms}, {"dead", dead}}},
+	{"pointwise", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := F.Conv2d(x, w["k"], w["v"], F.ConvOptions{Padding: 1}).ReLU()
+		y = F.Hardtanh(F.Conv2d(y, w["k"], torch.Tensor{}), F.HardtanhOptions{})
+		y = F.Conv2d(y, w["k"], torch.Tensor{})
+		return F.Linear(F.GELU(F.Linear(y.Add(y.ReLU()).View(-1, 4), w["wide"])), w["wide"].T())
+	}, []int{512, 3, 8, 8}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"dead", dead}}},
+	{"sums", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		conv := func(x torch.Tensor) torch.Tensor { return F.Conv2d(x, w["k"], w["v"], F.ConvOptions{Padding: 1}) }
+		y := conv(x).ReLU()
+		y = conv(y).Add(y).ReLU() // what nothing else reads is written to
+		y = conv(y).Add(y.Exp()).ReLU()
+		return conv(x).Add(x).Add(y) // but not an input
+	}, []int{1, 3, 4, 4}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"sums", sums}, {"dead", dead}}},
+	{"inPlace", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := x.Sin().ReLU().Sigmoid()
+		v := y.View(3, 2)
+		return x.ReLU().Add(y.Tanh()).Add(v.Exp().T()).Mul(w["m"].Sum().Add(w["v"]))
+	}, []int{2, 3}, []pass{{"inPlace", inPlace}}},
+	{"lower", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		return x.MatMul(w["m"]).Add(torch.Ones(3))
+	}, []int{2, 3}, []pass{{"lower", lower}, {"dead", dead}}},
+}
+
+// norm are the settings of a batch norm in evaluation.
+func norm(w map[string]torch.Tensor) F.BatchNormOptions {
+	return F.BatchNormOptions{RunningMean: w["v"], RunningVar: w["v"].Abs(), Weight: w["v"], Bias: w["v"]}
+}
+
+var update = flag.Bool("update", false, "write testdata/passes.txt anew")
+
+// Each pass by itself makes of a graph what testdata/passes.txt says, and what it computes stays the same but for rounding.
+func TestPasses(t *testing.T) {
+	torchtest.NoLeaks(t)
+	const golden = "testdata/passes.txt"
+	var text strings.Builder
+	for _, c := range passCases {
+		t.Run(c.name, func(t *testing.T) {
+			torch.Scope(func() {
+				w := map[string]torch.Tensor{"v": torch.RandN(3), "m": torch.RandN(3, 3), "k": torch.RandN(3, 3, 3, 3), "wide": torch.RandN(1024, 4)}
+				x := torch.RandN(c.shape...)
+				p, err := Export(func(x torch.Tensor) torch.Tensor { return c.model(x, w) }, []any{x})
+				require.NoError(t, err)
+				defer p.Close()
+				o, tolerance := CompileOptions{}, 1e-5
+				if c.name == "lower" {
+					o.DType, tolerance = torch.BFloat16, 1e-2
+				}
+				r := newRewriter(p, o)
+				defer r.close()
+				fmt.Fprintf(&text, "== %s\n%s\n--\n", c.name, brief(&r.p.Graph))
+				require.NoError(t, r.apply(c.passes))
+				fmt.Fprintf(&text, "%s\n\n", brief(&r.p.Graph))
+				var e *engine
+				torch.Unsafe(func() { e, err = newEngine(r.p) })
+				require.NoError(t, err)
+				defer e.h.Close()
+				torch.NoGrad(func() {
+					torch.ManualSeed(1)
+					want, err := p.Run(x)
+					require.NoError(t, err)
+					torch.ManualSeed(1)
+					got, err := e.Run(x)
+					require.NoError(t, err)
+					require.Equal(t, want[0].Stride(), got[0].Stride())
+					require.LessOrEqual(t, got[0].Sub(want[0]).Abs().Max().Float64(), tolerance*want[0].Abs().Max().Float64())
+				})
+			})
+		})
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(text.String()), 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text.String())
+}
