@@ -130,8 +130,8 @@ func benchProgram(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	for _, s := range sides {
-		if _, err := fmt.Fprintf(out, "%-12s %9.3f ms, lower quarter %9.3f ms, difference %.1e\n", s.name, pace.Lowest(s.times), pace.Quarter(s.times),
-			s.difference); err != nil {
+		if _, err := fmt.Fprintf(out, "%-12s %9.3f ms, lower quarter %9.3f ms, difference %.1e\n", s.name, pace.Lowest(s.times),
+			pace.Quarter(s.times), s.difference); err != nil {
 			return err
 		}
 	}

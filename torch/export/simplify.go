@@ -46,7 +46,8 @@ func dead(r *rewriter) {
 
 // random are the beginnings of the names of operators that draw random numbers.
 var random = []string{"rand", "normal", "bernoulli", "multinomial", "poisson", "binomial", "dropout", "alpha_dropout", "feature_",
-	"native_dropout", "rrelu", "exponential", "geometric", "cauchy", "log_normal", "uniform", "_standard_gamma", "_sample_dirichlet", "lstm", "gru",
+	"native_dropout", "rrelu", "exponential", "geometric", "cauchy", "log_normal", "uniform", "_standard_gamma",
+	"_sample_dirichlet", "lstm", "gru",
 	"rnn_", "scaled_dot_product_attention", "_scaled_dot_product"}
 
 // pure tells whether all that a node does is to make its results.
