@@ -8,7 +8,7 @@ func (t *trainer) parts() checkpoint.Parts {
 
 // store writes the checkpoint if one is wanted: whole or not at all.
 func (t *trainer) store() error {
-	if t.save == "" {
+	if t.save == "" || !t.leads() {
 		return nil
 	}
 	at := checkpoint.Point{Epoch: t.epoch, Batch: t.batch, Metric: t.best}

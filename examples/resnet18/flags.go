@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/dist"
 )
 
 // config is what the flags say. What the run computes is in recipe; the rest is how and
@@ -29,6 +30,8 @@ type config struct {
 	logdir        string
 	evaluate      bool
 	synthetic     bool
+	dist          bool
+	group         *dist.Group // nil without -dist
 
 	given map[string]bool // flags that the user wrote
 }
@@ -42,7 +45,8 @@ type recipe struct {
 	WeightDecay float64 `json:"wd"`
 	Seed        uint64  `json:"seed"`
 	Graph       bool    `json:"graph"`
-	Images      int     `json:"images"` // to train on
+	Images      int     `json:"images"`          // to train on
+	Ranks       int     `json:"ranks,omitempty"` // 0 without -dist
 }
 
 // defaults are values for which a run on that kind of device takes a reasonable time.
@@ -83,7 +87,8 @@ func (c *config) register(fs *flag.FlagSet, device, dtype *string) {
 	fs.StringVar(dtype, "amp-dtype", "", either("`dtype` of mixed precision: bf16 or fp16", "bf16", "fp16"))
 	fs.StringVar(device, "device", "", "cpu, cuda or cuda:`N` (default cuda where there is a card)")
 	fs.IntVar(&c.Epochs, "epochs", 0, either("passes over the training images", onCPU.epochs, onCUDA.epochs))
-	fs.IntVar(&c.Batch, "b", 0, either("images in a batch", onCPU.batch, onCUDA.batch))
+	fs.BoolVar(&c.dist, "dist", false, "train with all processes that torchrun has started; with -save go on from that file if it is there")
+	fs.IntVar(&c.Batch, "b", 0, either("images in a batch of each process", onCPU.batch, onCUDA.batch))
 	fs.Float64Var(&c.LR, "lr", 0, either("highest learning rate of the one-cycle schedule", onCPU.lr, onCUDA.lr))
 	fs.Float64Var(&c.Momentum, "momentum", 0.9, "momentum of SGD")
 	fs.Float64Var(&c.WeightDecay, "wd", 5e-4, "weight decay")
@@ -128,6 +133,9 @@ func (c *config) check(device, dtype string) error {
 	}
 	if c.Momentum >= 1 {
 		return usagef("-momentum is %v, expected less than 1", c.Momentum)
+	}
+	if c.dist && c.Graph {
+		return usagef("-graph and -dist do not go together")
 	}
 	if c.synthetic && c.dataDir != "" {
 		return usagef("-synthetic needs no -data")

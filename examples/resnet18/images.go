@@ -112,7 +112,11 @@ func newLoaders(c *config, sets *imageSets) (train, val *data.Loader[data.Batch]
 	if err != nil {
 		return nil, nil, err
 	}
-	options.Shuffle, options.DropLast = true, c.Graph
+	options.Sampler, options.DropLast = data.Random(sets.train.len(), c.Seed), c.Graph
+	if c.group != nil {
+		options.Sampler = data.Shard(options.Sampler, c.rank(), c.Ranks)
+		options.Seed += uint64(c.rank()) // of the augmentation
+	}
 	augmented := data.Map(data.NewTensorDataset(sets.train.images, sets.train.labels), augment)
 	train, err = data.NewLoader(augmented, options)
 	if err == nil && train.Len() == 0 {

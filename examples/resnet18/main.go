@@ -5,8 +5,8 @@
 //
 // The flags are those of PyTorch's ImageNet example; -h lists them. Begin with train.go: it has
 // the loop, from batch to meter. trainer.go makes what it uses, images.go brings the data,
-// checkpoint.go writes and reads the state of a run, meters.go and report.go say how it goes,
-// flags.go and cli.go read the command line.
+// checkpoint.go writes and reads the state of a run, dist.go is what -dist adds, meters.go and
+// report.go say how it goes, flags.go and cli.go read the command line.
 package main
 
 import (
@@ -43,6 +43,15 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err := setUp(c); err != nil {
 		return err
 	}
+	if err := c.join(ctx); err != nil {
+		return err
+	}
+	if c.group != nil {
+		defer c.group.Close()
+	}
+	if !c.leads() {
+		out = io.Discard
+	}
 	if err := checkpoint.Preflight(c.resume, c.save); err != nil {
 		return err
 	}
@@ -76,6 +85,11 @@ func setUp(c *config) error {
 	var err error
 	if c.device, err = openDevice(c.device); err != nil {
 		return err
+	}
+	if c.dist {
+		if c.device, err = c.card(); err != nil {
+			return err
+		}
 	}
 	if c.Graph && !c.device.IsCUDA() {
 		return usagef("-graph needs a CUDA device, this run is on the %v", c.device)

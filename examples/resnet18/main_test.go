@@ -15,7 +15,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, main) }
+func TestMain(m *testing.M) { clitest.Main(m, program) }
 
 // requireFails runs the program and wants an exit code and, on stderr, one line with text.
 func requireFails(t *testing.T, code int, text string, args ...string) {
@@ -65,6 +65,7 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		{"-channels-last=perhaps", `invalid boolean value "perhaps" for -channels-last`},
 		{"-synthetic -data slice", "-synthetic needs no -data"},
 		{"train", `unexpected argument "train"`},
+		{"-device cpu -dist -graph", "-graph and -dist do not go together"},
 	} {
 		requireFails(t, 2, test.want, strings.Fields(test.args)...)
 	}
@@ -76,6 +77,7 @@ func TestWhatIsMissing(t *testing.T) {
 		requireFails(t, 1, "CUDA", "-device", "cuda:1", "-synthetic")
 		requireFails(t, 2, "-graph needs a CUDA device, this run is on the cpu", "-graph", "-synthetic")
 	}
+	requireFails(t, 1, "RANK is not set: run the program under torchrun", tiny("-dist")...)
 	requireFails(t, 1, "data folder", "-device", "cpu", "-data", t.TempDir()+"/absent")
 	damaged := t.TempDir() + "/cifar-10-batches-bin"
 	require.NoError(t, os.Mkdir(damaged, 0o755))
@@ -88,7 +90,7 @@ func TestWhatIsMissing(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	clitest.Helps(t, command, "amp amp-dtype device epochs b lr momentum wd j data limit seed p channels-last cudnn-benchmark "+
-		"deterministic graph resume e synthetic save threads logdir")
+		"deterministic dist graph resume e synthetic save threads logdir")
 }
 
 // losses are the mean losses of the last lines of all epochs.

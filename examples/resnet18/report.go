@@ -27,6 +27,9 @@ func (t *trainer) header() {
 		t.printf("plan: %d x %d batches of %d, SGD with momentum %v and weight decay %v, one-cycle learning rate up to %v",
 			t.Epochs, t.train.Len(), t.Batch, t.Momentum, t.WeightDecay, t.LR)
 	}
+	if t.group != nil {
+		t.printf("processes: %d, each with its part of the images", t.Ranks)
+	}
 	if !t.given["limit"] && t.sets.train.len() < t.sets.train.of {
 		t.printf("note: a CPU gets a short run on a part of the images by default; -limit 0 takes them all")
 	}

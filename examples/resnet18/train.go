@@ -19,7 +19,7 @@ func (t *trainer) learn(ctx context.Context) (accuracy float64, err error) {
 		images, labels := t.prepare(in[0], in[1])
 		var scores, loss torch.Tensor
 		amp.Autocast(t.device, t.ampDType, func() {
-			scores = t.model.Forward(images)
+			scores = t.net.Forward(images)
 			loss = F.CrossEntropy(scores, labels)
 		})
 		t.scaler.Scale(loss).Backward()
@@ -63,8 +63,11 @@ func (t *trainer) learn(ctx context.Context) (accuracy float64, err error) {
 	return accuracy, nil
 }
 
-// validate returns the accuracy on the validation images, in percent.
+// validate returns the accuracy on the validation images, in percent. One process does it.
 func (t *trainer) validate(ctx context.Context) (percent float64, err error) {
+	if !t.leads() {
+		return 0, nil
+	}
 	nn.Eval(t.model)
 	m := t.newMeters("Test: ", "test/", t.val, 0, (t.epoch+1)*t.train.Len())
 	defer m.progress.Close()

@@ -9,6 +9,7 @@ import (
 	"github.com/libtorch-go/libtorch/amp"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/data"
+	"github.com/libtorch-go/libtorch/torch/dist"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/optim"
 	"github.com/libtorch-go/libtorch/torch/optim/lr"
@@ -26,6 +27,8 @@ type trainer struct {
 	train, val *data.Loader[data.Batch]
 
 	model     *models.ResNet
+	net       nn.Layer                  // what is trained: the model, or ddp
+	ddp       *dist.DDP[*models.ResNet] // nil without -dist
 	opt       *optim.SGD
 	sched     *lr.Schedule
 	scaler    *amp.GradScaler
@@ -59,7 +62,10 @@ func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 	if t.resume != "" {
 		err = t.load(t.resume)
 	}
-	if err == nil && t.logdir != "" {
+	if err == nil {
+		err = t.spread()
+	}
+	if err == nil && t.logdir != "" && t.leads() {
 		t.log, err = tensorboard.NewWriter(t.logdir)
 	}
 	if err != nil {
@@ -70,6 +76,9 @@ func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 
 // Close frees everything that the run holds except the images. Its error is that of the files for TensorBoard.
 func (t *trainer) Close() error {
+	if t.ddp != nil {
+		t.ddp.Close()
+	}
 	nn.Close(t.model)
 	t.opt.Close()
 	t.scaler.Close()
@@ -96,7 +105,7 @@ func (t *trainer) run(ctx context.Context) error {
 
 // trained adds an epoch to what the last line tells, and says whether it waited for its data.
 func (t *trainer) trained(m *meters) {
-	t.images += m.images
+	t.images += m.images * max(1, t.Ranks)
 	t.busy += time.Since(m.start)
 	t.printf("%v", t.train.Stats().Since(m.before))
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/dist"
+)
+
+// join enters the group that torchrun has started, for -dist. Every rank has its part of the images; rank 0 prints, validates and
+// saves. A run goes on from its own checkpoint if there is one, because torchrun starts the same command again when a rank has failed.
+func (c *config) join(ctx context.Context) (err error) {
+	if !c.dist {
+		return nil
+	}
+	if c.group, err = dist.InitProcessGroup(ctx, "gloo"); err != nil {
+		return err
+	}
+	c.Ranks = c.group.Size()
+	if c.save == "" || c.resume != "" {
+		return nil
+	}
+	_, missing := os.Stat(c.save)
+	there, err := dist.BroadcastObject(ctx, c.group, missing == nil, 0)
+	if there {
+		c.resume = c.save
+	}
+	return err
+}
+
+// leads tells whether this process prints, validates and saves.
+func (c *config) leads() bool { return c.rank() == 0 }
+
+func (c *config) rank() int {
+	if c.group == nil {
+		return 0
+	}
+	return c.group.Rank()
+}
+
+// card is the one of this rank: each of a machine has its own.
+func (c *config) card() (torch.Device, error) {
+	e, err := dist.Env()
+	if err != nil || !c.device.IsCUDA() || c.given["device"] {
+		return c.device, err
+	}
+	return torch.CUDA(e.LocalRank), nil
+}
+
+// spread has all ranks train the model together.
+func (t *trainer) spread() (err error) {
+	t.net = t.model
+	if t.group == nil {
+		return nil
+	}
+	if t.ddp, err = dist.NewDDP(t.group, t.model); err == nil {
+		t.net = t.ddp
+	}
+	return err
+}
