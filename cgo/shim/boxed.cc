@@ -196,7 +196,21 @@ Operation::Operation(const c10::OperatorHandle& op) : op_(op), guard_(find_guard
 		return;
 	}
 	outs_ = declared.back().is_out() && !op.hasTag(at::Tag::pointwise);
-	in_place_ = declared[0].alias_info() != nullptr && declared[0].alias_info()->isWrite();
+	auto written = [](const c10::Argument& a) { return a.alias_info() != nullptr && a.alias_info()->isWrite(); };
+	in_place_ = written(declared[0]);
+	writes_ = std::any_of(declared.begin(), declared.end(), written);
+}
+
+// each_tensor calls visit with the defined tensors of a value.
+template <typename Visit>
+static void each_tensor(const c10::IValue& v, Visit visit) {
+	if (v.isTensor() && v.toTensor().defined()) {
+		visit(v.toTensor());
+	} else if (v.isTensorList()) {
+		for (const at::Tensor& t : v.toTensorVector()) {
+			visit(t);
+		}
+	}
 }
 
 // As typed calls in place do it.
@@ -226,9 +240,30 @@ void Operation::refuse_aliased_out(const torch::jit::Stack& stack) const {
 	}
 }
 
+// An argument on the meta device decides that nothing is computed: what is to be written would be left as it is, or unset.
+void Operation::refuse_meta(const torch::jit::Stack& stack) const {
+	const auto& declared = op_.schema().arguments();
+	std::optional<at::Device> memory;
+	bool meta = false;
+	for (size_t i = 0; i < stack.size(); i++) {
+		bool written = declared[i].alias_info() != nullptr && declared[i].alias_info()->isWrite();
+		each_tensor(stack[i], [&](const at::Tensor& t) {
+			if (t.is_meta()) {
+				meta = true;
+			} else if (written) {
+				memory = t.device();
+			}
+		});
+	}
+	TORCH_CHECK(!meta || !memory, "Tensor on device meta is not on the expected device ", *memory, "!");
+}
+
 void Operation::run(torch::jit::Stack& stack) const {
 	if (guard_ != nullptr) {
 		guard_->check(stack.data());
+	}
+	if (writes_) {
+		refuse_meta(stack);
 	}
 	if (outs_) {
 		refuse_aliased_out(stack);

@@ -20,11 +20,13 @@ class Operation {
  private:
 	void set_apart(torch::jit::Stack& stack) const;
 	void refuse_aliased_out(const torch::jit::Stack& stack) const;
+	void refuse_meta(const torch::jit::Stack& stack) const;
 
 	c10::OperatorHandle op_;
 	const GuardRow* guard_;
 	bool outs_ = false;      // it writes to tensors given for that
 	bool in_place_ = false;  // it writes to its first argument
+	bool writes_ = false;    // it writes to any
 };
 
 // The operator whose name and overload come next.

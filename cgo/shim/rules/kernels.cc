@@ -11,6 +11,7 @@
 #include <ATen/ops/ge.h>
 #include <ATen/ops/median_cpu_dispatch.h>
 #include <ATen/ops/mkldnn_linear_native.h>
+#include <ATen/ops/mul_native.h>
 #include <ATen/ops/multi_margin_loss_cpu_dispatch.h>
 #include <ATen/ops/multilabel_margin_loss_forward_cpu_dispatch.h>
 #include <ATen/ops/nanmedian_cpu_dispatch.h>
@@ -197,6 +198,14 @@ Tensor sparse_mask_compressed(const Tensor& x, const Tensor& mask) {
 	return x.is_same(mask) ? x.clone() : at::native::sparse_mask_sparse_compressed(x, mask);
 }
 
+// libtorch walks the indices of both as if they had as many rows.
+Tensor& product_of_sparse(const Tensor& a, const Tensor& b, Tensor& out) {
+	TORCH_CHECK(a.layout() != at::kSparse || b.layout() != at::kSparse || a.dim() != b.dim() || a.sparse_dim() == b.sparse_dim(),
+	            "mul: expected 'self' and 'other' to have same density, but 'self' has ", a.sparse_dim(), " sparse dimensions while 'other' has ",
+	            b.sparse_dim(), " sparse dimensions");
+	return at::native::mul_out_sparse_cpu(a, b, out);
+}
+
 // oneDNN reads a bias as it lies in memory.
 Tensor mkldnn_linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
 	bool strided = bias && bias->defined() && bias->layout() == at::kStrided;
@@ -280,6 +289,7 @@ void replace_kernels() {
 	compressed.impl("sparse_mask", sparse_mask_compressed);
 	static auto& sparse = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCPU, "libtorch for Go", 0);
 	sparse.impl("copy", copy_of_sparse);
+	sparse.impl("mul.out", product_of_sparse);
 	sparse.impl("sparse_mask", sparse_mask);
 	static auto& mkldnn = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::MkldnnCPU, "libtorch for Go", 0);
 	mkldnn.impl("mkldnn_linear", mkldnn_linear);
