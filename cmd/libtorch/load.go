@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/libtorch-go/libtorch/internal/cli"
+	"github.com/libtorch-go/libtorch/internal/proc"
 )
 
 const loadIntro = `usage: libtorch load [-c CLIENTS | -rate R] [-d TIME] [-data FILE] URL
@@ -29,7 +30,7 @@ random numbers.
 
 // loadFlags are what and how to ask.
 type loadFlags struct {
-	clients, rows         int
+	clients, rows, pid    int
 	rate                  float64
 	length, timeout, warm time.Duration
 	data, kind, token     string
@@ -52,6 +53,7 @@ func load(ctx context.Context, args []string, out io.Writer) error {
 	fs.StringVar(&f.kind, "type", "application/octet-stream", "its content `type`")
 	fs.IntVar(&f.rows, "b", 1, "rows of a request to a model")
 	fs.StringVar(&f.token, "token", "", "a bearer `token`")
+	fs.IntVar(&f.pid, "pid", 0, "the server's `process`, if it is on this machine: how much of the processors an answer takes")
 	fs.StringVar(&f.csv, "csv", "", "a `file` for a line of figures of each second")
 	fs.StringVar(&f.svg, "svg", "", "a `file` for a chart of them")
 	found, err := parse(fs, args, out, loadIntro, "URL")
@@ -71,7 +73,12 @@ func load(ctx context.Context, args []string, out io.Writer) error {
 	if f.warm > 0 {
 		f.run(ctx, client, f.warm)
 	}
+	if f.pid != 0 && proc.Busy(f.pid) == 0 {
+		return fmt.Errorf("load: there is no process %d", f.pid)
+	}
+	before := proc.Busy(f.pid)
 	r := f.run(ctx, client, f.length)
+	r.busy = proc.Busy(f.pid) - before
 	if err := ctx.Err(); err != nil {
 		return err
 	}

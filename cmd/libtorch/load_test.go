@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/xml"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -51,6 +52,9 @@ func TestLoad(t *testing.T) {
 	text = clitest.Run(t, run, "load", "-rate", "100", "-c", "1", "-d", "1s", "-warm", "0", server.URL)
 	require.Regexp(t, `100 %  +[3-9]\d\d\.`, text, "what had to wait counts from when it was due")
 	clitest.Fails(t, "libtorch", 1, "load: "+server.URL+"/v2/models/other: 200 OK", "load", server.URL+"/v2/models/other")
+	text = clitest.Run(t, run, "load", "-c", "2", "-d", "200ms", "-warm", "0", "-pid", fmt.Sprint(os.Getpid()), server.URL+"/v2/models/m")
+	require.Regexp(t, `server +\d+\.\d{3} ms of processors for each answer\n$`, text)
+	clitest.Fails(t, "libtorch", 1, "there is no process 2147483647", "load", "-warm", "0", "-pid", "2147483647", server.URL)
 	clitest.Fails(t, "libtorch", 2, "-c is 0", "load", "-c", "0", server.URL)
 }
 

@@ -16,6 +16,7 @@ import (
 type loadResult struct {
 	started time.Time
 	took    time.Duration
+	busy    time.Duration // what the server took of the processors, if that is known
 	mu      sync.Mutex
 	answers []answered
 	errors  map[string]int
@@ -67,6 +68,10 @@ func (r *loadResult) print(out io.Writer) error {
 	}
 	for _, p := range percents {
 		fmt.Fprintf(&b, "%5g %%  %8s ms\n", p, ms(percentile(sorted, p)))
+	}
+	if r.busy > 0 && len(sorted) > 0 {
+		each := float64(r.busy) / float64(len(sorted)) / float64(time.Millisecond)
+		fmt.Fprintf(&b, "server   %8.3f ms of processors for each answer\n", each)
 	}
 	_, err := out.Write(b.Bytes())
 	return err

@@ -127,7 +127,7 @@ func (v *visit) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error)
 	}
 	var b bytes.Buffer
 	if r.ContentLength > 0 {
-		b.Grow(int(min(r.ContentLength, 1<<20)))
+		b.Grow(int(min(r.ContentLength, 1<<20)) + bytes.MinRead) // so that its end is read without growing
 	}
 	n, err := b.ReadFrom(io.LimitReader(v.count(body), s.limits.body+1))
 	switch tooLarge := new(http.MaxBytesError); {

@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -76,6 +77,7 @@ func TestREADME(t *testing.T) {
 	commands := len(steps)
 
 	u.ship(t, text, first)
+	u.service(t)
 	u.stray(t)
 
 	said := fmt.Sprintf("%d commands and %d lines of Go until the first answer; %s", commands, lines, watch)
@@ -216,21 +218,26 @@ func sizesAreTrue(t *testing.T, page, out string) {
 	}
 }
 
-// isolated is the program alone: its bundle is all of the file system, but for /dev and /proc, which every container
-// has; PATH and environment are empty.
-func isolated(t *testing.T, dir, program string) *exec.Cmd {
+// isolated is the program alone, with its arguments: its bundle is all of the file system, but for /dev and /proc, which every
+// container has; PATH and environment are empty.
+func isolated(t *testing.T, dir, program string, args ...string) *exec.Cmd {
 	t.Helper()
-	const enter = `mkdir -p "$0/dev" "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /proc "$0/proc" && exec env -i "$2" "$0" "$1"`
-	for _, args := range [][]string{{"--mount"}, {"--mount", "--map-root-user"}} {
-		if exec.Command("unshare", append(args, "true")...).Run() != nil {
+	const enter = `mkdir -p "$0/dev" "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /proc "$0/proc" && exec env -i "$@"`
+	for _, flags := range [][]string{{"--mount"}, {"--mount", "--map-root-user"}} {
+		if exec.Command("unshare", append(flags, "true")...).Run() != nil {
 			continue
 		}
 		chroot, err := exec.LookPath("chroot")
 		require.NoError(t, err)
-		return exec.Command("unshare", append(args, "sh", "-c", enter, dir, program, chroot)...)
+		return exec.Command("unshare", slices.Concat(flags, []string{"sh", "-c", enter, dir, chroot, dir, program}, args)...)
 	}
 	t.Log("the bundle was not run as a file system of its own: unshare is not permitted here")
-	cmd := exec.Command(filepath.Join(dir, program))
+	for i, arg := range args {
+		if filepath.IsAbs(arg) {
+			args[i] = filepath.Join(dir, arg)
+		}
+	}
+	cmd := exec.Command(filepath.Join(dir, program), args...)
 	cmd.Env = []string{}
 	return cmd
 }

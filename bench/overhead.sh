@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# overhead: what a server takes of the processors for a request with 150 KB to a model that does nothing, cmd/serve beside FastAPI, in turns.
+#
+#     bench/overhead.sh [ROUNDS [SECONDS [CLIENTS]]]
+#
+# PYTHON, or else the Python of the tests, has torch and torchvision; fastapi and uvicorn may be in a folder that PYTHONPATH names.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+rounds=${1:-3} seconds=${2:-10} clients=${3:-4}
+python=${PYTHON:-third_party/peer/python}
+"$python" -c 'import fastapi, uvicorn, torchvision' || {
+	echo "overhead: $python lacks fastapi, uvicorn or torchvision: name one that has them with PYTHON, or their folder with PYTHONPATH" >&2
+	exit 1
+}
+dir=$(mktemp -d)
+pids=()
+trap 'for p in "${pids[@]}"; do kill "$p" 2>/dev/null || true; done; rm -rf "$dir"' EXIT
+go build -o "$dir" ./cmd/serve ./cmd/libtorch
+"$python" bench/python/service.py export "$dir/models" 2>"$dir/export.log" || { cat "$dir/export.log" >&2; exit 1; }
+export LIBTORCH_GO_HOME=${LIBTORCH_GO_HOME:-$PWD/third_party}
+"$dir/serve" -models "$dir/models" -addr localhost:8750 -log warn &
+pids+=($!)
+OMP_NUM_THREADS=1 "$python" bench/python/service.py serve 8751 &
+pids+=($!)
+for port in 8750 8751; do
+	for _ in $(seq 600); do
+		curl -sf "localhost:$port/v2/models/null" >/dev/null && break
+		sleep 0.1
+	done
+done
+echo "load average: $(cut -d' ' -f1-3 /proc/loadavg)"
+for _ in $(seq "$rounds"); do
+	for side in 0 1; do
+		echo "== $([[ $side == 0 ]] && echo cmd/serve || echo FastAPI)"
+		"$dir/libtorch" load -c "$clients" -d "${seconds}s" -pid "${pids[$side]}" "http://localhost:875$side/v2/models/null"
+	done
+done
