@@ -49,7 +49,7 @@ var chapters = []*chapter{
 	&products, &spectra, &chance, &kinds, &autograd, &modes,
 	&layers, &functions, &losses,
 	&modules, &optimizers, &schedules,
-	&loading, &precision, &printing, &machine,
+	&loading, &precision, &processes, &printing, &machine,
 	&wholeLoop, &memory, &mistakes, &operators, &views, &places, &iteration, &derivatives, &states,
 }
 
@@ -88,6 +88,7 @@ var path string
 
 // forget drops what setups made outside of scopes: parameters, state, loaded files.
 func forget() {
+	leave()
 	net, linear, opt, model, other, block, dataset = nil, nil, nil, nil, nil, nil, nil
 	x, y = torch.Tensor{}, torch.Tensor{}
 }
