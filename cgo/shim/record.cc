@@ -1,5 +1,6 @@
 // Calls of operators are seen on a dispatch key above autograd and autocast, so that they are those of the program and not those
-// that libtorch makes of them: linear, and not the product in it. libtorch uses the key for its own tests alone.
+// that libtorch makes of them: linear, and not the product in it. libtorch uses the key for its own tests alone. A whole step of training
+// is seen below autograd, with what runs backwards: on a key that libtorch keeps for others and does not use.
 #include "record.h"
 
 #include <ATen/autocast_mode.h>
@@ -18,7 +19,8 @@ namespace {
 using c10::IValue;
 using torch::jit::Stack;
 
-constexpr auto kKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
+constexpr auto kAbove = c10::DispatchKey::TESTING_ONLY_GenericMode;
+constexpr auto kBelow = c10::DispatchKey::Fake;
 
 // Record is one call.
 struct Record {
@@ -30,7 +32,7 @@ struct Record {
 // Recording is what a thread has recorded. Tensors stay, so that their addresses remain theirs.
 class Recording final : public Guard {
  public:
-	Recording() : outer_(current), include_(kKey) { current = this; }
+	explicit Recording(c10::DispatchKey key) : outer_(current), include_(key) { current = this; }
 	~Recording() override { current = outer_; }
 
 	int64_t number(const at::Tensor& t) {
@@ -128,21 +130,24 @@ IValue list_of(const std::vector<IValue>& values) {
 }  // namespace
 
 void refuse_recorded(const char* what) {
-	bool excluded = c10::impl::tls_is_dispatch_key_excluded(kKey);
+	bool excluded = c10::impl::tls_is_dispatch_key_excluded(kAbove);
 	TORCH_CHECK(Recording::current == nullptr || excluded, what, ": a program that is captured takes the same way whatever its inputs are, and knows no values");
 }
 
 namespace entry {
 
-// enter_recording() -> guard: until it is left, the calls of this thread are recorded
-void enter_recording(Args&, Results& r) {
-	static auto& library = *[] {
-		auto lib = new torch::Library(torch::Library::IMPL, "_", kKey, __FILE__, __LINE__);
-		lib->fallback(torch::CppFunction::makeFromBoxedFunction<&record>());
-		return lib;
+// enter_recording(whether below autograd) -> guard: until it is left, the calls of this thread are recorded
+void enter_recording(Args& a, Results& r) {
+	static auto& libraries = *[] {
+		auto list = new std::vector<torch::Library>;
+		for (auto key : {kAbove, kBelow}) {
+			list->emplace_back(torch::Library::IMPL, "_", key, __FILE__, __LINE__);
+			list->back().fallback(torch::CppFunction::makeFromBoxedFunction<&record>());
+		}
+		return list;
 	}();
-	(void)library;
-	enter<Recording>(r);
+	(void)libraries;
+	enter<Recording>(r, a.boolean() ? kBelow : kAbove);
 }
 
 // recorded(tensors) -> the numbers of the tensors; all tensors by their numbers; the calls: a list each of name, overload,

@@ -63,6 +63,10 @@ func (s symbol) bounds() Range {
 func (e *exporter) see(n int64, name string) {
 	e.names[n] = name
 	e.p.Graph.Tensors[name] = e.meta(n)
+	if t := e.runs[0].tensors[n]; e.memory != nil && t.Layout() == torch.Strided {
+		own := memoryOf(t)
+		e.memory[own], e.bases[own.storage] = name, name
+	}
 }
 
 // meta is what is known of a tensor.
@@ -157,6 +161,9 @@ func (e *exporter) outputs() error {
 // tensor is the name of a tensor. One that the model has from elsewhere becomes a constant.
 func (e *exporter) tensor(n int64) (string, error) {
 	if name, ok := e.names[n]; ok {
+		return name, nil
+	}
+	if name, ok := e.found(n); ok {
 		return name, nil
 	}
 	t := e.runs[0].tensors[n]

@@ -65,6 +65,23 @@ type exporter struct {
 	computed map[string]SymIntArgument // what was computed from sizes, by its expression
 	before   []Node                    // nodes that the next one needs
 	lifted   []InputSpec
+
+	memory map[memory]string // names by memory, for steps, whose tensors autograd keeps as others; nil for models
+	bases  map[uint64]string // a tensor of each storage
+}
+
+// newExporter makes an exporter of a program that is empty so far.
+func newExporter(o ExportOptions) *exporter {
+	return &exporter{names: map[int64]string{}, taken: map[string]bool{}, schemas: map[string]library.Schema{},
+		computed: map[string]SymIntArgument{}, options: o,
+		p: &Program{StateDict: map[string]torch.Tensor{}, Constants: map[string]torch.Tensor{}, Ranges: map[string]Range{},
+			Opset: map[string]int{"aten": 10}, Verifiers: []string{"TRAINING"}, Torch: strings.SplitN(torch.Version(), "+", 2)[0]}}
+}
+
+// sign says what the program takes and returns.
+func (e *exporter) sign() {
+	e.p.Modules = []ModuleCall{{Signature: &ModuleCallSignature{ArgNames: e.options.ArgNames, Out: e.runs[0].outTree,
+		In: &TreeSpec{Type: typeTuple, Children: []*TreeSpec{e.tree, {Type: typeDict}}}}}}
 }
 
 func capture(model any, inputs []any, o ExportOptions) (*Program, error) {
@@ -72,8 +89,6 @@ func capture(model any, inputs []any, o ExportOptions) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &exporter{names: map[int64]string{}, taken: map[string]bool{}, schemas: map[string]library.Schema{},
-		computed: map[string]SymIntArgument{}}
 	if len(o.ArgNames) == 0 {
 		for i := range inputs {
 			o.ArgNames = append(o.ArgNames, fmt.Sprint("x", i))
@@ -85,23 +100,21 @@ func capture(model any, inputs []any, o ExportOptions) (*Program, error) {
 	if len(o.ArgNames) != len(inputs) {
 		return nil, fmt.Errorf("%d names of arguments for %d inputs: %q", len(o.ArgNames), len(inputs), o.ArgNames)
 	}
+	e := newExporter(o)
 	if e.symbols, err = symbolsOf(inputs, o); err != nil {
 		return nil, err
 	}
 	if e.sizes, err = sizesToTry(e.symbols); err != nil {
 		return nil, err
 	}
-	e.p = &Program{StateDict: map[string]torch.Tensor{}, Constants: map[string]torch.Tensor{}, Ranges: map[string]Range{},
-		Opset: map[string]int{"aten": 10}, Verifiers: []string{"TRAINING"}, Torch: strings.SplitN(torch.Version(), "+", 2)[0]}
 	state := e.state(model)
-	e.options = o
 	for _, sizes := range e.sizes {
 		given := resized(inputs, o, sizes)
 		in, leaves, err := inputTree(given, o.ArgNames)
 		if err != nil {
 			return nil, err
 		}
-		run, err := record(fn, state, given, leaves)
+		run, err := record(fn, state, given, leaves, aboveAutograd)
 		if err != nil {
 			return nil, err
 		}
@@ -111,8 +124,7 @@ func capture(model any, inputs []any, o ExportOptions) (*Program, error) {
 	if err := e.build(); err != nil {
 		return nil, err
 	}
-	e.p.Modules = []ModuleCall{{Signature: &ModuleCallSignature{ArgNames: o.ArgNames, Out: e.runs[0].outTree,
-		In: &TreeSpec{Type: typeTuple, Children: []*TreeSpec{e.tree, {Type: typeDict}}}}}}
+	e.sign()
 	if err := e.p.Verify(); err != nil {
 		return nil, err
 	}

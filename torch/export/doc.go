@@ -33,6 +33,8 @@
 // makes only the passes that keep the bits, and DType computes in bfloat16. Printing the compiled program shows what they did.
 // Where autograd records, a run computes the program as it is.
 //
+// [CompileStep] does the same for a step of training, a function of Go's with backward and the optimizer's work in it.
+//
 // # Models of Go's
 //
 // [Export] captures a model that is written in Go as a program, which Python's torch.export.load runs as well: it runs once, and

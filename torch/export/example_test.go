@@ -9,6 +9,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/export"
 	"github.com/libtorch-go/libtorch/torch/nn"
+	"github.com/libtorch-go/libtorch/torch/optim"
 )
 
 // A program is data: this one is made by hand, saved, and read again. Most come from Python's torch.export.save.
@@ -108,6 +109,37 @@ func ExampleCompile() {
 	// Output:
 	// true <nil>
 	// false true
+}
+
+// A step of training that is recorded in its third run and repeated from then on.
+func ExampleCompileStep() {
+	torch.Scope(func() {
+		weight := torch.Zeros(2).SetRequiresGrad(true)
+		opt := optim.NewSGD([]torch.Tensor{weight}, 0.25)
+		defer opt.Close()
+		step := export.CompileStep(func(in []torch.Tensor) []torch.Tensor {
+			opt.ZeroGrad()
+			loss := weight.Mul(in[0]).Sum().SubScalar(4).Square()
+			loss.Backward()
+			opt.Step()
+			return []torch.Tensor{loss}
+		})
+		defer step.Close()
+		for range 5 {
+			out, err := step.Run(torch.FromSlice([]float32{1, 0}))
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			fmt.Println(out[0].Float64(), step.Recorded())
+		}
+	})
+	// Output:
+	// 16 0
+	// 4 0
+	// 1 1
+	// 0.25 1
+	// 0.0625 1
 }
 
 // doubling is a program that doubles a vector of 2 to 64 elements.

@@ -152,8 +152,14 @@ func invoke(fn reflect.Value, inputs []any) (tree *TreeSpec, leaves []any, err e
 	return tree, leaves, err
 }
 
+// Where calls are seen: as the model makes them, or as libtorch computes them, with what runs backwards.
+const (
+	aboveAutograd = false
+	belowAutograd = true
+)
+
 // record runs a model and writes down what it calls. The tensors belong to the caller's scope.
-func record(fn reflect.Value, state []torch.Tensor, inputs, leaves []any) (t *trace, err error) {
+func record(fn reflect.Value, state []torch.Tensor, inputs, leaves []any, level bool) (t *trace, err error) {
 	t = &trace{inputs: leaves, numbers: map[torch.Tensor]int64{}}
 	cgo.Traced(func() {
 		broken := torch.Try(func() {
@@ -161,7 +167,10 @@ func record(fn reflect.Value, state []torch.Tensor, inputs, leaves []any) (t *tr
 				if t.outTree, t.outputs, err = invoke(fn, inputs); err == nil {
 					t.fetch(state)
 				}
-			}, func(c *cgo.Call) { c.Begin(cgo.OpEnterRecording) })
+			}, func(c *cgo.Call) {
+				c.Begin(cgo.OpEnterRecording)
+				c.Bool(level)
+			})
 		})
 		var failed *torch.Error
 		if errors.As(broken, &failed) {

@@ -43,7 +43,7 @@
 // the state follows it.
 //
 // PyTorch's capturable and differentiable are missing. A learning rate is a number; in a step of
-// cuda.Graphed the fused kernels read it from a tensor, which each run writes ([Group.LRTensor]).
+// cuda.Graphed or export.CompileStep the fused kernels read it from a tensor, which each run writes ([Group.LRTensor]).
 //
 // # Groups
 //

@@ -50,14 +50,17 @@ type Group struct {
 }
 
 // LRTensor has the fused kernels of the group read the learning rate from a tensor, which it
-// returns: one float32 beside the parameters, with LR in it. In a step of cuda.Graphed that is
+// returns: one number beside the parameters, with LR in it: float64 on the CPU, whose kernels
+// compute with that, float32 elsewhere. In a step of cuda.Graphed or export.CompileStep that is
 // done by itself. A step that a program captures itself follows LR if [Group.WriteLR] is called
 // before the capture, and whenever LR has changed. The tensor is the group's.
 func (g *Group) LRTensor() torch.Tensor {
 	if !g.rate.Defined() {
-		torch.Unscoped(func() {
-			g.rate = torch.TensorOptions{DType: torch.Float32, Device: g.Params[0].Device()}.Full(nil, g.LR)
-		})
+		o := torch.TensorOptions{DType: torch.Float32, Device: g.Params[0].Device()}
+		if o.Device.IsCPU() {
+			o.DType = torch.Float64
+		}
+		torch.Unscoped(func() { g.rate = o.Full(nil, g.LR) })
 		g.written = g.LR
 	}
 	return g.rate

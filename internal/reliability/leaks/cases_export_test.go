@@ -47,6 +47,16 @@ var exportCases = cases{
 		if _, err := export.Compile(loaded, export.CompileOptions{DType: torch.Int64}); err == nil {
 			panic("a wrong dtype was taken")
 		}
+		w := random(3).SetRequiresGrad(true)
+		step := export.CompileStep(func(in []torch.Tensor) []torch.Tensor {
+			loss := w.Mul(in[0]).Sum()
+			return append(torch.Grad([]torch.Tensor{loss}, []torch.Tensor{w}), loss)
+		})
+		for range 4 {
+			must(step.Run(random(3)))
+		}
+		_ = step.Recorded()
+		step.Close()
 		captured := must(export.Export(func(x torch.Tensor) torch.Tensor { return x.Mul(x).Add(torch.FromSlice([]float32{1})) }, []any{random(3)},
 			export.ExportOptions{DynamicShapes: map[string]map[int]export.Dim{"x": {0: {Name: "n"}}}}))
 		must(captured.Run(random(4)))
