@@ -74,6 +74,14 @@ void keep_large_blocks() {
 	mallopt(M_TRIM_THRESHOLD, kGiB);
 }
 
+// libtorch writes down the last 2,000 collectives, for reports that are not read here, in a map that all groups share and
+// no lock guards: two groups in one process end it. Whoever wants the reports says so, by either name.
+void record_no_collectives() {
+	if (std::getenv("TORCH_NCCL_TRACE_BUFFER_SIZE") == nullptr) {
+		setenv("TORCH_FR_BUFFER_SIZE", "0", /*overwrite=*/0);
+	}
+}
+
 }  // namespace
 
 }  // namespace tg
@@ -83,6 +91,7 @@ extern "C" __attribute__((visibility("default"))) const tg_api* tg_open(tg_callb
 	tg::enter_go = callback;
 	tg::use_own_engine();
 	tg::keep_large_blocks();
+	tg::record_no_collectives();
 	tg::count_host_memory();
 	tg::replace_kernels();
 	if (std::getenv("TORCH_SHOW_CPP_STACKTRACES") == nullptr) {

@@ -1804,6 +1804,7 @@ void adaptive_avg_pool2d(Args& a, Results& r) {
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
+	rule::cells2(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::adaptive_avg_pool2d::call(self, output_size));
 }
 
@@ -1812,6 +1813,7 @@ void adaptive_avg_pool3d(Args& a, Results& r) {
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::resized(rule::of(self), rule::of(output_size));
+	rule::cells3(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::adaptive_avg_pool3d::call(self, output_size));
 }
 
@@ -2442,6 +2444,7 @@ void conv_transpose1d(Args& a, Results& r) {
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("output_padding", rule::of(output_padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::scattered(rule::of(input), rule::of(stride));
 	r.tensor(at::_ops::conv_transpose1d::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
 }
 
@@ -2458,6 +2461,7 @@ void conv_transpose2d_input(Args& a, Results& r) {
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("output_padding", rule::of(output_padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::scattered(rule::of(input), rule::of(stride));
 	r.tensor(at::_ops::conv_transpose2d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
 }
 

@@ -188,6 +188,7 @@ void conv_transpose3d_input(Args& a, Results& r) {
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("output_padding", rule::of(output_padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::scattered(rule::of(input), rule::of(stride));
 	r.tensor(at::_ops::conv_transpose3d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
 }
 

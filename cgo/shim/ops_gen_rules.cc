@@ -10,6 +10,7 @@ void f0(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::cells2(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f1(const c10::IValue* s) {
 	rule::refuse_unsafe("_adaptive_avg_pool2d_backward");
@@ -18,6 +19,7 @@ void f2(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::cells3(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f3(const c10::IValue* s) {
 	rule::refuse_unsafe("_adaptive_avg_pool3d_backward");
@@ -1008,123 +1010,133 @@ void f309(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f310(const c10::IValue* s) {
-	rule::refuse_unsafe("adaptive_max_pool2d_backward");
+	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::cells2(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f311(const c10::IValue* s) {
-	rule::refuse_unsafe("adaptive_max_pool3d_backward");
+	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::cells3(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f312(const c10::IValue* s) {
-	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::refuse_unsafe("adaptive_max_pool2d_backward");
 }
 void f313(const c10::IValue* s) {
-	rule::one_backend(boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::refuse_unsafe("adaptive_max_pool3d_backward");
 }
 void f314(const c10::IValue* s) {
-	rule::refuse_unsafe("affine_grid_generator_backward");
+	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f315(const c10::IValue* s) {
-	rule::some(boxed::tensors(s[0]));
+	rule::one_backend(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f316(const c10::IValue* s) {
-	rule::not_sparse(boxed::tensor(s[0]));
+	rule::refuse_unsafe("affine_grid_generator_backward");
 }
 void f317(const c10::IValue* s) {
+	rule::some(boxed::tensors(s[0]));
+}
+void f318(const c10::IValue* s) {
+	rule::not_sparse(boxed::tensor(s[0]));
+}
+void f319(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), boxed::opt_dtype(s[3]), {});
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f318(const c10::IValue* s) {
+void f320(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
-void f319(const c10::IValue* s) {
+void f321(const c10::IValue* s) {
 	rule::refuse_unsafe("as_strided_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
-void f320(const c10::IValue* s) {
+void f322(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
 }
-void f321(const c10::IValue* s) {
+void f323(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f322(const c10::IValue* s) {
+void f324(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 }
-void f323(const c10::IValue* s) {
+void f325(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f324(const c10::IValue* s) {
+void f326(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f325(const c10::IValue* s) {
+void f327(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f326(const c10::IValue* s) {
+void f328(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward");
 }
-void f327(const c10::IValue* s) {
+void f329(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_elemt");
 }
-void f328(const c10::IValue* s) {
+void f330(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_reduce");
 }
-void f329(const c10::IValue* s) {
+void f331(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt");
 }
-void f330(const c10::IValue* s) {
+void f332(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats");
 }
-void f331(const c10::IValue* s) {
+void f333(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats_with_counts");
 }
-void f332(const c10::IValue* s) {
+void f334(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_stats");
 }
-void f333(const c10::IValue* s) {
+void f335(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_update_stats");
 }
-void f334(const c10::IValue* s) {
+void f336(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 	rule::fits(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f335(const c10::IValue* s) {
+void f337(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f336(const c10::IValue* s) {
+void f338(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[4]));
 }
-void f337(const c10::IValue* s) {
+void f339(const c10::IValue* s) {
 	rule::trials(boxed::tensor(s[0]));
 }
-void f338(const c10::IValue* s) {
+void f340(const c10::IValue* s) {
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f339(const c10::IValue* s) {
+void f341(const c10::IValue* s) {
 	rule::refuse_unsafe("ccol_indices_copy");
 }
-void f340(const c10::IValue* s) {
+void f342(const c10::IValue* s) {
 	rule::refuse_unsafe("choose_qparams_optimized");
 }
-void f341(const c10::IValue* s) {
+void f343(const c10::IValue* s) {
 	rule::chunks(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f342(const c10::IValue* s) {
+void f344(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
@@ -1133,22 +1145,22 @@ void f342(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[3]));
 	rule::folded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f343(const c10::IValue* s) {
+void f345(const c10::IValue* s) {
 	rule::refuse_unsafe("col_indices_copy");
 }
-void f344(const c10::IValue* s) {
+void f346(const c10::IValue* s) {
 	rule::combined(boxed::integer(s[1]));
 }
-void f345(const c10::IValue* s) {
+void f347(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f346(const c10::IValue* s) {
+void f348(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f347(const c10::IValue* s) {
+void f349(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_depthwise3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1156,253 +1168,254 @@ void f347(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
-void f348(const c10::IValue* s) {
+void f350(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_tbc_backward");
 }
-void f349(const c10::IValue* s) {
+void f351(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("output_padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[7]));
-}
-void f350(const c10::IValue* s) {
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
-	rule::lengths("dilation", boxed::ints(s[5]));
-	rule::lengths("output_padding", boxed::ints(s[7]));
-}
-void f351(const c10::IValue* s) {
-	rule::refuse_unsafe("convolution_backward");
-	rule::lengths("stride", boxed::ints(s[4]));
-	rule::lengths("padding", boxed::ints(s[5]));
-	rule::lengths("dilation", boxed::ints(s[6]));
-	rule::lengths("output_padding", boxed::ints(s[8]));
+	rule::scattered(boxed::tensor(s[0]), boxed::ints(s[3]));
 }
 void f352(const c10::IValue* s) {
-	rule::refuse_unsafe("convolution_backward_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
 void f353(const c10::IValue* s) {
+	rule::refuse_unsafe("convolution_backward");
+	rule::lengths("stride", boxed::ints(s[4]));
+	rule::lengths("padding", boxed::ints(s[5]));
+	rule::lengths("dilation", boxed::ints(s[6]));
+	rule::lengths("output_padding", boxed::ints(s[8]));
+}
+void f354(const c10::IValue* s) {
+	rule::refuse_unsafe("convolution_backward_overrideable");
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::lengths("output_padding", boxed::ints(s[7]));
+}
+void f355(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f354(const c10::IValue* s) {
+void f356(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f355(const c10::IValue* s) {
+void f357(const c10::IValue* s) {
 	rule::refuse_unsafe("copy_sparse_to_sparse_");
 }
-void f356(const c10::IValue* s) {
+void f358(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 }
-void f357(const c10::IValue* s) {
+void f359(const c10::IValue* s) {
 	rule::refuse_unsafe("crow_indices_copy");
 }
-void f358(const c10::IValue* s) {
+void f360(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f359(const c10::IValue* s) {
+void f361(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
 	rule::as_they_lie(boxed::tensor(s[2]));
 }
-void f360(const c10::IValue* s) {
+void f362(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator");
 }
-void f361(const c10::IValue* s) {
+void f363(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
 }
-void f362(const c10::IValue* s) {
+void f364(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm");
 }
-void f363(const c10::IValue* s) {
+void f365(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm_backward");
 }
-void f364(const c10::IValue* s) {
+void f366(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f365(const c10::IValue* s) {
+void f367(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f366(const c10::IValue* s) {
+void f368(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f367(const c10::IValue* s) {
+void f369(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f368(const c10::IValue* s) {
+void f370(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler");
 }
-void f369(const c10::IValue* s) {
+void f371(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler_backward");
 }
-void f370(const c10::IValue* s) {
+void f372(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_is_acceptable");
 }
-void f371(const c10::IValue* s) {
+void f373(const c10::IValue* s) {
 	rule::refuse_unsafe("cummaxmin_backward");
 }
-void f372(const c10::IValue* s) {
+void f374(const c10::IValue* s) {
 	rule::refuse_unsafe("cumprod_backward");
 }
-void f373(const c10::IValue* s) {
+void f375(const c10::IValue* s) {
 	rule::not_nested(boxed::tensor(s[0]));
 }
-void f374(const c10::IValue* s) {
+void f376(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensor(s[0]));
 }
-void f375(const c10::IValue* s) {
+void f377(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensors(s[0]));
 }
-void f376(const c10::IValue* s) {
+void f378(const c10::IValue* s) {
 	rule::refuse_unsafe("diagonal_backward");
 }
-void f377(const c10::IValue* s) {
+void f379(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
 }
-void f378(const c10::IValue* s) {
+void f380(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
 }
-void f379(const c10::IValue* s) {
+void f381(const c10::IValue* s) {
 	rule::sections(boxed::integer(s[1]));
 }
-void f380(const c10::IValue* s) {
+void f382(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_backward");
 }
-void f381(const c10::IValue* s) {
+void f383(const c10::IValue* s) {
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f382(const c10::IValue* s) {
+void f384(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_dense_backward");
 }
-void f383(const c10::IValue* s) {
+void f385(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_sparse_backward");
 }
-void f384(const c10::IValue* s) {
+void f386(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
 }
-void f385(const c10::IValue* s) {
+void f387(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
 }
-void f386(const c10::IValue* s) {
+void f388(const c10::IValue* s) {
 	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f387(const c10::IValue* s) {
+void f389(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
 }
-void f388(const c10::IValue* s) {
+void f390(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
 }
-void f389(const c10::IValue* s) {
+void f391(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
 }
-void f390(const c10::IValue* s) {
+void f392(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight");
 }
-void f391(const c10::IValue* s) {
+void f393(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
 }
-void f392(const c10::IValue* s) {
+void f394(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
 }
-void f393(const c10::IValue* s) {
+void f395(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
 }
-void f394(const c10::IValue* s) {
+void f396(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
 }
-void f395(const c10::IValue* s) {
+void f397(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
 }
-void f396(const c10::IValue* s) {
+void f398(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f397(const c10::IValue* s) {
+void f399(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f398(const c10::IValue* s) {
+void f400(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f399(const c10::IValue* s) {
+void f401(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f400(const c10::IValue* s) {
+void f402(const c10::IValue* s) {
 	rule::refuse_unsafe("from_file");
 }
-void f401(const c10::IValue* s) {
+void f403(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[3]));
 }
-void f402(const c10::IValue* s) {
+void f404(const c10::IValue* s) {
 	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
 }
-void f403(const c10::IValue* s) {
+void f405(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f404(const c10::IValue* s) {
+void f406(const c10::IValue* s) {
 	rule::refuse_unsafe("gather_backward");
 }
-void f405(const c10::IValue* s) {
+void f407(const c10::IValue* s) {
 	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f406(const c10::IValue* s) {
+void f408(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward");
 }
-void f407(const c10::IValue* s) {
+void f409(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward_jvp");
 }
-void f408(const c10::IValue* s) {
+void f410(const c10::IValue* s) {
 	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
 	rule::places(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[3]));
 }
-void f409(const c10::IValue* s) {
+void f411(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_2d_backward");
 }
-void f410(const c10::IValue* s) {
+void f412(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_3d_backward");
 }
-void f411(const c10::IValue* s) {
+void f413(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[3]));
 }
-void f412(const c10::IValue* s) {
+void f414(const c10::IValue* s) {
 	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f413(const c10::IValue* s) {
+void f415(const c10::IValue* s) {
 	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f414(const c10::IValue* s) {
+void f416(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm");
 }
-void f415(const c10::IValue* s) {
+void f417(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 }
-void f416(const c10::IValue* s) {
+void f418(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1410,84 +1423,84 @@ void f416(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[2]));
 	rule::unfolded(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f417(const c10::IValue* s) {
+void f419(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 }
-void f418(const c10::IValue* s) {
+void f420(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 }
-void f419(const c10::IValue* s) {
+void f421(const c10::IValue* s) {
 	rule::refuse_unsafe("index_select_backward");
 }
-void f420(const c10::IValue* s) {
+void f422(const c10::IValue* s) {
 	rule::refuse_unsafe("indices_copy");
 }
-void f421(const c10::IValue* s) {
+void f423(const c10::IValue* s) {
 	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
 }
-void f422(const c10::IValue* s) {
+void f424(const c10::IValue* s) {
 	rule::multiple(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f423(const c10::IValue* s) {
+void f425(const c10::IValue* s) {
 	rule::refuse_unsafe("lift");
 }
-void f424(const c10::IValue* s) {
+void f426(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh");
 }
-void f425(const c10::IValue* s) {
+void f427(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh_copy");
 }
-void f426(const c10::IValue* s) {
+void f428(const c10::IValue* s) {
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f427(const c10::IValue* s) {
+void f429(const c10::IValue* s) {
 	rule::pivots(boxed::tensor(s[1]));
 	rule::as_many(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f428(const c10::IValue* s) {
+void f430(const c10::IValue* s) {
 	rule::columns(boxed::tensor(s[1]), boxed::opt_string(s[3]));
 }
-void f429(const c10::IValue* s) {
+void f431(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f430(const c10::IValue* s) {
+void f432(const c10::IValue* s) {
 	rule::exponent(boxed::integer(s[1]));
 }
-void f431(const c10::IValue* s) {
+void f433(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
-void f432(const c10::IValue* s) {
+void f434(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
-void f433(const c10::IValue* s) {
+void f435(const c10::IValue* s) {
 	rule::refuse_unsafe("linear_backward");
 }
-void f434(const c10::IValue* s) {
+void f436(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward");
 }
-void f435(const c10::IValue* s) {
+void f437(const c10::IValue* s) {
 	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f436(const c10::IValue* s) {
+void f438(const c10::IValue* s) {
 	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f437(const c10::IValue* s) {
+void f439(const c10::IValue* s) {
 	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
 }
-void f438(const c10::IValue* s) {
+void f440(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_scatter_backward");
 }
-void f439(const c10::IValue* s) {
+void f441(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_select_backward");
 }
-void f440(const c10::IValue* s) {
+void f442(const c10::IValue* s) {
 	rule::refuse_unsafe("matmul_backward");
 }
-void f441(const c10::IValue* s) {
+void f443(const c10::IValue* s) {
 	rule::refuse_unsafe("matrix_exp_backward");
 }
-void f442(const c10::IValue* s) {
+void f444(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1495,7 +1508,7 @@ void f442(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f443(const c10::IValue* s) {
+void f445(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1503,7 +1516,7 @@ void f443(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f444(const c10::IValue* s) {
+void f446(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1511,7 +1524,7 @@ void f444(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f445(const c10::IValue* s) {
+void f447(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1519,7 +1532,7 @@ void f445(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f446(const c10::IValue* s) {
+void f448(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1527,7 +1540,7 @@ void f446(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f447(const c10::IValue* s) {
+void f449(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1535,91 +1548,91 @@ void f447(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f448(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f449(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f450(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f451(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f452(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f453(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f454(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f455(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f456(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f457(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f458(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f459(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f460(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f461(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f462(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f463(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f464(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f465(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f466(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f467(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f468(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1628,7 +1641,7 @@ void f468(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f469(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1636,7 +1649,7 @@ void f469(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f470(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1645,7 +1658,7 @@ void f470(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f471(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1653,121 +1666,121 @@ void f471(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f472(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f473(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f474(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f475(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f476(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f477(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f478(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f479(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f480(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f481(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f482(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f483(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f484(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f485(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f486(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f487(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f488(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f489(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f490(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f491(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f492(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f493(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f494(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f495(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f496(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f497(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f498(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
 }
-void f499(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f500(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f501(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f502(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1776,7 +1789,7 @@ void f502(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f503(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1785,7 +1798,7 @@ void f503(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f504(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1794,138 +1807,138 @@ void f504(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f505(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f506(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f507(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f508(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 2, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f509(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f510(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 4, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f511(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f512(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 6, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f513(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f514(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[0]));
 }
-void f515(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[1]));
 }
-void f516(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f517(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f518(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f519(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f520(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f521(const c10::IValue* s) {
+void f523(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f522(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f523(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f524(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f525(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f526(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f527(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f528(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f529(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f530(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f531(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f532(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f533(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f534(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::refuse_unsafe("select_backward");
 }
-void f535(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
 }
-void f536(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_backward");
 }
-void f537(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_inverse");
 }
-void f538(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f539(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f540(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1933,7 +1946,7 @@ void f540(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
-void f541(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1941,7 +1954,7 @@ void f541(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
-void f542(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1950,7 +1963,7 @@ void f542(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
-void f543(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1959,329 +1972,329 @@ void f543(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
-void f544(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f545(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f546(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f547(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f548(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f549(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f550(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f551(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f552(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f553(const c10::IValue* s) {
+void f555(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f554(const c10::IValue* s) {
+void f556(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f555(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f556(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f557(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f558(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f559(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f560(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f561(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f562(const c10::IValue* s) {
+void f564(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f563(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f564(const c10::IValue* s) {
+void f566(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[2]));
 }
-void f565(const c10::IValue* s) {
+void f567(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f566(const c10::IValue* s) {
+void f568(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f567(const c10::IValue* s) {
+void f569(const c10::IValue* s) {
 	rule::some_elements(boxed::tensor(s[0]));
 }
-void f568(const c10::IValue* s) {
+void f570(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f569(const c10::IValue* s) {
+void f571(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f570(const c10::IValue* s) {
+void f572(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f571(const c10::IValue* s) {
+void f573(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f572(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f573(const c10::IValue* s) {
+void f575(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f574(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f575(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f576(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f577(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f578(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f579(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f580(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f581(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f582(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f583(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f584(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f585(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f586(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f587(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::float_mkldnn(boxed::tensor(s[0]));
 }
-void f588(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f589(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f590(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
-void f591(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f592(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f593(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f594(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f595(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f596(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f597(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f598(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f599(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f600(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f601(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f602(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f603(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f604(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f605(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f606(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f607(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f608(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f609(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f610(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f611(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f612(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f613(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f614(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f615(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f616(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f617(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f618(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f619(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f620(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f621(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f622(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f623(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f624(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f625(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f626(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f627(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f628(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f629(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f630(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f631(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f632(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f633(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f634(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f635(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f636(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f637(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f638(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2289,7 +2302,7 @@ void f638(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f639(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2297,92 +2310,92 @@ void f639(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f640(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f641(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f642(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f643(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f644(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f645(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f646(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f647(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f648(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f649(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f650(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f651(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f652(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f653(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f654(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f655(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f656(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f657(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f658(const c10::IValue* s) {
+void f660(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2391,7 +2404,7 @@ void f658(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
-void f659(const c10::IValue* s) {
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2400,25 +2413,25 @@ void f659(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
-void f660(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f661(const c10::IValue* s) {
+void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f662(const c10::IValue* s) {
+void f664(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f663(const c10::IValue* s) {
+void f665(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2426,32 +2439,32 @@ void f663(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
-void f664(const c10::IValue* s) {
+void f666(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f665(const c10::IValue* s) {
+void f667(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f666(const c10::IValue* s) {
+void f668(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f667(const c10::IValue* s) {
+void f669(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f668(const c10::IValue* s) {
+void f670(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f669(const c10::IValue* s) {
+void f671(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f670(const c10::IValue* s) {
+void f672(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -2802,685 +2815,685 @@ const GuardRow guard_rows[] = {
 	{"aten::_wrapped_linear_prepack", "", f307},
 	{"aten::_wrapped_quantized_linear_prepacked", "", f308},
 	{"aten::adaptive_avg_pool1d", "", f309},
-	{"aten::adaptive_avg_pool2d", "", f309},
-	{"aten::adaptive_avg_pool3d", "", f309},
+	{"aten::adaptive_avg_pool2d", "", f310},
+	{"aten::adaptive_avg_pool3d", "", f311},
 	{"aten::adaptive_max_pool1d", "", f309},
 	{"aten::adaptive_max_pool2d", "", f309},
-	{"aten::adaptive_max_pool2d_backward", "", f310},
+	{"aten::adaptive_max_pool2d_backward", "", f312},
 	{"aten::adaptive_max_pool3d", "", f309},
-	{"aten::adaptive_max_pool3d_backward", "", f311},
-	{"aten::add_", "Tensor", f312},
-	{"aten::addbmm", "", f313},
-	{"aten::addbmm_", "", f313},
-	{"aten::addmm", "", f313},
-	{"aten::addmm_", "", f313},
-	{"aten::addmv", "", f313},
-	{"aten::addmv_", "", f313},
-	{"aten::affine_grid_generator_backward", "", f314},
-	{"aten::align_tensors", "", f315},
-	{"aten::alpha_dropout", "", f316},
-	{"aten::alpha_dropout_", "", f316},
-	{"aten::arange", "start_step", f317},
-	{"aten::as_strided", "", f318},
-	{"aten::as_strided_", "", f318},
-	{"aten::as_strided_copy", "", f319},
-	{"aten::as_strided_scatter", "", f320},
-	{"aten::avg_pool1d", "", f321},
-	{"aten::avg_pool2d", "", f322},
-	{"aten::avg_pool2d_backward", "", f323},
-	{"aten::avg_pool3d", "", f324},
-	{"aten::avg_pool3d_backward", "", f325},
-	{"aten::baddbmm", "", f313},
-	{"aten::baddbmm_", "", f313},
-	{"aten::batch_norm_backward", "", f326},
-	{"aten::batch_norm_backward_elemt", "", f327},
-	{"aten::batch_norm_backward_reduce", "", f328},
-	{"aten::batch_norm_elemt", "", f329},
-	{"aten::batch_norm_gather_stats", "", f330},
-	{"aten::batch_norm_gather_stats_with_counts", "", f331},
-	{"aten::batch_norm_stats", "", f332},
-	{"aten::batch_norm_update_stats", "", f333},
-	{"aten::binary_cross_entropy", "", f334},
-	{"aten::binary_cross_entropy_backward", "", f335},
-	{"aten::binary_cross_entropy_with_logits", "", f336},
-	{"aten::binomial", "", f337},
-	{"aten::bmm", "", f338},
-	{"aten::ccol_indices_copy", "", f339},
-	{"aten::choose_qparams_optimized", "", f340},
-	{"aten::chunk", "", f341},
-	{"aten::col2im", "", f342},
-	{"aten::col_indices_copy", "", f343},
-	{"aten::combinations", "", f344},
-	{"aten::constant_pad_nd", "", f345},
-	{"aten::conv1d", "", f346},
-	{"aten::conv2d", "", f346},
-	{"aten::conv3d", "", f346},
-	{"aten::conv_depthwise3d", "", f347},
-	{"aten::conv_tbc_backward", "", f348},
-	{"aten::conv_transpose1d", "", f349},
-	{"aten::conv_transpose2d", "input", f349},
-	{"aten::conv_transpose3d", "input", f349},
-	{"aten::convolution", "", f350},
-	{"aten::convolution_backward", "", f351},
-	{"aten::convolution_backward_overrideable", "", f352},
-	{"aten::convolution_overrideable", "", f353},
-	{"aten::copy", "", f354},
-	{"aten::copy_", "", f354},
-	{"aten::copy_sparse_to_sparse_", "", f355},
-	{"aten::cosine_embedding_loss", "", f336},
-	{"aten::cross_entropy_loss", "", f356},
-	{"aten::crow_indices_copy", "", f357},
-	{"aten::ctc_loss", "IntList", f358},
-	{"aten::ctc_loss", "Tensor", f359},
-	{"aten::cudnn_affine_grid_generator", "", f360},
-	{"aten::cudnn_affine_grid_generator_backward", "", f361},
-	{"aten::cudnn_batch_norm", "", f362},
-	{"aten::cudnn_batch_norm_backward", "", f363},
-	{"aten::cudnn_convolution", "", f364},
-	{"aten::cudnn_convolution_add_relu", "", f365},
-	{"aten::cudnn_convolution_relu", "", f366},
-	{"aten::cudnn_convolution_transpose", "", f367},
-	{"aten::cudnn_grid_sampler", "", f368},
-	{"aten::cudnn_grid_sampler_backward", "", f369},
-	{"aten::cudnn_is_acceptable", "", f370},
-	{"aten::cummaxmin_backward", "", f371},
-	{"aten::cumprod_backward", "", f372},
-	{"aten::cumulative_trapezoid", "dx", f373},
-	{"aten::cumulative_trapezoid", "x", f373},
-	{"aten::dequantize", "self", f374},
-	{"aten::dequantize", "tensors", f375},
-	{"aten::diagonal_backward", "", f376},
-	{"aten::div", "Scalar_mode", f377},
-	{"aten::div", "Tensor_mode", f378},
-	{"aten::div_", "Scalar_mode", f377},
-	{"aten::div_", "Tensor_mode", f378},
-	{"aten::divide", "Scalar_mode", f377},
-	{"aten::divide", "Tensor_mode", f378},
-	{"aten::divide_", "Scalar_mode", f377},
-	{"aten::divide_", "Tensor_mode", f378},
-	{"aten::dot", "", f338},
-	{"aten::dropout", "", f316},
-	{"aten::dropout_", "", f316},
-	{"aten::dsplit", "int", f379},
-	{"aten::embedding_backward", "", f380},
-	{"aten::embedding_bag", "", f381},
-	{"aten::embedding_bag", "padding_idx", f381},
-	{"aten::embedding_dense_backward", "", f382},
-	{"aten::embedding_sparse_backward", "", f383},
-	{"aten::empty_strided", "", f384},
-	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f385},
-	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f386},
-	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f387},
-	{"aten::fbgemm_linear_fp16_weight", "", f388},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f389},
-	{"aten::fbgemm_linear_int8_weight", "", f390},
-	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f391},
-	{"aten::fbgemm_linear_quantize_weight", "", f392},
-	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f393},
-	{"aten::fbgemm_pack_quantized_matrix", "", f394},
-	{"aten::fbgemm_pack_quantized_matrix", "KN", f395},
-	{"aten::feature_alpha_dropout", "", f316},
-	{"aten::feature_alpha_dropout_", "", f316},
-	{"aten::feature_dropout", "", f316},
-	{"aten::feature_dropout_", "", f316},
-	{"aten::fill", "Tensor", f396},
-	{"aten::fill_", "Tensor", f396},
-	{"aten::fractional_max_pool2d", "", f397},
-	{"aten::fractional_max_pool2d_backward", "", f398},
-	{"aten::fractional_max_pool3d", "", f397},
-	{"aten::fractional_max_pool3d_backward", "", f399},
-	{"aten::from_file", "", f400},
-	{"aten::full", "", f401},
-	{"aten::full_like", "", f401},
-	{"aten::fused_moving_avg_obs_fake_quant", "", f402},
-	{"aten::gather", "", f403},
-	{"aten::gather_backward", "", f404},
-	{"aten::gelu_backward", "", f405},
-	{"aten::glu_backward", "", f406},
-	{"aten::glu_backward_jvp", "", f407},
-	{"aten::grid_sampler", "", f408},
-	{"aten::grid_sampler_2d", "", f408},
-	{"aten::grid_sampler_2d_backward", "", f409},
-	{"aten::grid_sampler_3d", "", f408},
-	{"aten::grid_sampler_3d_backward", "", f410},
-	{"aten::group_norm", "", f411},
-	{"aten::gru", "data", f412},
-	{"aten::gru", "input", f413},
-	{"aten::hinge_embedding_loss", "", f356},
-	{"aten::hsplit", "int", f379},
-	{"aten::hspmm", "", f414},
-	{"aten::huber_loss", "", f415},
-	{"aten::huber_loss_backward", "", f356},
-	{"aten::im2col", "", f416},
-	{"aten::index_add", "", f417},
-	{"aten::index_add_", "", f417},
-	{"aten::index_copy", "", f417},
-	{"aten::index_copy_", "", f417},
-	{"aten::index_fill", "int_Scalar", f418},
-	{"aten::index_fill", "int_Tensor", f417},
-	{"aten::index_fill_", "int_Scalar", f418},
-	{"aten::index_fill_", "int_Tensor", f417},
-	{"aten::index_reduce", "", f417},
-	{"aten::index_reduce_", "", f417},
-	{"aten::index_select_backward", "", f419},
-	{"aten::indices_copy", "", f420},
-	{"aten::infinitely_differentiable_gelu_backward", "", f421},
-	{"aten::kl_div", "", f415},
-	{"aten::l1_loss", "", f415},
-	{"aten::lcm", "", f422},
-	{"aten::lcm_", "", f422},
-	{"aten::lift", "", f423},
-	{"aten::lift_fresh", "", f424},
-	{"aten::lift_fresh_copy", "", f425},
-	{"aten::linalg_eigh", "", f426},
-	{"aten::linalg_eigvals", "", f426},
-	{"aten::linalg_eigvalsh", "", f426},
-	{"aten::linalg_ldl_solve", "", f427},
-	{"aten::linalg_lstsq", "", f428},
-	{"aten::linalg_matmul", "", f429},
-	{"aten::linalg_matrix_power", "", f430},
-	{"aten::linalg_matrix_rank", "", f431},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f432},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f432},
-	{"aten::linalg_matrix_rank", "tol_tensor", f431},
-	{"aten::linalg_pinv", "", f431},
-	{"aten::linalg_pinv", "atol_rtol_float", f432},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f432},
-	{"aten::linalg_pinv", "rcond_tensor", f431},
-	{"aten::linear_backward", "", f433},
-	{"aten::log_sigmoid_backward", "", f434},
-	{"aten::lstm", "data", f435},
-	{"aten::lstm", "input", f436},
-	{"aten::lu_unpack", "", f437},
-	{"aten::margin_ranking_loss", "", f336},
-	{"aten::masked_scatter_backward", "", f438},
-	{"aten::masked_select_backward", "", f439},
-	{"aten::matmul", "", f429},
-	{"aten::matmul_backward", "", f440},
-	{"aten::matrix_exp_backward", "", f441},
-	{"aten::matrix_power", "", f430},
-	{"aten::max_pool1d", "", f442},
-	{"aten::max_pool1d_with_indices", "", f442},
-	{"aten::max_pool2d", "", f443},
-	{"aten::max_pool2d_backward", "", f444},
-	{"aten::max_pool2d_with_indices", "", f443},
-	{"aten::max_pool2d_with_indices_backward", "", f445},
-	{"aten::max_pool3d", "", f446},
-	{"aten::max_pool3d_with_indices", "", f446},
-	{"aten::max_pool3d_with_indices_backward", "", f447},
-	{"aten::max_unpool2d", "", f448},
-	{"aten::max_unpool3d", "", f449},
-	{"aten::miopen_batch_norm", "", f450},
-	{"aten::miopen_batch_norm_backward", "", f451},
-	{"aten::miopen_convolution", "", f452},
-	{"aten::miopen_convolution_add_relu", "", f453},
-	{"aten::miopen_convolution_relu", "", f454},
-	{"aten::miopen_convolution_transpose", "", f455},
-	{"aten::miopen_ctc_loss", "", f456},
-	{"aten::miopen_ctc_loss", "Tensor", f457},
-	{"aten::miopen_depthwise_convolution", "", f458},
-	{"aten::miopen_rnn", "", f459},
-	{"aten::miopen_rnn_backward", "", f460},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f461},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f462},
-	{"aten::mkldnn_convolution", "", f463},
-	{"aten::mkldnn_linear", "", f464},
-	{"aten::mkldnn_linear_backward", "", f465},
-	{"aten::mkldnn_linear_backward_input", "", f466},
-	{"aten::mkldnn_linear_backward_weights", "", f467},
-	{"aten::mkldnn_max_pool2d", "", f468},
-	{"aten::mkldnn_max_pool2d_backward", "", f469},
-	{"aten::mkldnn_max_pool3d", "", f470},
-	{"aten::mkldnn_max_pool3d_backward", "", f471},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f472},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f473},
-	{"aten::mkldnn_rnn_layer", "", f474},
-	{"aten::mkldnn_rnn_layer_backward", "", f475},
-	{"aten::mm", "", f338},
-	{"aten::mps_convolution_backward", "", f476},
-	{"aten::mps_convolution_transpose_backward", "", f477},
-	{"aten::mse_loss", "", f415},
-	{"aten::mse_loss_backward", "", f356},
-	{"aten::multi_margin_loss", "", f478},
-	{"aten::multi_margin_loss_backward", "", f479},
-	{"aten::multilabel_margin_loss", "", f415},
-	{"aten::multilabel_margin_loss_backward", "", f480},
-	{"aten::multilabel_margin_loss_forward", "", f481},
-	{"aten::mv", "", f429},
-	{"aten::native_batch_norm", "", f482},
-	{"aten::native_batch_norm_backward", "", f483},
-	{"aten::native_channel_shuffle", "", f484},
-	{"aten::native_dropout_backward", "", f485},
-	{"aten::native_group_norm", "", f486},
-	{"aten::native_group_norm_backward", "", f487},
-	{"aten::native_layer_norm_backward", "", f488},
-	{"aten::new_empty_strided", "", f489},
-	{"aten::new_full", "", f490},
-	{"aten::new_ones", "", f401},
-	{"aten::new_zeros", "", f491},
-	{"aten::nll_loss", "", f356},
-	{"aten::nll_loss2d", "", f356},
-	{"aten::nll_loss2d_backward", "", f492},
-	{"aten::nll_loss2d_forward", "", f493},
-	{"aten::nll_loss_backward", "", f494},
-	{"aten::nll_loss_forward", "", f495},
-	{"aten::nll_loss_nd", "", f356},
-	{"aten::normal", "float_float", f496},
-	{"aten::ones", "", f497},
-	{"aten::ones_like", "", f497},
-	{"aten::pad", "", f498},
-	{"aten::poisson_nll_loss", "", f478},
-	{"aten::quantize_per_tensor", "tensor_qparams", f386},
-	{"aten::quantized_batch_norm", "", f499},
-	{"aten::quantized_gru_cell", "", f500},
-	{"aten::quantized_lstm_cell", "", f501},
-	{"aten::quantized_max_pool1d", "", f502},
-	{"aten::quantized_max_pool2d", "", f503},
-	{"aten::quantized_max_pool3d", "", f504},
-	{"aten::quantized_rnn_relu_cell", "", f505},
-	{"aten::quantized_rnn_tanh_cell", "", f506},
-	{"aten::rand", "", f497},
-	{"aten::rand", "generator", f401},
-	{"aten::rand_like", "", f497},
-	{"aten::rand_like", "generator", f401},
-	{"aten::randint", "", f401},
-	{"aten::randint", "generator", f490},
-	{"aten::randint", "low", f490},
-	{"aten::randint", "low_generator", f496},
-	{"aten::randint_like", "", f401},
-	{"aten::randint_like", "Tensor", f401},
-	{"aten::randint_like", "Tensor_generator", f490},
-	{"aten::randint_like", "generator", f490},
-	{"aten::randint_like", "low_dtype", f490},
-	{"aten::randint_like", "low_generator_dtype", f496},
-	{"aten::randn", "", f497},
-	{"aten::randn", "generator", f401},
-	{"aten::randn_like", "", f497},
-	{"aten::randn_like", "generator", f401},
-	{"aten::random_", "from", f507},
-	{"aten::randperm", "", f497},
-	{"aten::randperm", "generator", f401},
-	{"aten::range", "step", f317},
-	{"aten::reflection_pad1d", "", f508},
-	{"aten::reflection_pad1d_backward", "", f509},
-	{"aten::reflection_pad2d", "", f510},
-	{"aten::reflection_pad2d_backward", "", f511},
-	{"aten::reflection_pad3d", "", f512},
-	{"aten::reflection_pad3d_backward", "", f513},
-	{"aten::repeat_interleave", "Tensor", f514},
-	{"aten::repeat_interleave", "self_Tensor", f515},
-	{"aten::replication_pad1d", "", f508},
-	{"aten::replication_pad1d_backward", "", f516},
-	{"aten::replication_pad2d", "", f510},
-	{"aten::replication_pad2d_backward", "", f517},
-	{"aten::replication_pad3d", "", f512},
-	{"aten::replication_pad3d_backward", "", f518},
-	{"aten::reshape", "", f519},
-	{"aten::resize_", "", f520},
-	{"aten::resize_as_", "", f521},
-	{"aten::resize_as_sparse_", "", f522},
-	{"aten::rnn_relu", "data", f523},
-	{"aten::rnn_relu", "input", f524},
-	{"aten::rnn_tanh", "data", f523},
-	{"aten::rnn_tanh", "input", f524},
-	{"aten::row_indices_copy", "", f525},
-	{"aten::rrelu_with_noise", "", f526},
-	{"aten::rrelu_with_noise_", "", f527},
-	{"aten::rrelu_with_noise_backward", "", f528},
-	{"aten::scaled_dot_product_attention", "", f529},
-	{"aten::scatter", "reduce", f530},
-	{"aten::scatter", "src", f530},
-	{"aten::scatter", "value", f531},
-	{"aten::scatter", "value_reduce", f531},
-	{"aten::scatter_", "reduce", f530},
-	{"aten::scatter_", "src", f530},
-	{"aten::scatter_", "value", f531},
-	{"aten::scatter_", "value_reduce", f531},
-	{"aten::scatter_add", "", f530},
-	{"aten::scatter_add_", "", f530},
-	{"aten::scatter_reduce", "two", f530},
-	{"aten::scatter_reduce_", "two", f530},
-	{"aten::segment_reduce", "", f532},
-	{"aten::select", "int", f533},
-	{"aten::select_backward", "", f534},
-	{"aten::select_copy", "int", f533},
-	{"aten::set_", "source_Tensor_storage_offset", f535},
-	{"aten::slice_backward", "", f536},
-	{"aten::slice_inverse", "", f537},
-	{"aten::slow_conv3d", "", f538},
-	{"aten::slow_conv3d_forward", "", f539},
-	{"aten::slow_conv_dilated2d", "", f540},
-	{"aten::slow_conv_dilated3d", "", f541},
-	{"aten::slow_conv_transpose2d", "", f542},
-	{"aten::slow_conv_transpose3d", "", f543},
-	{"aten::smooth_l1_loss", "", f415},
-	{"aten::smooth_l1_loss_backward", "", f356},
-	{"aten::soft_margin_loss", "", f415},
-	{"aten::soft_margin_loss_backward", "", f356},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f544},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f545},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f546},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f547},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f548},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f549},
-	{"aten::sparse_coo_tensor", "indices_size", f550},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f551},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f552},
-	{"aten::sparse_csr_tensor", "crow_col_value", f553},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f554},
-	{"aten::sparse_resize_", "", f555},
-	{"aten::sparse_resize_and_clear_", "", f556},
-	{"aten::special_chebyshev_polynomial_t", "", f557},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f558},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f559},
-	{"aten::special_chebyshev_polynomial_u", "", f557},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f558},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f559},
-	{"aten::special_chebyshev_polynomial_v", "", f557},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f558},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f559},
-	{"aten::special_chebyshev_polynomial_w", "", f557},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f558},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f559},
-	{"aten::special_hermite_polynomial_h", "", f557},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f558},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f559},
-	{"aten::special_hermite_polynomial_he", "", f557},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f558},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f559},
-	{"aten::special_laguerre_polynomial_l", "", f557},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f558},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f559},
-	{"aten::special_legendre_polynomial_p", "", f557},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f558},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f559},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f557},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f558},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f559},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f557},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f558},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f559},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f557},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f558},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f559},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f557},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f558},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f559},
-	{"aten::split", "Tensor", f560},
-	{"aten::split_copy", "Tensor", f560},
-	{"aten::sspaddmm", "", f561},
-	{"aten::sub_", "Tensor", f312},
-	{"aten::tensor_split", "sections", f379},
-	{"aten::tensor_split", "tensor_indices_or_sections", f562},
-	{"aten::thnn_conv2d", "", f563},
-	{"aten::to", "device", f564},
-	{"aten::to", "dtype", f565},
+	{"aten::adaptive_max_pool3d_backward", "", f313},
+	{"aten::add_", "Tensor", f314},
+	{"aten::addbmm", "", f315},
+	{"aten::addbmm_", "", f315},
+	{"aten::addmm", "", f315},
+	{"aten::addmm_", "", f315},
+	{"aten::addmv", "", f315},
+	{"aten::addmv_", "", f315},
+	{"aten::affine_grid_generator_backward", "", f316},
+	{"aten::align_tensors", "", f317},
+	{"aten::alpha_dropout", "", f318},
+	{"aten::alpha_dropout_", "", f318},
+	{"aten::arange", "start_step", f319},
+	{"aten::as_strided", "", f320},
+	{"aten::as_strided_", "", f320},
+	{"aten::as_strided_copy", "", f321},
+	{"aten::as_strided_scatter", "", f322},
+	{"aten::avg_pool1d", "", f323},
+	{"aten::avg_pool2d", "", f324},
+	{"aten::avg_pool2d_backward", "", f325},
+	{"aten::avg_pool3d", "", f326},
+	{"aten::avg_pool3d_backward", "", f327},
+	{"aten::baddbmm", "", f315},
+	{"aten::baddbmm_", "", f315},
+	{"aten::batch_norm_backward", "", f328},
+	{"aten::batch_norm_backward_elemt", "", f329},
+	{"aten::batch_norm_backward_reduce", "", f330},
+	{"aten::batch_norm_elemt", "", f331},
+	{"aten::batch_norm_gather_stats", "", f332},
+	{"aten::batch_norm_gather_stats_with_counts", "", f333},
+	{"aten::batch_norm_stats", "", f334},
+	{"aten::batch_norm_update_stats", "", f335},
+	{"aten::binary_cross_entropy", "", f336},
+	{"aten::binary_cross_entropy_backward", "", f337},
+	{"aten::binary_cross_entropy_with_logits", "", f338},
+	{"aten::binomial", "", f339},
+	{"aten::bmm", "", f340},
+	{"aten::ccol_indices_copy", "", f341},
+	{"aten::choose_qparams_optimized", "", f342},
+	{"aten::chunk", "", f343},
+	{"aten::col2im", "", f344},
+	{"aten::col_indices_copy", "", f345},
+	{"aten::combinations", "", f346},
+	{"aten::constant_pad_nd", "", f347},
+	{"aten::conv1d", "", f348},
+	{"aten::conv2d", "", f348},
+	{"aten::conv3d", "", f348},
+	{"aten::conv_depthwise3d", "", f349},
+	{"aten::conv_tbc_backward", "", f350},
+	{"aten::conv_transpose1d", "", f351},
+	{"aten::conv_transpose2d", "input", f351},
+	{"aten::conv_transpose3d", "input", f351},
+	{"aten::convolution", "", f352},
+	{"aten::convolution_backward", "", f353},
+	{"aten::convolution_backward_overrideable", "", f354},
+	{"aten::convolution_overrideable", "", f355},
+	{"aten::copy", "", f356},
+	{"aten::copy_", "", f356},
+	{"aten::copy_sparse_to_sparse_", "", f357},
+	{"aten::cosine_embedding_loss", "", f338},
+	{"aten::cross_entropy_loss", "", f358},
+	{"aten::crow_indices_copy", "", f359},
+	{"aten::ctc_loss", "IntList", f360},
+	{"aten::ctc_loss", "Tensor", f361},
+	{"aten::cudnn_affine_grid_generator", "", f362},
+	{"aten::cudnn_affine_grid_generator_backward", "", f363},
+	{"aten::cudnn_batch_norm", "", f364},
+	{"aten::cudnn_batch_norm_backward", "", f365},
+	{"aten::cudnn_convolution", "", f366},
+	{"aten::cudnn_convolution_add_relu", "", f367},
+	{"aten::cudnn_convolution_relu", "", f368},
+	{"aten::cudnn_convolution_transpose", "", f369},
+	{"aten::cudnn_grid_sampler", "", f370},
+	{"aten::cudnn_grid_sampler_backward", "", f371},
+	{"aten::cudnn_is_acceptable", "", f372},
+	{"aten::cummaxmin_backward", "", f373},
+	{"aten::cumprod_backward", "", f374},
+	{"aten::cumulative_trapezoid", "dx", f375},
+	{"aten::cumulative_trapezoid", "x", f375},
+	{"aten::dequantize", "self", f376},
+	{"aten::dequantize", "tensors", f377},
+	{"aten::diagonal_backward", "", f378},
+	{"aten::div", "Scalar_mode", f379},
+	{"aten::div", "Tensor_mode", f380},
+	{"aten::div_", "Scalar_mode", f379},
+	{"aten::div_", "Tensor_mode", f380},
+	{"aten::divide", "Scalar_mode", f379},
+	{"aten::divide", "Tensor_mode", f380},
+	{"aten::divide_", "Scalar_mode", f379},
+	{"aten::divide_", "Tensor_mode", f380},
+	{"aten::dot", "", f340},
+	{"aten::dropout", "", f318},
+	{"aten::dropout_", "", f318},
+	{"aten::dsplit", "int", f381},
+	{"aten::embedding_backward", "", f382},
+	{"aten::embedding_bag", "", f383},
+	{"aten::embedding_bag", "padding_idx", f383},
+	{"aten::embedding_dense_backward", "", f384},
+	{"aten::embedding_sparse_backward", "", f385},
+	{"aten::empty_strided", "", f386},
+	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f387},
+	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f388},
+	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f389},
+	{"aten::fbgemm_linear_fp16_weight", "", f390},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f391},
+	{"aten::fbgemm_linear_int8_weight", "", f392},
+	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f393},
+	{"aten::fbgemm_linear_quantize_weight", "", f394},
+	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f395},
+	{"aten::fbgemm_pack_quantized_matrix", "", f396},
+	{"aten::fbgemm_pack_quantized_matrix", "KN", f397},
+	{"aten::feature_alpha_dropout", "", f318},
+	{"aten::feature_alpha_dropout_", "", f318},
+	{"aten::feature_dropout", "", f318},
+	{"aten::feature_dropout_", "", f318},
+	{"aten::fill", "Tensor", f398},
+	{"aten::fill_", "Tensor", f398},
+	{"aten::fractional_max_pool2d", "", f399},
+	{"aten::fractional_max_pool2d_backward", "", f400},
+	{"aten::fractional_max_pool3d", "", f399},
+	{"aten::fractional_max_pool3d_backward", "", f401},
+	{"aten::from_file", "", f402},
+	{"aten::full", "", f403},
+	{"aten::full_like", "", f403},
+	{"aten::fused_moving_avg_obs_fake_quant", "", f404},
+	{"aten::gather", "", f405},
+	{"aten::gather_backward", "", f406},
+	{"aten::gelu_backward", "", f407},
+	{"aten::glu_backward", "", f408},
+	{"aten::glu_backward_jvp", "", f409},
+	{"aten::grid_sampler", "", f410},
+	{"aten::grid_sampler_2d", "", f410},
+	{"aten::grid_sampler_2d_backward", "", f411},
+	{"aten::grid_sampler_3d", "", f410},
+	{"aten::grid_sampler_3d_backward", "", f412},
+	{"aten::group_norm", "", f413},
+	{"aten::gru", "data", f414},
+	{"aten::gru", "input", f415},
+	{"aten::hinge_embedding_loss", "", f358},
+	{"aten::hsplit", "int", f381},
+	{"aten::hspmm", "", f416},
+	{"aten::huber_loss", "", f417},
+	{"aten::huber_loss_backward", "", f358},
+	{"aten::im2col", "", f418},
+	{"aten::index_add", "", f419},
+	{"aten::index_add_", "", f419},
+	{"aten::index_copy", "", f419},
+	{"aten::index_copy_", "", f419},
+	{"aten::index_fill", "int_Scalar", f420},
+	{"aten::index_fill", "int_Tensor", f419},
+	{"aten::index_fill_", "int_Scalar", f420},
+	{"aten::index_fill_", "int_Tensor", f419},
+	{"aten::index_reduce", "", f419},
+	{"aten::index_reduce_", "", f419},
+	{"aten::index_select_backward", "", f421},
+	{"aten::indices_copy", "", f422},
+	{"aten::infinitely_differentiable_gelu_backward", "", f423},
+	{"aten::kl_div", "", f417},
+	{"aten::l1_loss", "", f417},
+	{"aten::lcm", "", f424},
+	{"aten::lcm_", "", f424},
+	{"aten::lift", "", f425},
+	{"aten::lift_fresh", "", f426},
+	{"aten::lift_fresh_copy", "", f427},
+	{"aten::linalg_eigh", "", f428},
+	{"aten::linalg_eigvals", "", f428},
+	{"aten::linalg_eigvalsh", "", f428},
+	{"aten::linalg_ldl_solve", "", f429},
+	{"aten::linalg_lstsq", "", f430},
+	{"aten::linalg_matmul", "", f431},
+	{"aten::linalg_matrix_power", "", f432},
+	{"aten::linalg_matrix_rank", "", f433},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f434},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f434},
+	{"aten::linalg_matrix_rank", "tol_tensor", f433},
+	{"aten::linalg_pinv", "", f433},
+	{"aten::linalg_pinv", "atol_rtol_float", f434},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f434},
+	{"aten::linalg_pinv", "rcond_tensor", f433},
+	{"aten::linear_backward", "", f435},
+	{"aten::log_sigmoid_backward", "", f436},
+	{"aten::lstm", "data", f437},
+	{"aten::lstm", "input", f438},
+	{"aten::lu_unpack", "", f439},
+	{"aten::margin_ranking_loss", "", f338},
+	{"aten::masked_scatter_backward", "", f440},
+	{"aten::masked_select_backward", "", f441},
+	{"aten::matmul", "", f431},
+	{"aten::matmul_backward", "", f442},
+	{"aten::matrix_exp_backward", "", f443},
+	{"aten::matrix_power", "", f432},
+	{"aten::max_pool1d", "", f444},
+	{"aten::max_pool1d_with_indices", "", f444},
+	{"aten::max_pool2d", "", f445},
+	{"aten::max_pool2d_backward", "", f446},
+	{"aten::max_pool2d_with_indices", "", f445},
+	{"aten::max_pool2d_with_indices_backward", "", f447},
+	{"aten::max_pool3d", "", f448},
+	{"aten::max_pool3d_with_indices", "", f448},
+	{"aten::max_pool3d_with_indices_backward", "", f449},
+	{"aten::max_unpool2d", "", f450},
+	{"aten::max_unpool3d", "", f451},
+	{"aten::miopen_batch_norm", "", f452},
+	{"aten::miopen_batch_norm_backward", "", f453},
+	{"aten::miopen_convolution", "", f454},
+	{"aten::miopen_convolution_add_relu", "", f455},
+	{"aten::miopen_convolution_relu", "", f456},
+	{"aten::miopen_convolution_transpose", "", f457},
+	{"aten::miopen_ctc_loss", "", f458},
+	{"aten::miopen_ctc_loss", "Tensor", f459},
+	{"aten::miopen_depthwise_convolution", "", f460},
+	{"aten::miopen_rnn", "", f461},
+	{"aten::miopen_rnn_backward", "", f462},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f463},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f464},
+	{"aten::mkldnn_convolution", "", f465},
+	{"aten::mkldnn_linear", "", f466},
+	{"aten::mkldnn_linear_backward", "", f467},
+	{"aten::mkldnn_linear_backward_input", "", f468},
+	{"aten::mkldnn_linear_backward_weights", "", f469},
+	{"aten::mkldnn_max_pool2d", "", f470},
+	{"aten::mkldnn_max_pool2d_backward", "", f471},
+	{"aten::mkldnn_max_pool3d", "", f472},
+	{"aten::mkldnn_max_pool3d_backward", "", f473},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f474},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f475},
+	{"aten::mkldnn_rnn_layer", "", f476},
+	{"aten::mkldnn_rnn_layer_backward", "", f477},
+	{"aten::mm", "", f340},
+	{"aten::mps_convolution_backward", "", f478},
+	{"aten::mps_convolution_transpose_backward", "", f479},
+	{"aten::mse_loss", "", f417},
+	{"aten::mse_loss_backward", "", f358},
+	{"aten::multi_margin_loss", "", f480},
+	{"aten::multi_margin_loss_backward", "", f481},
+	{"aten::multilabel_margin_loss", "", f417},
+	{"aten::multilabel_margin_loss_backward", "", f482},
+	{"aten::multilabel_margin_loss_forward", "", f483},
+	{"aten::mv", "", f431},
+	{"aten::native_batch_norm", "", f484},
+	{"aten::native_batch_norm_backward", "", f485},
+	{"aten::native_channel_shuffle", "", f486},
+	{"aten::native_dropout_backward", "", f487},
+	{"aten::native_group_norm", "", f488},
+	{"aten::native_group_norm_backward", "", f489},
+	{"aten::native_layer_norm_backward", "", f490},
+	{"aten::new_empty_strided", "", f491},
+	{"aten::new_full", "", f492},
+	{"aten::new_ones", "", f403},
+	{"aten::new_zeros", "", f493},
+	{"aten::nll_loss", "", f358},
+	{"aten::nll_loss2d", "", f358},
+	{"aten::nll_loss2d_backward", "", f494},
+	{"aten::nll_loss2d_forward", "", f495},
+	{"aten::nll_loss_backward", "", f496},
+	{"aten::nll_loss_forward", "", f497},
+	{"aten::nll_loss_nd", "", f358},
+	{"aten::normal", "float_float", f498},
+	{"aten::ones", "", f499},
+	{"aten::ones_like", "", f499},
+	{"aten::pad", "", f500},
+	{"aten::poisson_nll_loss", "", f480},
+	{"aten::quantize_per_tensor", "tensor_qparams", f388},
+	{"aten::quantized_batch_norm", "", f501},
+	{"aten::quantized_gru_cell", "", f502},
+	{"aten::quantized_lstm_cell", "", f503},
+	{"aten::quantized_max_pool1d", "", f504},
+	{"aten::quantized_max_pool2d", "", f505},
+	{"aten::quantized_max_pool3d", "", f506},
+	{"aten::quantized_rnn_relu_cell", "", f507},
+	{"aten::quantized_rnn_tanh_cell", "", f508},
+	{"aten::rand", "", f499},
+	{"aten::rand", "generator", f403},
+	{"aten::rand_like", "", f499},
+	{"aten::rand_like", "generator", f403},
+	{"aten::randint", "", f403},
+	{"aten::randint", "generator", f492},
+	{"aten::randint", "low", f492},
+	{"aten::randint", "low_generator", f498},
+	{"aten::randint_like", "", f403},
+	{"aten::randint_like", "Tensor", f403},
+	{"aten::randint_like", "Tensor_generator", f492},
+	{"aten::randint_like", "generator", f492},
+	{"aten::randint_like", "low_dtype", f492},
+	{"aten::randint_like", "low_generator_dtype", f498},
+	{"aten::randn", "", f499},
+	{"aten::randn", "generator", f403},
+	{"aten::randn_like", "", f499},
+	{"aten::randn_like", "generator", f403},
+	{"aten::random_", "from", f509},
+	{"aten::randperm", "", f499},
+	{"aten::randperm", "generator", f403},
+	{"aten::range", "step", f319},
+	{"aten::reflection_pad1d", "", f510},
+	{"aten::reflection_pad1d_backward", "", f511},
+	{"aten::reflection_pad2d", "", f512},
+	{"aten::reflection_pad2d_backward", "", f513},
+	{"aten::reflection_pad3d", "", f514},
+	{"aten::reflection_pad3d_backward", "", f515},
+	{"aten::repeat_interleave", "Tensor", f516},
+	{"aten::repeat_interleave", "self_Tensor", f517},
+	{"aten::replication_pad1d", "", f510},
+	{"aten::replication_pad1d_backward", "", f518},
+	{"aten::replication_pad2d", "", f512},
+	{"aten::replication_pad2d_backward", "", f519},
+	{"aten::replication_pad3d", "", f514},
+	{"aten::replication_pad3d_backward", "", f520},
+	{"aten::reshape", "", f521},
+	{"aten::resize_", "", f522},
+	{"aten::resize_as_", "", f523},
+	{"aten::resize_as_sparse_", "", f524},
+	{"aten::rnn_relu", "data", f525},
+	{"aten::rnn_relu", "input", f526},
+	{"aten::rnn_tanh", "data", f525},
+	{"aten::rnn_tanh", "input", f526},
+	{"aten::row_indices_copy", "", f527},
+	{"aten::rrelu_with_noise", "", f528},
+	{"aten::rrelu_with_noise_", "", f529},
+	{"aten::rrelu_with_noise_backward", "", f530},
+	{"aten::scaled_dot_product_attention", "", f531},
+	{"aten::scatter", "reduce", f532},
+	{"aten::scatter", "src", f532},
+	{"aten::scatter", "value", f533},
+	{"aten::scatter", "value_reduce", f533},
+	{"aten::scatter_", "reduce", f532},
+	{"aten::scatter_", "src", f532},
+	{"aten::scatter_", "value", f533},
+	{"aten::scatter_", "value_reduce", f533},
+	{"aten::scatter_add", "", f532},
+	{"aten::scatter_add_", "", f532},
+	{"aten::scatter_reduce", "two", f532},
+	{"aten::scatter_reduce_", "two", f532},
+	{"aten::segment_reduce", "", f534},
+	{"aten::select", "int", f535},
+	{"aten::select_backward", "", f536},
+	{"aten::select_copy", "int", f535},
+	{"aten::set_", "source_Tensor_storage_offset", f537},
+	{"aten::slice_backward", "", f538},
+	{"aten::slice_inverse", "", f539},
+	{"aten::slow_conv3d", "", f540},
+	{"aten::slow_conv3d_forward", "", f541},
+	{"aten::slow_conv_dilated2d", "", f542},
+	{"aten::slow_conv_dilated3d", "", f543},
+	{"aten::slow_conv_transpose2d", "", f544},
+	{"aten::slow_conv_transpose3d", "", f545},
+	{"aten::smooth_l1_loss", "", f417},
+	{"aten::smooth_l1_loss_backward", "", f358},
+	{"aten::soft_margin_loss", "", f417},
+	{"aten::soft_margin_loss_backward", "", f358},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f546},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f547},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f548},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f549},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f550},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f551},
+	{"aten::sparse_coo_tensor", "indices_size", f552},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f553},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f554},
+	{"aten::sparse_csr_tensor", "crow_col_value", f555},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f556},
+	{"aten::sparse_resize_", "", f557},
+	{"aten::sparse_resize_and_clear_", "", f558},
+	{"aten::special_chebyshev_polynomial_t", "", f559},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f560},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f561},
+	{"aten::special_chebyshev_polynomial_u", "", f559},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f560},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f561},
+	{"aten::special_chebyshev_polynomial_v", "", f559},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f560},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f561},
+	{"aten::special_chebyshev_polynomial_w", "", f559},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f560},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f561},
+	{"aten::special_hermite_polynomial_h", "", f559},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f560},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f561},
+	{"aten::special_hermite_polynomial_he", "", f559},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f560},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f561},
+	{"aten::special_laguerre_polynomial_l", "", f559},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f560},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f561},
+	{"aten::special_legendre_polynomial_p", "", f559},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f560},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f561},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f559},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f560},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f561},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f559},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f560},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f561},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f559},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f560},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f561},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f559},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f560},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f561},
+	{"aten::split", "Tensor", f562},
+	{"aten::split_copy", "Tensor", f562},
+	{"aten::sspaddmm", "", f563},
+	{"aten::sub_", "Tensor", f314},
+	{"aten::tensor_split", "sections", f381},
+	{"aten::tensor_split", "tensor_indices_or_sections", f564},
+	{"aten::thnn_conv2d", "", f565},
+	{"aten::to", "device", f566},
+	{"aten::to", "dtype", f567},
 	{"aten::to", "dtype_layout", f256},
-	{"aten::to_dense_backward", "", f566},
-	{"aten::to_mkldnn", "", f567},
-	{"aten::to_mkldnn_backward", "", f568},
-	{"aten::trace_backward", "", f569},
-	{"aten::trapezoid", "dx", f373},
-	{"aten::trapezoid", "x", f373},
-	{"aten::trapz", "dx", f373},
-	{"aten::trapz", "x", f373},
-	{"aten::triplet_margin_loss", "", f570},
-	{"aten::unbind", "int", f571},
-	{"aten::unbind_copy", "int", f571},
-	{"aten::unfold_backward", "", f572},
-	{"aten::unsafe_chunk", "", f341},
-	{"aten::unsafe_split", "Tensor", f560},
-	{"aten::upsample_bicubic2d", "", f573},
+	{"aten::to_dense_backward", "", f568},
+	{"aten::to_mkldnn", "", f569},
+	{"aten::to_mkldnn_backward", "", f570},
+	{"aten::trace_backward", "", f571},
+	{"aten::trapezoid", "dx", f375},
+	{"aten::trapezoid", "x", f375},
+	{"aten::trapz", "dx", f375},
+	{"aten::trapz", "x", f375},
+	{"aten::triplet_margin_loss", "", f572},
+	{"aten::unbind", "int", f573},
+	{"aten::unbind_copy", "int", f573},
+	{"aten::unfold_backward", "", f574},
+	{"aten::unsafe_chunk", "", f343},
+	{"aten::unsafe_split", "Tensor", f562},
+	{"aten::upsample_bicubic2d", "", f575},
 	{"aten::upsample_bicubic2d", "vec", f276},
-	{"aten::upsample_bicubic2d_backward", "", f574},
-	{"aten::upsample_bilinear2d", "", f573},
+	{"aten::upsample_bicubic2d_backward", "", f576},
+	{"aten::upsample_bilinear2d", "", f575},
 	{"aten::upsample_bilinear2d", "vec", f276},
-	{"aten::upsample_bilinear2d_backward", "", f575},
-	{"aten::upsample_linear1d", "", f576},
+	{"aten::upsample_bilinear2d_backward", "", f577},
+	{"aten::upsample_linear1d", "", f578},
 	{"aten::upsample_linear1d", "vec", f276},
-	{"aten::upsample_linear1d_backward", "", f577},
+	{"aten::upsample_linear1d_backward", "", f579},
 	{"aten::upsample_nearest1d", "", f279},
 	{"aten::upsample_nearest1d", "vec", f280},
-	{"aten::upsample_nearest1d_backward", "", f578},
+	{"aten::upsample_nearest1d_backward", "", f580},
 	{"aten::upsample_nearest2d", "", f282},
 	{"aten::upsample_nearest2d", "vec", f280},
-	{"aten::upsample_nearest2d_backward", "", f579},
+	{"aten::upsample_nearest2d_backward", "", f581},
 	{"aten::upsample_nearest3d", "", f284},
 	{"aten::upsample_nearest3d", "vec", f280},
-	{"aten::upsample_nearest3d_backward", "", f580},
-	{"aten::upsample_trilinear3d", "", f581},
+	{"aten::upsample_nearest3d_backward", "", f582},
+	{"aten::upsample_trilinear3d", "", f583},
 	{"aten::upsample_trilinear3d", "vec", f276},
-	{"aten::upsample_trilinear3d_backward", "", f582},
-	{"aten::value_selecting_reduction_backward", "", f583},
-	{"aten::values_copy", "", f584},
-	{"aten::vander", "", f585},
-	{"aten::view", "dtype", f586},
-	{"aten::view_copy", "dtype", f586},
-	{"aten::vsplit", "int", f379},
-	{"aten::zero_", "", f587},
-	{"aten::zeros", "", f588},
-	{"aten::zeros_like", "", f588},
-	{"aten::align_to", "ellipsis_idx", f589},
-	{"aten::add", "out", f590},
-	{"aten::addmv", "out", f313},
-	{"aten::arange", "start_out", f591},
-	{"aten::baddbmm", "out", f313},
-	{"aten::binary_cross_entropy", "out", f334},
-	{"aten::binary_cross_entropy_backward", "grad_input", f592},
-	{"aten::bmm", "out", f338},
-	{"aten::cat", "out", f315},
-	{"aten::concat", "out", f315},
-	{"aten::concatenate", "out", f315},
-	{"aten::cudnn_batch_norm", "out", f593},
-	{"aten::cudnn_convolution", "out", f594},
-	{"aten::div", "out_mode", f378},
-	{"aten::divide", "out_mode", f378},
-	{"aten::dot", "out", f338},
-	{"aten::full", "names", f490},
-	{"aten::lcm", "out", f422},
-	{"aten::_fft_r2c", "out", f595},
-	{"aten::_fft_c2r", "out", f596},
-	{"aten::_fft_c2c", "out", f597},
-	{"aten::index_copy", "out", f417},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f598},
-	{"aten::fbgemm_linear_fp16_weight", "out", f599},
-	{"aten::_log_softmax_backward_data", "out", f600},
-	{"aten::_logcumsumexp", "out", f601},
-	{"aten::matmul", "out", f429},
-	{"aten::matrix_power", "out", f430},
-	{"aten::_compute_linear_combination", "out", f602},
-	{"aten::mm", "out", f338},
-	{"aten::_int_mm", "out", f603},
-	{"aten::mv", "out", f429},
-	{"aten::native_batch_norm", "out", f482},
-	{"aten::_native_batch_norm_legit", "out", f604},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f605},
-	{"aten::batch_norm_elemt", "out", f606},
-	{"aten::ones", "names", f401},
-	{"aten::rand", "names", f401},
-	{"aten::rand", "generator_with_names", f490},
-	{"aten::randn", "names", f401},
-	{"aten::randn", "generator_with_names", f490},
-	{"aten::range", "out", f591},
-	{"aten::gelu_backward", "grad_input", f405},
-	{"aten::_softmax_backward_data", "out", f607},
-	{"aten::sspaddmm", "out", f608},
-	{"aten::_chunk_cat", "out", f609},
-	{"aten::_stack", "out", f610},
-	{"aten::zeros", "names", f491},
-	{"aten::_batch_norm_with_update", "out", f611},
-	{"aten::_sparse_softmax", "Dimname", f612},
-	{"aten::_sparse_log_softmax", "Dimname", f613},
-	{"aten::sub", "out", f590},
-	{"aten::addmm", "out", f313},
-	{"aten::_scaled_mm", "out", f614},
-	{"aten::_scaled_mm_v2", "out", f615},
-	{"aten::hspmm", "out", f616},
-	{"aten::lstm_mps_backward", "", f617},
-	{"aten::set_", "source_Storage_storage_offset", f535},
-	{"aten::index_add", "out", f417},
-	{"aten::index_reduce", "out", f417},
-	{"aten::scatter", "src_out", f530},
-	{"aten::scatter", "value_out", f531},
-	{"aten::scatter", "reduce_out", f530},
-	{"aten::scatter", "value_reduce_out", f531},
-	{"aten::scatter", "dimname_src", f403},
-	{"aten::scatter", "dimname_value", f403},
-	{"aten::scatter_add", "out", f530},
-	{"aten::scatter_reduce", "two_out", f530},
-	{"aten::addbmm", "out", f313},
-	{"aten::gather", "out", f403},
-	{"aten::lu_unpack", "out", f437},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f618},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f619},
-	{"aten::mse_loss", "out", f415},
-	{"aten::mse_loss_backward", "grad_input", f356},
-	{"aten::multi_margin_loss", "out", f478},
-	{"aten::multi_margin_loss_backward", "grad_input", f620},
-	{"aten::multilabel_margin_loss", "out", f415},
-	{"aten::multilabel_margin_loss_forward", "output", f621},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f622},
-	{"aten::nll_loss", "out", f356},
-	{"aten::nll_loss_forward", "output", f623},
-	{"aten::nll_loss_backward", "grad_input", f624},
-	{"aten::nll_loss2d", "out", f356},
-	{"aten::nll_loss2d_forward", "output", f625},
-	{"aten::nll_loss2d_backward", "grad_input", f626},
-	{"aten::smooth_l1_loss", "out", f415},
-	{"aten::smooth_l1_loss_backward", "grad_input", f356},
-	{"aten::huber_loss", "out", f415},
-	{"aten::huber_loss_backward", "out", f356},
-	{"aten::soft_margin_loss", "out", f415},
-	{"aten::soft_margin_loss_backward", "grad_input", f356},
-	{"aten::glu_backward", "grad_input", f627},
-	{"aten::log_sigmoid_backward", "grad_input", f628},
-	{"aten::rrelu_with_noise", "out", f629},
-	{"aten::adaptive_avg_pool2d", "out", f309},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f630},
-	{"aten::adaptive_avg_pool3d", "out", f309},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f631},
+	{"aten::upsample_trilinear3d_backward", "", f584},
+	{"aten::value_selecting_reduction_backward", "", f585},
+	{"aten::values_copy", "", f586},
+	{"aten::vander", "", f587},
+	{"aten::view", "dtype", f588},
+	{"aten::view_copy", "dtype", f588},
+	{"aten::vsplit", "int", f381},
+	{"aten::zero_", "", f589},
+	{"aten::zeros", "", f590},
+	{"aten::zeros_like", "", f590},
+	{"aten::align_to", "ellipsis_idx", f591},
+	{"aten::add", "out", f592},
+	{"aten::addmv", "out", f315},
+	{"aten::arange", "start_out", f593},
+	{"aten::baddbmm", "out", f315},
+	{"aten::binary_cross_entropy", "out", f336},
+	{"aten::binary_cross_entropy_backward", "grad_input", f594},
+	{"aten::bmm", "out", f340},
+	{"aten::cat", "out", f317},
+	{"aten::concat", "out", f317},
+	{"aten::concatenate", "out", f317},
+	{"aten::cudnn_batch_norm", "out", f595},
+	{"aten::cudnn_convolution", "out", f596},
+	{"aten::div", "out_mode", f380},
+	{"aten::divide", "out_mode", f380},
+	{"aten::dot", "out", f340},
+	{"aten::full", "names", f492},
+	{"aten::lcm", "out", f424},
+	{"aten::_fft_r2c", "out", f597},
+	{"aten::_fft_c2r", "out", f598},
+	{"aten::_fft_c2c", "out", f599},
+	{"aten::index_copy", "out", f419},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f600},
+	{"aten::fbgemm_linear_fp16_weight", "out", f601},
+	{"aten::_log_softmax_backward_data", "out", f602},
+	{"aten::_logcumsumexp", "out", f603},
+	{"aten::matmul", "out", f431},
+	{"aten::matrix_power", "out", f432},
+	{"aten::_compute_linear_combination", "out", f604},
+	{"aten::mm", "out", f340},
+	{"aten::_int_mm", "out", f605},
+	{"aten::mv", "out", f431},
+	{"aten::native_batch_norm", "out", f484},
+	{"aten::_native_batch_norm_legit", "out", f606},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f607},
+	{"aten::batch_norm_elemt", "out", f608},
+	{"aten::ones", "names", f403},
+	{"aten::rand", "names", f403},
+	{"aten::rand", "generator_with_names", f492},
+	{"aten::randn", "names", f403},
+	{"aten::randn", "generator_with_names", f492},
+	{"aten::range", "out", f593},
+	{"aten::gelu_backward", "grad_input", f407},
+	{"aten::_softmax_backward_data", "out", f609},
+	{"aten::sspaddmm", "out", f610},
+	{"aten::_chunk_cat", "out", f611},
+	{"aten::_stack", "out", f612},
+	{"aten::zeros", "names", f493},
+	{"aten::_batch_norm_with_update", "out", f613},
+	{"aten::_sparse_softmax", "Dimname", f614},
+	{"aten::_sparse_log_softmax", "Dimname", f615},
+	{"aten::sub", "out", f592},
+	{"aten::addmm", "out", f315},
+	{"aten::_scaled_mm", "out", f616},
+	{"aten::_scaled_mm_v2", "out", f617},
+	{"aten::hspmm", "out", f618},
+	{"aten::lstm_mps_backward", "", f619},
+	{"aten::set_", "source_Storage_storage_offset", f537},
+	{"aten::index_add", "out", f419},
+	{"aten::index_reduce", "out", f419},
+	{"aten::scatter", "src_out", f532},
+	{"aten::scatter", "value_out", f533},
+	{"aten::scatter", "reduce_out", f532},
+	{"aten::scatter", "value_reduce_out", f533},
+	{"aten::scatter", "dimname_src", f405},
+	{"aten::scatter", "dimname_value", f405},
+	{"aten::scatter_add", "out", f532},
+	{"aten::scatter_reduce", "two_out", f532},
+	{"aten::addbmm", "out", f315},
+	{"aten::gather", "out", f405},
+	{"aten::lu_unpack", "out", f439},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f620},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f621},
+	{"aten::mse_loss", "out", f417},
+	{"aten::mse_loss_backward", "grad_input", f358},
+	{"aten::multi_margin_loss", "out", f480},
+	{"aten::multi_margin_loss_backward", "grad_input", f622},
+	{"aten::multilabel_margin_loss", "out", f417},
+	{"aten::multilabel_margin_loss_forward", "output", f623},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f624},
+	{"aten::nll_loss", "out", f358},
+	{"aten::nll_loss_forward", "output", f625},
+	{"aten::nll_loss_backward", "grad_input", f626},
+	{"aten::nll_loss2d", "out", f358},
+	{"aten::nll_loss2d_forward", "output", f627},
+	{"aten::nll_loss2d_backward", "grad_input", f628},
+	{"aten::smooth_l1_loss", "out", f417},
+	{"aten::smooth_l1_loss_backward", "grad_input", f358},
+	{"aten::huber_loss", "out", f417},
+	{"aten::huber_loss_backward", "out", f358},
+	{"aten::soft_margin_loss", "out", f417},
+	{"aten::soft_margin_loss_backward", "grad_input", f358},
+	{"aten::glu_backward", "grad_input", f629},
+	{"aten::log_sigmoid_backward", "grad_input", f630},
+	{"aten::rrelu_with_noise", "out", f631},
+	{"aten::adaptive_avg_pool2d", "out", f310},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f632},
+	{"aten::adaptive_avg_pool3d", "out", f311},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f633},
 	{"aten::adaptive_max_pool2d", "out", f309},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f632},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f634},
 	{"aten::adaptive_max_pool3d", "out", f309},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f633},
-	{"aten::avg_pool2d", "out", f322},
-	{"aten::avg_pool2d_backward", "grad_input", f634},
-	{"aten::avg_pool3d", "out", f324},
-	{"aten::avg_pool3d_backward", "grad_input", f635},
-	{"aten::fractional_max_pool2d", "output", f397},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f636},
-	{"aten::fractional_max_pool3d", "output", f397},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f637},
-	{"aten::max_pool2d_with_indices", "out", f443},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f638},
-	{"aten::max_pool3d_with_indices", "out", f446},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f639},
-	{"aten::max_unpool2d", "out", f448},
-	{"aten::max_unpool3d", "out", f449},
-	{"aten::reflection_pad1d", "out", f508},
-	{"aten::reflection_pad1d_backward", "grad_input", f640},
-	{"aten::reflection_pad2d", "out", f510},
-	{"aten::reflection_pad2d_backward", "grad_input", f641},
-	{"aten::reflection_pad3d", "out", f512},
-	{"aten::reflection_pad3d_backward", "grad_input", f642},
-	{"aten::replication_pad1d", "out", f508},
-	{"aten::replication_pad1d_backward", "grad_input", f643},
-	{"aten::replication_pad2d", "out", f510},
-	{"aten::replication_pad2d_backward", "grad_input", f644},
-	{"aten::replication_pad3d", "out", f512},
-	{"aten::replication_pad3d_backward", "grad_input", f645},
-	{"aten::upsample_linear1d", "out", f576},
-	{"aten::upsample_linear1d_backward", "grad_input", f646},
-	{"aten::upsample_bilinear2d", "out", f573},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f647},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f635},
+	{"aten::avg_pool2d", "out", f324},
+	{"aten::avg_pool2d_backward", "grad_input", f636},
+	{"aten::avg_pool3d", "out", f326},
+	{"aten::avg_pool3d_backward", "grad_input", f637},
+	{"aten::fractional_max_pool2d", "output", f399},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f638},
+	{"aten::fractional_max_pool3d", "output", f399},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f639},
+	{"aten::max_pool2d_with_indices", "out", f445},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f640},
+	{"aten::max_pool3d_with_indices", "out", f448},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f641},
+	{"aten::max_unpool2d", "out", f450},
+	{"aten::max_unpool3d", "out", f451},
+	{"aten::reflection_pad1d", "out", f510},
+	{"aten::reflection_pad1d_backward", "grad_input", f642},
+	{"aten::reflection_pad2d", "out", f512},
+	{"aten::reflection_pad2d_backward", "grad_input", f643},
+	{"aten::reflection_pad3d", "out", f514},
+	{"aten::reflection_pad3d_backward", "grad_input", f644},
+	{"aten::replication_pad1d", "out", f510},
+	{"aten::replication_pad1d_backward", "grad_input", f645},
+	{"aten::replication_pad2d", "out", f512},
+	{"aten::replication_pad2d_backward", "grad_input", f646},
+	{"aten::replication_pad3d", "out", f514},
+	{"aten::replication_pad3d_backward", "grad_input", f647},
+	{"aten::upsample_linear1d", "out", f578},
+	{"aten::upsample_linear1d_backward", "grad_input", f648},
+	{"aten::upsample_bilinear2d", "out", f575},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f649},
 	{"aten::_upsample_bilinear2d_aa", "out", f275},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f648},
-	{"aten::upsample_bicubic2d", "out", f573},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f649},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f650},
+	{"aten::upsample_bicubic2d", "out", f575},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f651},
 	{"aten::_upsample_bicubic2d_aa", "out", f275},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f650},
-	{"aten::upsample_trilinear3d", "out", f581},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f651},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f652},
+	{"aten::upsample_trilinear3d", "out", f583},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f653},
 	{"aten::upsample_nearest1d", "out", f279},
 	{"aten::_upsample_nearest_exact1d", "out", f279},
-	{"aten::upsample_nearest1d_backward", "grad_input", f652},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f653},
+	{"aten::upsample_nearest1d_backward", "grad_input", f654},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f655},
 	{"aten::upsample_nearest2d", "out", f282},
 	{"aten::_upsample_nearest_exact2d", "out", f282},
-	{"aten::upsample_nearest2d_backward", "grad_input", f654},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f655},
+	{"aten::upsample_nearest2d_backward", "grad_input", f656},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f657},
 	{"aten::upsample_nearest3d", "out", f284},
 	{"aten::_upsample_nearest_exact3d", "out", f284},
-	{"aten::upsample_nearest3d_backward", "grad_input", f656},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f657},
-	{"aten::slow_conv_transpose2d", "out", f658},
-	{"aten::slow_conv_transpose3d", "out", f659},
-	{"aten::thnn_conv2d", "out", f660},
-	{"aten::_slow_conv2d_forward", "output", f661},
-	{"aten::_slow_conv2d_backward", "grad_input", f662},
-	{"aten::_conv_depthwise2d", "out", f663},
-	{"aten::slow_conv3d", "out", f664},
-	{"aten::slow_conv3d_forward", "output", f665},
-	{"aten::col2im", "out", f342},
-	{"aten::im2col", "out", f416},
-	{"aten::_linalg_det", "result", f666},
-	{"aten::linalg_ldl_solve", "out", f427},
-	{"aten::linalg_lstsq", "out", f428},
-	{"aten::linalg_matmul", "out", f429},
-	{"aten::_linalg_slogdet", "sign", f667},
-	{"aten::linalg_eigvals", "out", f426},
-	{"aten::_linalg_eigh", "eigenvalues", f668},
-	{"aten::linalg_eigh", "eigvals", f426},
-	{"aten::linalg_eigvalsh", "out", f426},
-	{"aten::_linalg_svd", "U", f669},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f432},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f432},
-	{"aten::linalg_pinv", "out", f431},
-	{"aten::linalg_pinv", "out_rcond_tensor", f431},
-	{"aten::_linalg_solve_ex", "result", f670},
-	{"aten::linalg_matrix_power", "out", f430},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f432},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f432},
-	{"aten::linalg_matrix_rank", "out", f431},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f431},
-	{"aten::unbind_copy", "int_out", f571},
-	{"aten::split_copy", "Tensor_out", f560},
-	{"aten::special_chebyshev_polynomial_t", "out", f557},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f559},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f558},
-	{"aten::special_chebyshev_polynomial_u", "out", f557},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f559},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f558},
-	{"aten::special_chebyshev_polynomial_v", "out", f557},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f559},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f558},
-	{"aten::special_chebyshev_polynomial_w", "out", f557},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f559},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f558},
-	{"aten::special_hermite_polynomial_h", "out", f557},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f559},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f558},
-	{"aten::special_hermite_polynomial_he", "out", f557},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f559},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f558},
-	{"aten::special_laguerre_polynomial_l", "out", f557},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f559},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f558},
-	{"aten::special_legendre_polynomial_p", "out", f557},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f559},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f558},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f557},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f558},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f557},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f558},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f557},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f558},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f557},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f558},
+	{"aten::upsample_nearest3d_backward", "grad_input", f658},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f659},
+	{"aten::slow_conv_transpose2d", "out", f660},
+	{"aten::slow_conv_transpose3d", "out", f661},
+	{"aten::thnn_conv2d", "out", f662},
+	{"aten::_slow_conv2d_forward", "output", f663},
+	{"aten::_slow_conv2d_backward", "grad_input", f664},
+	{"aten::_conv_depthwise2d", "out", f665},
+	{"aten::slow_conv3d", "out", f666},
+	{"aten::slow_conv3d_forward", "output", f667},
+	{"aten::col2im", "out", f344},
+	{"aten::im2col", "out", f418},
+	{"aten::_linalg_det", "result", f668},
+	{"aten::linalg_ldl_solve", "out", f429},
+	{"aten::linalg_lstsq", "out", f430},
+	{"aten::linalg_matmul", "out", f431},
+	{"aten::_linalg_slogdet", "sign", f669},
+	{"aten::linalg_eigvals", "out", f428},
+	{"aten::_linalg_eigh", "eigenvalues", f670},
+	{"aten::linalg_eigh", "eigvals", f428},
+	{"aten::linalg_eigvalsh", "out", f428},
+	{"aten::_linalg_svd", "U", f671},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f434},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f434},
+	{"aten::linalg_pinv", "out", f433},
+	{"aten::linalg_pinv", "out_rcond_tensor", f433},
+	{"aten::_linalg_solve_ex", "result", f672},
+	{"aten::linalg_matrix_power", "out", f432},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f434},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f434},
+	{"aten::linalg_matrix_rank", "out", f433},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f433},
+	{"aten::unbind_copy", "int_out", f573},
+	{"aten::split_copy", "Tensor_out", f562},
+	{"aten::special_chebyshev_polynomial_t", "out", f559},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f561},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f560},
+	{"aten::special_chebyshev_polynomial_u", "out", f559},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f561},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f560},
+	{"aten::special_chebyshev_polynomial_v", "out", f559},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f561},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f560},
+	{"aten::special_chebyshev_polynomial_w", "out", f559},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f561},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f560},
+	{"aten::special_hermite_polynomial_h", "out", f559},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f561},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f560},
+	{"aten::special_hermite_polynomial_he", "out", f559},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f561},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f560},
+	{"aten::special_laguerre_polynomial_l", "out", f559},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f561},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f560},
+	{"aten::special_legendre_polynomial_p", "out", f559},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f561},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f560},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f561},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f560},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f561},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f560},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f561},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f560},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f559},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f561},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f560},
 };
 const size_t guard_count = std::size(guard_rows);
 

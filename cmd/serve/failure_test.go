@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -41,7 +42,7 @@ func host(t *testing.T, m serve.Model, o serve.Options) *running {
 	r.url = "http://" + listener.Addr().String()
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
-		require.NoError(t, web.Shutdown(t.Context()))
+		require.NoError(t, web.Shutdown(context.Background())) // the test's own context has ended
 		server.Close()
 	})
 	return r

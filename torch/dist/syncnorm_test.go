@@ -53,6 +53,7 @@ func (c normCase) separate(t *testing.T, x, dy torch.Tensor) (y, dx torch.Tensor
 // each rank, how many they are, are compared with that. A rank may have no rows.
 func TestSyncBatchNormIsThatOfTheJoinedBatch(t *testing.T) {
 	torchtest.NoLeaks(t)
+	torch.ManualSeed(1)
 	for _, c := range []normCase{
 		{shape: []int{4}, dtype: torch.Float64, bound: 1e-12},
 		{shape: []int{3, 5}, dtype: torch.Float64, bound: 1e-12, opts: nn.BatchNormOptions{NoAffine: true}},

@@ -155,6 +155,30 @@ func NMS(boxes, scores torch.Tensor, iouThreshold float64) torch.Tensor {
 	})
 }
 
+// BatchedNMS is [NMS] among the boxes of each class, an integer for each box [N]: int64 [kept], the best of all first.
+func BatchedNMS(boxes, scores, classes torch.Tensor, iouThreshold float64) torch.Tensor {
+	const op, together = "batched_nms", 4000
+	checkBoxes(op, boxes)
+	if classes.Dim() != 1 || classes.Size(0) != boxes.Size(0) || classes.DType().IsFloatingPoint() {
+		torch.Throw(op, torch.KindValue, "expected an integer for each of boxes %v, got %v%v", boxes.Shape(), classes.DType(), classes.Shape())
+	}
+	return torch.Scope1(func() torch.Tensor {
+		if n := boxes.NumEl(); n > 0 && n <= together { // far from each other, boxes of two classes have nothing in common
+			far := classes.To(boxes.DType()).Mul(boxes.Max().AddScalar(1))
+			return NMS(boxes.Add(far.Unsqueeze(1)), scores, iouThreshold)
+		}
+		keep := torch.ZerosLike(scores, torch.TensorOptions{DType: torch.Bool})
+		all, _, _ := classes.Unique()
+		for _, class := range torch.Values[int64](all.To(torch.Int64)) {
+			own := classes.EqScalar(class).Nonzero().Select(1, 0)
+			kept := NMS(boxes.IndexSelect(0, own), scores.IndexSelect(0, own), iouThreshold)
+			keep.IndexFillInPlace(0, own.IndexSelect(0, kept), true)
+		}
+		kept := keep.Nonzero().Select(1, 0)
+		return kept.IndexSelect(0, scores.IndexSelect(0, kept).ArgSort(torch.ArgSortOptions{Descending: true}))
+	})
+}
+
 // suppress goes through boxes from the best on, in the arithmetic of torchvision's kernel.
 func suppress[F float32 | float64](boxes []F, order []int64, threshold float64) []int64 {
 	kept, gone := []int64{}, make([]bool, len(order))

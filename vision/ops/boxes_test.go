@@ -20,7 +20,8 @@ func TestBoxesAreTorchvisions(t *testing.T) {
 			return torch.Cat([]torch.Tensor{corner, corner.Add(size)}, 1)
 		}
 		a, b, scores := boxes(300), boxes(40), torch.Rand(300).MulScalar(50).Round() // many scores are equal
-		want := peer.Run(t, "testdata/boxes.py", peer.Tensors{"a": a, "b": b, "scores": scores})
+		x, classes := torch.RandN(3, 5, 20, 24), torch.RandInt(0, 6, []int{300})
+		want := peer.Run(t, "testdata/boxes.py", peer.Tensors{"a": a, "b": b, "scores": scores, "x": x, "classes": classes})
 		formats := []ops.BoxFormat{ops.XYXY, ops.XYWH, ops.CXCYWH}
 		for _, from := range formats {
 			for _, to := range formats {
@@ -33,10 +34,27 @@ func TestBoxesAreTorchvisions(t *testing.T) {
 			"clip": ops.ClipBoxesToImage(a, [2]int{15, 18}), "small": ops.RemoveSmallBoxes(a, 3),
 			"nms 0.1": ops.NMS(a, scores, 0.1), "nms 0.5": ops.NMS(a, scores, 0.5),
 			"nms double": ops.NMS(a.To(torch.Float64), scores.To(torch.Float64), 0.3),
-			"nms none":   ops.NMS(a.Narrow(0, 0, 0), scores.Narrow(0, 0, 0), 0.3),
+			"batched":    ops.BatchedNMS(a, scores, classes, 0.3),
+			"batched many": ops.BatchedNMS(torch.Cat([]torch.Tensor{a, a, a, a}), torch.Cat([]torch.Tensor{scores, scores, scores, scores}),
+				torch.Cat([]torch.Tensor{classes, classes, classes, classes}), 0.3),
+			"nms none": ops.NMS(a.Narrow(0, 0, 0), scores.Narrow(0, 0, 0), 0.3),
 		} {
 			torchtest.Equal(t, got, want[name])
 		}
+		some := torch.Cat([]torch.Tensor{a.Narrow(0, 0, 70).MulScalar(1.5).SubScalar(4), a.Narrow(0, 0, 3).Neg()})
+		rois := []torch.Tensor{some, b.Narrow(0, 0, 0), b}
+		x.SetRequiresGrad(true)
+		for name, o := range map[string]ops.RoIAlignOptions{"adaptive": {}, "aligned": {SamplingRatio: 2, Aligned: true, Scale: 0.7},
+			"ratio": {SamplingRatio: 3, Scale: 0.25}} {
+			got := ops.RoIAlign(x, rois, [2]int{3, 2}, o)
+			torchtest.AllClose(t, got, want["roi "+name])
+			if name == "adaptive" {
+				got.Square().Sum().Backward()
+				torchtest.AllClose(t, x.Grad(), want["roi grad"])
+			}
+		}
+		require.ErrorContains(t, torch.Try(func() { ops.RoIAlign(x, rois[:1], [2]int{3, 2}) }), "and boxes for each")
+		require.ErrorContains(t, torch.Try(func() { ops.BatchedNMS(a, scores, scores, 0.5) }), "expected an integer for each of boxes")
 		require.ErrorContains(t, torch.Try(func() { ops.BoxIoU(a, scores) }), "expected boxes [N, 4], got [300]")
 		require.ErrorContains(t, torch.Try(func() { ops.NMS(a, scores.Narrow(0, 0, 9), 0.5) }),
 			"expected boxes [N, 4] and scores [N] of one type")

@@ -2,6 +2,7 @@
 #include "c10d.h"
 
 #include <ATen/ops/view_as_real.h>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupWrapper.hpp>
@@ -82,7 +83,8 @@ const std::unordered_map<std::string_view, Collective>& collectives() {
 	    {"all_to_all", [](Wanted& w) { return w.group.alltoall(w.out, w.in); }},
 	    {"all_to_all_single",
 	     [](Wanted& w) { return w.group.alltoall_base(w.out.at(0), w.in.at(0), w.out_splits, w.in_splits); }},
-	    {"barrier", [](Wanted& w) { return w.group.barrier(); }},
+	    // The group's own barrier assigns to one tensor of the process, without a lock: two groups would free it twice.
+	    {"barrier", [](Wanted& w) { return w.group.getDefaultBackend()->barrier(); }},
 	    {"send", [](Wanted& w) { return w.group.send(w.in, static_cast<int>(w.peer), w.tag); }},
 	    {"recv",
 	     [](Wanted& w) {

@@ -113,6 +113,25 @@ void pooled3(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRe
 	pooled(3, x, kernel, stride, padding, dilation);
 }
 
+// The kernels for quantized tensors read as many sizes as there are sides, given or not.
+void cells(size_t dims, const Tensor& x, IntArrayRef size) {
+	TORCH_CHECK_VALUE(!has(x) || !x.is_quantized() || size.size() == dims, "expected output_size to have ", dims, " elements, but got ", size);
+}
+
+void cells2(const Tensor& x, IntArrayRef size) { cells(2, x, size); }
+void cells3(const Tensor& x, IntArrayRef size) { cells(3, x, size); }
+
+// oneDNN looks at as many places as the square of the stride for each element.
+void scattered(const Tensor& x, IntArrayRef stride) {
+	constexpr int64_t longest = 512;
+	if (!has(x) || !x.is_mkldnn()) {
+		return;
+	}
+	for (auto s : stride) {
+		TORCH_CHECK_VALUE(s <= longest, "a transposed convolution of a tensor of oneDNN's takes strides of at most ", longest, ", but got ", stride, ": ToDense has no such limit");
+	}
+}
+
 void resized(const Tensor& x, OptionalIntArrayRef output, std::optional<at::ArrayRef<double>> factors) {
 	auto dims = static_cast<int64_t>(output ? output->size() : factors ? factors->size() : 0);
 	if (!has(x) || x.dim() < dims) {

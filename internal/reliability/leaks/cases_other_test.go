@@ -107,6 +107,8 @@ var otherCases = cases{
 		ops.ClipBoxesToImage(boxes, [2]int{3, 3})
 		ops.RemoveSmallBoxes(boxes, 2)
 		ops.NMS(boxes, torch.Rand(2), 0.5)
+		ops.BatchedNMS(boxes, torch.Rand(2), torch.Arange(2), 0.5)
+		ops.RoIAlign(torch.Rand(1, 2, 4, 4), []torch.Tensor{boxes}, [2]int{2, 2})
 	},
 	"layers of vision": func() {
 		x := torch.RandN(2, 3, 4, 4)
