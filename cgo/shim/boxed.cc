@@ -196,21 +196,8 @@ Operation::Operation(const c10::OperatorHandle& op) : op_(op), guard_(find_guard
 		return;
 	}
 	outs_ = declared.back().is_out() && !op.hasTag(at::Tag::pointwise);
-	auto written = [](const c10::Argument& a) { return a.alias_info() != nullptr && a.alias_info()->isWrite(); };
-	in_place_ = written(declared[0]);
-	writes_ = std::any_of(declared.begin(), declared.end(), written);
-}
-
-// each_tensor calls visit with the defined tensors of a value.
-template <typename Visit>
-static void each_tensor(const c10::IValue& v, Visit visit) {
-	if (v.isTensor() && v.toTensor().defined()) {
-		visit(v.toTensor());
-	} else if (v.isTensorList()) {
-		for (const at::Tensor& t : v.toTensorVector()) {
-			visit(t);
-		}
-	}
+	in_place_ = writes(declared[0]);
+	writes_ = std::any_of(declared.begin(), declared.end(), writes);
 }
 
 // As typed calls in place do it.
@@ -246,7 +233,7 @@ void Operation::refuse_meta(const torch::jit::Stack& stack) const {
 	std::optional<at::Device> memory;
 	bool meta = false;
 	for (size_t i = 0; i < stack.size(); i++) {
-		bool written = declared[i].alias_info() != nullptr && declared[i].alias_info()->isWrite();
+		bool written = writes(declared[i]);
 		each_tensor(stack[i], [&](const at::Tensor& t) {
 			if (t.is_meta()) {
 				meta = true;

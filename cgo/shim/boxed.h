@@ -10,6 +10,23 @@ namespace tg {
 
 struct GuardRow;
 
+// writes tells of an argument that the operator changes.
+inline bool writes(const c10::Argument& x) { return x.alias_info() != nullptr && x.alias_info()->isWrite(); }
+
+// each_tensor calls visit with the defined tensors of a value.
+template <typename Visit>
+void each_tensor(const c10::IValue& v, Visit visit) {
+	if (v.isTensor() && v.toTensor().defined()) {
+		visit(v.toTensor());
+	} else if (v.isTensorList()) {
+		for (const at::Tensor& t : v.toTensorVector()) {
+			if (t.defined()) {
+				visit(t);
+			}
+		}
+	}
+}
+
 // Operation is an operator with what its calls by name pass before libtorch sees the arguments: the rules of typed calls.
 class Operation {
  public:

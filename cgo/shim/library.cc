@@ -62,10 +62,6 @@ class GoKernel final : public c10::OperatorKernel {
 	Lent function_;
 };
 
-bool writes(const c10::Argument& x) {
-	return x.alias_info() != nullptr && x.alias_info()->isWrite();
-}
-
 // What autograd has saved of a tensor that an operator changes is gone: those above learn of it
 // here, whatever kernel does the change.
 struct CountChanges final : public c10::OperatorKernel {
@@ -74,11 +70,8 @@ struct CountChanges final : public c10::OperatorKernel {
 		std::vector<at::Tensor> changed;
 		for (size_t i = 0; i < declared.size(); i++) {
 			const auto& v = (*stack)[stack->size() - declared.size() + i];
-			if (writes(declared[i]) && v.isTensor()) {
-				changed.push_back(v.toTensor());
-			} else if (writes(declared[i]) && v.isTensorList()) {
-				auto list = v.toTensorVector();
-				changed.insert(changed.end(), list.begin(), list.end());
+			if (writes(declared[i])) {
+				each_tensor(v, [&](const at::Tensor& t) { changed.push_back(t); });
 			}
 		}
 		{

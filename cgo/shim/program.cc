@@ -145,20 +145,11 @@ void Step::read_call(Args& a) {
 std::string describe(const Stack& stack) {
 	std::ostringstream text;
 	const char* before = "with ";
-	auto add = [&](const at::Tensor& t) {
-		if (t.defined()) {
+	for (const auto& v : stack) {
+		each_tensor(v, [&](const at::Tensor& t) {
 			text << before << c10::getDtypeNames(t.scalar_type()).first << t.sizes();
 			before = ", ";
-		}
-	};
-	for (const auto& v : stack) {
-		if (v.isTensor()) {
-			add(v.toTensor());
-		} else if (v.isTensorList()) {
-			for (const auto& t : v.toTensorVector()) {
-				add(t);
-			}
-		}
+		});
 	}
 	return text.str();
 }

@@ -35,13 +35,9 @@ func (b Bent) Run(t *testing.T) {
 		b.Read(warm)
 	}
 	debug.FreeOSMemory()
-	if err := proc.ResetPeak(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, proc.ResetPeak())
 	before, err := proc.Self()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	var done, slowest, sound, largest atomic.Int64
 	var all sync.WaitGroup
 	for worker := range runtime.GOMAXPROCS(0) {
@@ -49,10 +45,10 @@ func (b Bent) Run(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(worker), uint64(total)))
 			for n := done.Add(1); n <= total; n = done.Add(1) {
 				began := time.Now()
-				file, ok := b.Read(r)
+				file, isSound := b.Read(r)
 				most(&slowest, int64(time.Since(began)))
 				most(&largest, int64(len(file)))
-				if ok {
+				if isSound {
 					sound.Add(1)
 				}
 			}
@@ -60,9 +56,7 @@ func (b Bent) Run(t *testing.T) {
 	}
 	all.Wait()
 	after, err := proc.Self()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	Note(t, b.Name+", bent files", total)
 	Note(t, b.Name+", bent files that are sound", sound.Load())
 	AtMost(t, b.Name+", bent files: largest", largest.Load(), int64(b.Largest), "bytes")

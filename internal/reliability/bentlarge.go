@@ -13,7 +13,7 @@ import (
 
 // BentLarge bends a large file where it describes itself, at its ends, and has each read as a whole. It is a fault if
 // the process grows by more than twice the file and 64 MB in a read. Read tells whether the file is sound, and keeps
-// nothing; what the C library keeps of it for the next one is another matter (see docs/performance.md).
+// nothing; what the C library keeps of its memory for later reads is not counted.
 func BentLarge(t *testing.T, path string, times int, read func(path string) (sound bool)) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	ok(t, err)

@@ -20,7 +20,7 @@ func TestDifferences(t *testing.T) {
 	}
 	require.Panics(t, func() { late.HoldsIn("unknown") })
 	for _, d := range []versions.Difference{versions.TruncNormalDrawsAgain, versions.UndefinedBecomesZeros, versions.LBFGSMaximizes,
-		versions.SetFillsByNumber} {
+		versions.SetFillsByNumber, versions.LinearCrossEntropy, versions.SetsOfParameters} {
 		require.NotEmpty(t, d.What)
 		require.Equal(t, d.HoldsIn(torch.Version()), d.Holds(), d.What)
 		require.False(t, d.HoldsIn("2.11.0"), "%s: a difference is from the default version", d.What)
