@@ -76,9 +76,6 @@ func (s suite) run(o options) (r result, err error) {
 	err = l.listen(out)
 	r.exit = errors.Join(err, cmd.Wait())
 	r.took = time.Since(began)
-	if s.command != nil && r.exit != nil { // no test that failed has taken its output along
-		l.ended(event{Action: "fail"}, "")
-	}
 	if s.reports != nil {
 		r.figures = append(r.figures, reports(l.reported))
 	}
@@ -118,6 +115,9 @@ func (l *listener) listen(in io.Reader) error {
 		var e event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			e = event{Action: "output", Output: lines.Text() + "\n"} // of the tool around
+			if l.suite.command != nil { // which may take an hour: what it finds is seen as it comes
+				fmt.Print(e.Output)
+			}
 		}
 		if err := l.hear(e); err != nil {
 			return err
