@@ -17,7 +17,8 @@ usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
   shim     build cgo/shim to third_party/lib/libtorchgo.so
   peer     make third_party/peer/python: Python's torch on the same libraries
   gen      regenerate the operator sources
-  test     everything CI runs; arguments go to go test (-run X, ./torch/...)
+  test     all tests; arguments go to go test (-run X, ./torch/...)
+  deep     what CI runs besides: fuzzing, other versions of libtorch, sanitizers, the suites on memory and threads
   parity   every operator against Python, all samples of its test database; -update writes docs/parity.md
   versions the core suites on the newest patch of every libtorch we know, or on those given; -update writes
            their rows of docs/versions.md; other flags go to go test
@@ -77,7 +78,7 @@ clean() {
 # The steps of each verb; arguments go to the last.
 declare -A steps=(
 	[default]="deps shim" [deps]="deps" [shim]="deps shim" [peer]="deps peer" [gen]="deps gen"
-	[test]="deps shim peer checks" [parity]="deps shim peer parity" [bench]="deps shim peer bench" [bundle]="deps shim bundle" [clean]="clean"
+	[test]="deps shim peer checks" [deep]="deps shim peer deep" [parity]="deps shim peer parity" [bench]="deps shim peer bench" [bundle]="deps shim bundle" [clean]="clean"
 	[versions]="versions" [core]="deps shim peer core" [fuzz]="deps shim peer fuzz"
 	[reliability]="deps shim peer asan reliability"
 )
@@ -111,7 +112,7 @@ main() {
 	done
 	verb=${verb:-default}
 	[[ -n ${steps[$verb]:-} ]] || die "unknown verb or option $verb (./build.sh help lists them)"
-	[[ " gen test parity versions core bench fuzz reliability bundle " != *" $verb "* ]] || need_go
+	[[ " gen test deep parity versions core bench fuzz reliability bundle " != *" $verb "* ]] || need_go
 	[[ $# -eq 0 || " gen test parity versions core bench fuzz reliability " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
 	local all
 	read -ra all <<<"${steps[$verb]}"

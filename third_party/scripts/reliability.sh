@@ -1,7 +1,7 @@
 # reliability: the suites behind RELIABILITY.md, and what they take.
 # shellcheck shell=bash disable=SC2154
 
-# The suites that nothing else in ./build.sh test runs.
+# The suites that no other step of CI runs.
 HARDENED='^(leaks|exported|cgocheck|finalizers|stress|asan)$'
 
 # asan: the instrumented shim, in a home of its own beside the libtorch of all.

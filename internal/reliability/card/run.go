@@ -115,7 +115,7 @@ func (l *listener) listen(in io.Reader) error {
 		var e event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			e = event{Action: "output", Output: lines.Text() + "\n"} // of the tool around
-			if l.suite.command != nil { // which may take an hour: what it finds is seen as it comes
+			if l.suite.command != nil {                              // which may take an hour: what it finds is seen as it comes
 				fmt.Print(e.Output)
 			}
 		}
