@@ -39,6 +39,7 @@ type decoder struct {
 	done     map[any]decoded
 	busy     map[any]bool
 	most     int            // values that it may unfold to
+	wanted   []*storage     // by the tensors that the first pass saw
 	made     []torch.Tensor // in the second pass
 }
 

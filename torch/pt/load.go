@@ -133,6 +133,9 @@ func load(r io.ReaderAt, size int64, o LoadOptions, path string) (v any, err err
 					d.loader.mapped, err = tensorfile.Map(path, size)
 				}
 				if err == nil {
+					err = d.loader.load(d.wanted)
+				}
+				if err == nil {
 					v, err = d.build(src.value)
 				}
 			})

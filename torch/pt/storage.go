@@ -25,13 +25,14 @@ var storageTypes = map[string]torch.DType{
 
 // storage is the memory behind tensors, as the file has it.
 type storage struct {
-	key   string
-	dtype torch.DType // of the elements, as the first tensor has it
-	at    int64       // in the file
-	size  int64
-	base  torch.Tensor // its bytes, once they are read
-	crc   *uint32      // of its bytes, nil where the file has none
-	shift int64        // of the storage's first byte in base's memory
+	key    string
+	dtype  torch.DType // of the elements, as the first tensor has it
+	at     int64       // in the file
+	size   int64
+	base   torch.Tensor // its bytes, once they are read
+	crc    *uint32      // of its bytes, nil where the file has none
+	shift  int64        // of the storage's first byte in base's memory
+	wanted bool         // by a tensor
 }
 
 // piece is how much is read and written at a time: it stays in a processor's cache.
@@ -47,29 +48,58 @@ type loader struct {
 	buffer []byte
 }
 
-// load reads the bytes of a storage. It is called within a scope of which the result is kept.
-func (l *loader) load(s *storage) error {
-	const widest = 16 // bytes of an element, which lie at a multiple of them
-	if l.mapped.Defined() && s.at%widest == 0 && !l.swap {
-		s.base, s.shift = l.mapped, s.at
-		return nil
-	}
-	s.base = torch.TensorOptions{DType: torch.Uint8}.Empty(int(s.size))
-	if err := l.fill(s); err != nil {
-		return err
-	}
-	if !l.device.IsZero() && !l.device.IsCPU() {
-		s.base = s.base.To(l.device)
+// together is how many bytes are read at once, by several goroutines: their memory is taken before, and on another
+// device's behalf twice.
+const together = 64 << 20
+
+// load reads the bytes of storages. It is called within a scope of which the result is kept.
+func (l *loader) load(list []*storage) error {
+	for len(list) > 0 {
+		n, bytes := 0, int64(0)
+		for n < len(list) && (n == 0 || bytes+list[n].size <= together) {
+			bytes += list[n].size
+			n++
+		}
+		if err := l.some(list[:n]); err != nil {
+			return err
+		}
+		list = list[n:]
 	}
 	return nil
 }
 
-// fill reads the bytes of a storage into its memory: directly where nobody needs to look at them.
-func (l *loader) fill(s *storage) error {
-	if f, ok := l.r.(*os.File); ok && !l.verify && !l.swap {
-		_, err := tensorfile.Read([]tensorfile.Part{{File: f, At: s.at, Into: s.base}})
+// some reads the bytes of a few storages: directly into their memory where nobody needs to look at them.
+func (l *loader) some(list []*storage) error {
+	const widest = 16 // bytes of an element, which lie at a multiple of them
+	f, isFile := l.r.(*os.File)
+	var parts []tensorfile.Part
+	for _, s := range list {
+		if l.mapped.Defined() && s.at%widest == 0 && !l.swap {
+			s.base, s.shift = l.mapped, s.at
+			continue
+		}
+		s.base = torch.TensorOptions{DType: torch.Uint8}.Empty(int(s.size))
+		if isFile && !l.verify && !l.swap {
+			parts = append(parts, tensorfile.Part{File: f, At: s.at, Into: s.base})
+		} else if err := l.fill(s); err != nil {
+			return err
+		}
+	}
+	if _, err := tensorfile.Read(parts); err != nil {
 		return cutOff(err)
 	}
+	if l.device.IsZero() || l.device.IsCPU() {
+		return nil
+	}
+	for _, s := range list {
+		s.base = s.base.Narrow(0, int(s.shift), int(s.size)).To(l.device)
+		s.shift = 0
+	}
+	return nil
+}
+
+// fill reads the bytes of a storage piece by piece, sums them up and turns them around.
+func (l *loader) fill(s *storage) error {
 	if l.buffer == nil {
 		l.buffer = make([]byte, piece)
 	}

@@ -61,7 +61,7 @@ func buildTensor(least, most, metadata int) builder {
 	}
 }
 
-// build checks a plan, and in the second pass reads its storage and makes its tensor.
+// build checks a plan and asks for its storage, and in the second pass makes its tensor.
 func (c *call) build(p *plan, fn func() torch.Tensor) (any, error) {
 	if isQuantized(p.dtype) && p.quantized == nil {
 		return nil, c.failed("a tensor of %v has no scale", p.dtype)
@@ -70,17 +70,11 @@ func (c *call) build(p *plan, fn func() torch.Tensor) (any, error) {
 		return nil, err
 	}
 	if !c.d.building {
+		if !p.storage.wanted {
+			p.storage.wanted = true
+			c.d.wanted = append(c.d.wanted, p.storage)
+		}
 		return torch.Tensor{}, nil
-	}
-	if !p.storage.base.Defined() {
-		var err error
-		broken := torch.Try(func() { err = c.d.loader.load(p.storage) })
-		if broken != nil {
-			return nil, c.failed("%w", broken)
-		}
-		if err != nil {
-			return nil, err
-		}
 	}
 	return c.make(fn)
 }
