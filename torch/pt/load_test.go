@@ -16,7 +16,8 @@ func TestDevice(t *testing.T) {
 	torchtest.NoLeaks(t)
 	path := filepath.Join(t.TempDir(), "state.pt")
 	torch.Scope(func() {
-		require.NoError(t, pt.Save(path, map[string]torch.Tensor{"a": torch.Arange(1 << 23), "b": torch.Arange(1 << 23).Neg(), "c": torch.Ones(3)}))
+		a := torch.Arange(1 << 23)
+		require.NoError(t, pt.Save(path, map[string]torch.Tensor{"a": a, "b": a.Neg(), "c": torch.Ones(3)}))
 	})
 	for _, device := range []torch.Device{torch.CPU, torch.Meta} {
 		for _, mapped := range []bool{false, true} {
