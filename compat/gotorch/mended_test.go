@@ -152,6 +152,23 @@ func TestTemporariesLive(t *testing.T) {
 	}
 }
 
+// GC costs a step nothing until there is garbage that is worth a collection, by number or by bytes.
+func TestGC(t *testing.T) {
+	torchtest.NoLeaks(t)
+	drop := func(tensors int, size int64) (left int) {
+		torch.FinishGC()
+		torch.GC() // which remembers what is in use
+		before := core.Stats().Unscoped
+		for range tensors {
+			torch.Ones([]int64{size}, false)
+		}
+		torch.GC()
+		return core.Stats().Unscoped - before
+	}
+	assert.Equal(t, 0, drop(8192, 1))
+	assert.Equal(t, 0, drop(3, 2<<20))
+}
+
 // Both sides of a program that moves step by step have the same tensor.
 func TestWrapAndUnwrap(t *testing.T) {
 	torchtest.NoLeaks(t)
