@@ -10,6 +10,7 @@
 //	libtorch show FILE          a program of torch.export, .pt2
 //	libtorch run -input IN FILE such a program run
 //	libtorch bench -input IN FILE how long that takes, node by node and compiled
+//	libtorch curves RUN…       the figures of trainings, drawn as an SVG file
 //	libtorch load URL           a server asked again and again: how long its answers take
 //	libtorch env                the variables that name what is in use
 //
@@ -48,6 +49,7 @@ func verbs() []verb {
 		{"show", "print a program of torch.export, .pt2", show},
 		{"run", "run a program of torch.export, .pt2", runProgram},
 		{"bench", "measure such a program, node by node and compiled", benchProgram},
+		{"curves", "draw the figures of trainings as an SVG file", curves},
 		{"load", "ask a server again and again, and say how long its answers take", load},
 		{"env", "print the variables that name what is in use", env},
 	}
@@ -84,6 +86,20 @@ func usage(out io.Writer) {
 // parse reads a verb's flags and its arguments, which stand before, between or behind them. There must
 // be one argument for each name.
 func parse(fs *flag.FlagSet, args []string, out io.Writer, intro string, names ...string) ([]string, error) {
+	found, err := parseMany(fs, args, out, intro)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) < len(names):
+		return nil, cli.Usagef("%s: expected %s", fs.Name(), names[len(found)])
+	case len(found) > len(names):
+		return nil, cli.Usagef("%s: unexpected argument %q", fs.Name(), found[len(names)])
+	}
+	return found, nil
+}
+
+// parseMany is parse for any number of arguments.
+func parseMany(fs *flag.FlagSet, args []string, out io.Writer, intro string) ([]string, error) {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
 	var found []string
@@ -99,15 +115,8 @@ func parse(fs *flag.FlagSet, args []string, out io.Writer, intro string, names .
 			return nil, cli.Usagef("%w", err)
 		}
 		if fs.NArg() == 0 {
-			break
+			return found, nil
 		}
 		found, args = append(found, fs.Arg(0)), fs.Args()[1:]
 	}
-	switch {
-	case len(found) < len(names):
-		return nil, cli.Usagef("%s: expected %s", fs.Name(), names[len(found)])
-	case len(found) > len(names):
-		return nil, cli.Usagef("%s: unexpected argument %q", fs.Name(), found[len(names)])
-	}
-	return found, nil
 }

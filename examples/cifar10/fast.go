@@ -16,7 +16,7 @@ import (
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/optim"
 	"github.com/libtorch-go/libtorch/torch/optim/lr"
-	"github.com/libtorch-go/libtorch/torch/tensorboard"
+	"github.com/libtorch-go/libtorch/torch/watch"
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
 
@@ -89,7 +89,7 @@ func runFast(ctx context.Context, out io.Writer, dev torch.Device) (err error) {
 }
 
 // trainFast trains for as many epochs as -epochs says, and judges after each.
-func trainFast(ctx context.Context, out io.Writer, net *FastNet, training, test *data.Loader[data.Batch], log *tensorboard.Writer) error {
+func trainFast(ctx context.Context, out io.Writer, net *FastNet, training, test *data.Loader[data.Batch], log *watch.Run) error {
 	dev := net.Head.Weight.Device()
 	start, steps := time.Now(), *epochs*training.Len()
 	opt := optim.NewSGD(nn.Parameters(net), fastRate, optim.SGDOptions{Momentum: 0.9, WeightDecay: fastDecay, Nesterov: true})
@@ -113,6 +113,9 @@ func trainFast(ctx context.Context, out io.Writer, net *FastNet, training, test 
 		}
 		progress.Close()
 		right, err := judgeFast(ctx, net, test)
+		if err == nil {
+			err = sense(out, log, progress.First+progress.Done)
+		}
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
+	"github.com/libtorch-go/libtorch/torch/watch"
 	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
@@ -59,12 +60,19 @@ func TestFastEqualsPython(t *testing.T) {
 	}
 }
 
-func TestLogsForTensorBoard(t *testing.T) {
+func TestLogs(t *testing.T) {
 	torchtest.NoLeaks(t)
 	for _, fast := range []string{"false", "true"} {
 		logs := t.TempDir()
 		set(t, map[string]string{"slice": "true", "limit": "40", "b": "10", "epochs": "1", "p": "1", "logdir": logs, "fast": fast})
-		require.NoError(t, run(t.Context(), &bytes.Buffer{}))
+		var out bytes.Buffer
+		require.NoError(t, run(t.Context(), &out))
+		require.Contains(t, out.String(), "\nhost: CPU ")
+		curves, err := watch.LoadCurves(logs)
+		require.NoError(t, err)
+		require.Contains(t, curves.Tags(), "host/available_mb")
+		require.NotEmpty(t, curves.Points("train/Loss"))
+		require.FileExists(t, filepath.Join(logs, "curves.svg"))
 		files, err := filepath.Glob(filepath.Join(logs, "events.*"))
 		require.NoError(t, err)
 		require.Len(t, files, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/meter"
-	"github.com/libtorch-go/libtorch/torch/tensorboard"
+	"github.com/libtorch-go/libtorch/torch/watch"
 	"github.com/libtorch-go/libtorch/vision/datasets"
 	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
 )
@@ -90,24 +90,34 @@ func judge(ctx context.Context, net *Net, test *data.Loader[data.Batch], classes
 	return right, err
 }
 
-// openLog opens the files for TensorBoard; without -logdir there are none, and it is nil.
-func openLog() (*tensorboard.Writer, error) {
+// openLog opens the folder of the run; without -logdir there is none, and it is nil.
+func openLog() (*watch.Run, error) {
 	if *logdir == "" {
 		return nil, nil
 	}
-	return tensorboard.NewWriter(*logdir)
+	return watch.Open(*logdir)
 }
 
 // closeLog ends the files, and tells whether all of them was written.
-func closeLog(log *tensorboard.Writer) error {
+func closeLog(log *watch.Run) error {
 	if log == nil {
 		return nil
 	}
 	return log.Close()
 }
 
-// newProgress shows how an epoch goes, to TensorBoard as well.
-func newProgress(out io.Writer, epoch, batches int, log *tensorboard.Writer, loss *meter.Average) *meter.Progress {
+// sense tells what the machine does at a step of the run.
+func sense(out io.Writer, log *watch.Run, step int) error {
+	if log == nil {
+		return nil
+	}
+	reading, err := log.Sense(step)
+	fmt.Fprintln(out, reading)
+	return err
+}
+
+// newProgress shows how an epoch goes, in the run's folder as well.
+func newProgress(out io.Writer, epoch, batches int, log *watch.Run, loss *meter.Average) *meter.Progress {
 	progress := meter.NewProgress(out, fmt.Sprintf("Epoch: [%d]", epoch), batches, loss)
 	progress.Every, progress.Tag, progress.First = *every, "train/", epoch*batches
 	if log != nil {

@@ -28,7 +28,7 @@ var (
 	momentum = flag.Float64("momentum", 0.9, "momentum of SGD")
 	seed     = flag.Uint64("seed", 0, "seed of weights and order")
 	every    = flag.Int("p", 2000, "print every `N`-th batch")
-	logdir   = flag.String("logdir", "", "write the loss for TensorBoard into `folder`")
+	logdir   = flag.String("logdir", "", "keep figures, curves and sensors of the run in `folder`, also for TensorBoard")
 	fast     = flag.Bool("fast", false, "train another network by a recipe for speed, for which -b, -lr and -momentum do not count")
 )
 
@@ -100,6 +100,9 @@ func run(ctx context.Context, out io.Writer) (err error) {
 			progress.Step(batch.Len())
 		}
 		progress.Close()
+		if err := sense(out, log, progress.First+progress.Done); err != nil {
+			return err
+		}
 	}
 
 	right, err := judge(ctx, net, test, len(classes), dev)

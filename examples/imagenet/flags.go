@@ -100,7 +100,7 @@ func (c *config) register(fs *flag.FlagSet) {
 	fs.StringVar(&c.output, "output-dir", "", "`folder` in which checkpoints are kept, and from which the run goes on")
 	fs.StringVar(&c.resume, "resume", "", "begin from the checkpoint in `file`")
 	fs.IntVar(&c.saveEvery, "save-every", 500, "batches from checkpoint to checkpoint, beside the one after each epoch")
-	fs.StringVar(&c.logdir, "logdir", "", "`folder` for TensorBoard")
+	fs.StringVar(&c.logdir, "logdir", "", "keep figures, curves and sensors of the run in `folder`, also for TensorBoard")
 	fs.IntVar(&c.printFreq, "p", 10, "print every `N`-th batch")
 	fs.StringVar(&c.device, "device", "", "cpu, cuda or cuda:`N` (default cuda where there is a card)")
 	fs.IntVar(&c.threads, "threads", 0, "threads of an operation on the CPU (default libtorch's choice)")

@@ -97,6 +97,8 @@ func TestLearnsPhotographs(t *testing.T) {
 	out := run(t, tiny(photos(t, 8), "-opt", "adamw", "-lr", "0.0003", "-b", "6", "-epochs", "8", "-logdir", logs)...)
 	require.Contains(t, out, "24 images to train on, 8 to 8 of each of 3 classes; 6 to measure with")
 	require.Len(t, regexp.MustCompile(`(?m)^data: waited .* 2 workers busy for`).FindAllString(out, -1), 8, out)
+	require.Len(t, regexp.MustCompile(`(?m)^host: CPU \d+ %, this process`).FindAllString(out, -1), 8, out)
+	require.FileExists(t, filepath.Join(logs, "curves.svg"))
 	require.Regexp(t, `(?m)^done: Acc@1 (66.67|83.33|100.00) %, where chance is 33.33 %`, out)
 	events, err := filepath.Glob(filepath.Join(logs, "events.*"))
 	require.NoError(t, err)

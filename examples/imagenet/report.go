@@ -92,12 +92,17 @@ func (t *trainer) summary() {
 	t.printf("%s, %v in all", text, time.Since(t.start).Round(time.Second))
 }
 
-// logRate tells TensorBoard the learning rate of the epoch.
-func (t *trainer) logRate() error {
+// logEpoch logs the learning rate of the epoch, and tells what the machine does.
+func (t *trainer) logEpoch() error {
 	if t.log == nil {
 		return nil
 	}
-	return t.log.AddScalar("train/lr", t.sched.LastLR()[0], t.at.Step)
+	if err := t.log.AddScalar("train/lr", t.sched.LastLR()[0], t.at.Step); err != nil {
+		return err
+	}
+	reading, err := t.log.Sense(t.at.Step)
+	t.printf("%v", reading)
+	return err
 }
 
 func (t *trainer) printf(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }

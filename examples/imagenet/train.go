@@ -64,7 +64,7 @@ func (t *trainer) epoch(term context.Context) error {
 	t.busy += time.Since(began)
 	m.progress.Close()
 	t.printf("%v", t.train.Stats().Since(before))
-	return errors.Join(m.progress.Err(), t.logRate())
+	return errors.Join(m.progress.Err(), t.logEpoch())
 }
 
 // step trains on a batch: images [N, 3, H, W] and their classes [N], or weights of classes [N, classes].

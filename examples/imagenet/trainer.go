@@ -14,7 +14,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/optim"
 	"github.com/libtorch-go/libtorch/torch/optim/lr"
 	"github.com/libtorch-go/libtorch/torch/optim/swa"
-	"github.com/libtorch-go/libtorch/torch/tensorboard"
+	"github.com/libtorch-go/libtorch/torch/watch"
 	"github.com/libtorch-go/libtorch/vision/models"
 )
 
@@ -23,7 +23,7 @@ type trainer struct {
 	*config
 	*images
 	out io.Writer
-	log *tensorboard.Writer // nil without -logdir
+	log *watch.Run // nil without -logdir
 
 	model  nn.Layer
 	opt    optimizer
@@ -75,7 +75,7 @@ func newTrainer(ctx context.Context, c *config, images *images, out io.Writer) (
 		t.at, err = t.kept.Load(c.resume, nil)
 	}
 	if err == nil && c.logdir != "" {
-		t.log, err = tensorboard.NewWriter(c.logdir)
+		t.log, err = watch.Open(c.logdir)
 	}
 	return t, err
 }

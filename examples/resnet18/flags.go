@@ -104,7 +104,7 @@ func (c *config) register(fs *flag.FlagSet, device, dtype *string) {
 	fs.BoolVar(&c.Graph, "graph", false, "record the training step as a CUDA graph and replay it; a last batch that is not full is left out")
 	fs.StringVar(&c.resume, "resume", "", "go on from the checkpoint in `file`")
 	fs.StringVar(&c.save, "save", "", "write a checkpoint to `file` after every epoch and when interrupted")
-	fs.StringVar(&c.logdir, "logdir", "", "write loss and accuracy for TensorBoard into `folder`")
+	fs.StringVar(&c.logdir, "logdir", "", "keep figures, curves and sensors of the run in `folder`, also for TensorBoard")
 	fs.BoolVar(&c.evaluate, "e", false, "only validate")
 	fs.BoolVar(&c.synthetic, "synthetic", false, "random images, to measure speed")
 	fs.IntVar(&c.threads, "threads", 0, "threads of an operation on the CPU (default libtorch's choice)")

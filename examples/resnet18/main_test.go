@@ -117,6 +117,8 @@ func TestLearnsRealImages(t *testing.T) {
 	require.Len(t, regexp.MustCompile(`(?m)^ \* Acc@1 \d+\.\d{3} Acc@5 \d+\.\d{3}$`).FindAllString(out, -1), 4, out)
 	require.Regexp(t, `(?m)^done: Acc@1 .* images/s in training`, out)
 	require.Len(t, regexp.MustCompile(`(?m)^data: waited .* 2 workers busy for`).FindAllString(out, -1), 4, out)
+	require.Len(t, regexp.MustCompile(`(?m)^host: CPU \d+ %, this process`).FindAllString(out, -1), 4, out)
+	require.FileExists(t, filepath.Join(logs, "curves.svg"))
 	written, err := filepath.Glob(filepath.Join(logs, "events.*"))
 	require.NoError(t, err)
 	require.Len(t, written, 1)

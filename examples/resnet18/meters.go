@@ -19,7 +19,7 @@ type meters struct {
 	before           data.LoaderStats
 }
 
-// newMeters begins a pass over the batches of a loader, the first of which may be done already. TensorBoard gets its figures under
+// newMeters begins a pass over the batches of a loader, the first of which may be done already. -logdir gets its figures under
 // names that begin with tag; the last batch is that of the run's step number end.
 func (t *trainer) newMeters(prefix, tag string, loader *data.Loader[data.Batch], done, end int) *meters {
 	m := &meters{

@@ -49,8 +49,9 @@ func (t *trainer) learn(ctx context.Context) (accuracy float64, err error) {
 		}
 		torch.Synchronize(t.device)
 		m.progress.Close()
-		t.trained(m)
-
+		if err := t.trained(m); err != nil {
+			return 0, err
+		}
 		if accuracy, err = t.validate(ctx); err != nil {
 			return 0, t.stopped(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/optim"
 	"github.com/libtorch-go/libtorch/torch/optim/lr"
-	"github.com/libtorch-go/libtorch/torch/tensorboard"
+	"github.com/libtorch-go/libtorch/torch/watch"
 	"github.com/libtorch-go/libtorch/vision/models"
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
@@ -22,7 +22,7 @@ import (
 type trainer struct {
 	*config
 	out        io.Writer
-	log        *tensorboard.Writer // nil without -logdir
+	log        *watch.Run // nil without -logdir
 	sets       *imageSets
 	train, val *data.Loader[data.Batch]
 
@@ -66,7 +66,7 @@ func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 		err = t.spread()
 	}
 	if err == nil && t.logdir != "" && t.leads() {
-		t.log, err = tensorboard.NewWriter(t.logdir)
+		t.log, err = watch.Open(t.logdir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
@@ -74,7 +74,7 @@ func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 	return t, nil
 }
 
-// Close frees everything that the run holds except the images. Its error is that of the files for TensorBoard.
+// Close frees everything that the run holds except the images. Its error is that of the files of -logdir.
 func (t *trainer) Close() error {
 	if t.ddp != nil {
 		t.ddp.Close()
@@ -103,11 +103,17 @@ func (t *trainer) run(ctx context.Context) error {
 	return nil
 }
 
-// trained adds an epoch to what the last line tells, and says whether it waited for its data.
-func (t *trainer) trained(m *meters) {
+// trained adds an epoch to what the last line tells, and says whether it waited for its data and, with -logdir, what the machine did.
+func (t *trainer) trained(m *meters) error {
 	t.images += m.images * max(1, t.Ranks)
 	t.busy += time.Since(m.start)
 	t.printf("%v", t.train.Stats().Since(m.before))
+	if t.log == nil {
+		return nil
+	}
+	reading, err := t.log.Sense(m.progress.First + m.progress.Done)
+	t.printf("%v", reading)
+	return err
 }
 
 // format is the memory format of images and weights.

@@ -49,7 +49,7 @@ var chapters = []*chapter{
 	&products, &spectra, &chance, &kinds, &autograd, &modes,
 	&layers, &functions, &losses,
 	&modules, &optimizers, &schedules,
-	&loading, &precision, &processes, &printing, &machine,
+	&loading, &sampling, &images, &pictures, &boxes, &precision, &processes, &printing, &machine,
 	&wholeLoop, &memory, &mistakes, &operators, &views, &places, &iteration, &derivatives, &states,
 }
 
@@ -90,7 +90,7 @@ var path string
 func forget() {
 	leave()
 	net, linear, opt, model, other, block, dataset = nil, nil, nil, nil, nil, nil, nil
-	x, y = torch.Tensor{}, torch.Tensor{}
+	x, y, img, found, scores = torch.Tensor{}, torch.Tensor{}, torch.Tensor{}, torch.Tensor{}, torch.Tensor{}
 }
 
 func runPhrase(c *chapter, p phrase) (text string, err error) {

@@ -39,9 +39,11 @@ func Self() (u Usage, err error) {
 	return u, err
 }
 
+// tick is what Linux counts processor time in, on all its architectures.
+const tick = time.Second / 100
+
 // Busy is the processor time that a process has taken so far; 0 for one that is gone.
 func Busy(pid int) time.Duration {
-	const tick = time.Second / 100 // what Linux counts in, on all its architectures
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])) // a program's name may have blanks
 	if len(fields) < 13 {
@@ -78,4 +80,48 @@ func Processor() string {
 func Kernel() string {
 	text, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	return strings.TrimSpace(runtime.GOOS + " " + string(text))
+}
+
+// Machine is what the whole machine takes at one moment.
+type Machine struct {
+	Busy, Time time.Duration // of all processors since the start: at work, and in all
+	Available  int           // bytes of memory that programs could still have
+}
+
+// ReadMachine reads what the machine takes.
+func ReadMachine() (m Machine, err error) {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return m, err
+	}
+	info, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return m, err
+	}
+	return machine(stat, info)
+}
+
+// machine reads the first line of /proc/stat, which has the ticks of all processors: user, nice, system, idle, waiting for disks, two
+// kinds of interrupts and what other machines took; and /proc/meminfo.
+func machine(stat, info []byte) (m Machine, err error) {
+	const kinds = 8 // what follows is part of user and nice
+	const idle, waiting = 3, 4
+	line, _, _ := strings.Cut(string(stat), "\n")
+	fields := strings.Fields(line)
+	if len(fields) <= kinds || fields[0] != "cpu" {
+		return m, fmt.Errorf("the system tells nothing of its processors: %q", line)
+	}
+	for i, field := range fields[1 : kinds+1] {
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			return m, fmt.Errorf("the system tells nothing of its processors: %w", err)
+		}
+		m.Time += time.Duration(n) * tick
+		if i != idle && i != waiting {
+			m.Busy += time.Duration(n) * tick
+		}
+	}
+	m.Available, err = number(append([]byte("\n"), info...), "MemAvailable")
+	m.Available <<= 10 // from kB
+	return m, err
 }

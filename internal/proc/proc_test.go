@@ -50,6 +50,26 @@ func TestNumber(t *testing.T) {
 func TestMachine(t *testing.T) {
 	assert.NotEmpty(t, Processor())
 	assert.Contains(t, Kernel(), "linux ")
+	now, err := ReadMachine()
+	require.NoError(t, err)
+	assert.Positive(t, now.Busy)
+	assert.Less(t, now.Busy, now.Time)
+	assert.Greater(t, now.Available, 1<<20)
+}
+
+func TestMachineOfFiles(t *testing.T) {
+	const stat, info = "cpu  100 20 30 400 50 6 7 8 90 0\ncpu0 1 2 3\n", "MemTotal: 9 kB\nMemAvailable:    5 kB\n"
+	got, err := machine([]byte(stat), []byte(info))
+	require.NoError(t, err)
+	assert.Equal(t, Machine{Busy: 171 * tick, Time: 621 * tick, Available: 5 << 10}, got)
+	for want, files := range map[string][2]string{
+		`its processors: "intr 5"`:   {"intr 5\n", info},
+		"its processors: strconv":    {"cpu 1 2 3 4 5 6 7 x\n", info},
+		"does not tell MemAvailable": {stat, "MemTotal: 9 kB\n"},
+	} {
+		_, err := machine([]byte(files[0]), []byte(files[1]))
+		assert.ErrorContains(t, err, want)
+	}
 }
 
 func TestBusy(t *testing.T) {

@@ -20,7 +20,8 @@
 //	}
 //	progress.Summary()
 //
-// A Progress with Logs also hands its figures to TensorBoard ([NewJSONLines] and [NewCSV] are other places):
+// A Progress with Logs also hands its figures to TensorBoard ([NewJSONLines] and [NewCSV] are other places, and package
+// torch/watch has a folder with all of them):
 //
 //	progress.Logs, progress.Tag, progress.First = []meter.Log{writer}, "train/", epoch*loader.Len()
 //

@@ -1,5 +1,6 @@
-// Package tensorboard writes what TensorBoard shows: curves, images, histograms, texts and hyperparameters of a training, in the
-// files of torch.utils.tensorboard.
+// Package tensorboard writes what TensorBoard shows: curves, images, histograms, texts and hyperparameters of a training and the graph
+// of its model, in the files of torch.utils.tensorboard. Package torch/watch writes a training's figures into such a file and others,
+// with the sensors of the machine.
 //
 //	log, err := tensorboard.NewWriter("runs/first")
 //	if err != nil {

@@ -21,12 +21,32 @@ import torch.nn as nn
 import torch.nn.functional as F
 import torch.optim as optim
 import torch.optim.lr_scheduler as lr_scheduler
+import torchvision
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
-from torch.utils.data import DataLoader, Dataset, SequentialSampler, TensorDataset
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import (
+    BatchSampler,
+    ConcatDataset,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    Subset,
+    TensorDataset,
+    WeightedRandomSampler,
+    default_collate,
+    random_split,
+)
 from torch.utils.data.distributed import DistributedSampler
+from torchvision import ops, tv_tensors
+from torchvision.datasets import FakeData, ImageFolder
+from torchvision.io import decode_image, encode_jpeg, encode_png, read_image, write_png
+from torchvision.transforms import v2
+from torchvision.utils import draw_bounding_boxes, draw_segmentation_masks, make_grid
 
 
 def say(v):

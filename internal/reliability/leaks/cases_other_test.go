@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -21,6 +22,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/cuda/nvtx"
 	"github.com/libtorch-go/libtorch/torch/data"
+	"github.com/libtorch-go/libtorch/torch/export"
 	"github.com/libtorch-go/libtorch/torch/hub"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
@@ -29,6 +31,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/signal/windows"
 	"github.com/libtorch-go/libtorch/torch/tensorboard"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
+	"github.com/libtorch-go/libtorch/torch/watch"
 	"github.com/libtorch-go/libtorch/vision/datasets"
 	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
 	"github.com/libtorch-go/libtorch/vision/imageio"
@@ -359,8 +362,28 @@ var fileCases = cases{
 		check(w.AddImage("image", torch.Rand(3, 2, 2), 0))
 		check(w.AddHistogram("weights", torch.RandN(9), 0))
 		check(w.AddHParams(map[string]any{"lr": 0.1}, nil))
+		program := must(export.Export(func(x torch.Tensor) torch.Tensor { return x.ReLU() }, []any{torch.Ones(2)}))
+		defer program.Close()
+		check(w.AddGraph(program))
 		_ = w.Path()
 		check(w.Close())
+	},
+	"the folder of a run": func() {
+		dir := must(os.MkdirTemp("", "runs"))
+		defer os.RemoveAll(dir)
+		run := must(watch.Open(dir))
+		check(run.AddScalar("loss", 1, 0))
+		_, _ = run.Sense(1)
+		_ = run.TensorBoard()
+		check(run.Close())
+		curves := must(watch.LoadCurves(dir))
+		curves = must(watch.ReadCurves(strings.NewReader("step,tag,value\n1,loss,2\n")))
+		check(curves.AddScalar("loss", 3, 2))
+		_ = curves.Points(curves.Tags()[0])
+		check(watch.WriteSVG(io.Discard, curves))
+		reading := watch.NewSensors().Read()
+		check(reading.Log(curves, 3))
+		_ = reading.String()
 	},
 	"loader of a stream": func() {
 		samples := data.Stream[data.Sample](func(context.Context, int) iter.Seq2[data.Sample, error] {
