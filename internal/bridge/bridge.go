@@ -34,11 +34,16 @@ func Done(c *cgo.Call) {
 	}
 }
 
-// Boxed runs a call that may lead into Go and takes its boxed results.
-func Boxed(c *cgo.Call) []any {
+// DoneBack is Done for a call that may lead into Go.
+func DoneBack(c *cgo.Call) {
 	if err := c.RunBack(); err != nil {
 		core.Fail(err)
 	}
+}
+
+// Boxed runs a call that may lead into Go and takes its boxed results.
+func Boxed(c *cgo.Call) []any {
+	DoneBack(c)
 	return core.Unbox(c.Boxed())
 }
 

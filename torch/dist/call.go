@@ -9,12 +9,15 @@ import (
 )
 
 // call makes a call of an entry. Whatever it fails with comes back as an error.
-func call(op cgo.Op, put func(c *cgo.Call)) (c *cgo.Call, err error) {
+func call(op cgo.Op, put func(c *cgo.Call)) (*cgo.Call, error) { return made(bridge.Done, op, put) }
+
+// made makes a call by one of package bridge's functions.
+func made(run func(c *cgo.Call), op cgo.Op, put func(c *cgo.Call)) (c *cgo.Call, err error) {
 	defer torch.Recover(&err)
 	c = new(cgo.Call)
 	c.Begin(op)
 	put(c)
-	bridge.Done(c)
+	run(c)
 	return c, nil
 }
 

@@ -31,8 +31,9 @@ type DDP[M any] struct {
 	o       DDPOptions
 	h       *cgo.Handle
 	buffers []torch.Tensor
-	paused  bool // in NoSync
-	stale   bool // the last pass changed nothing that other ranks need to know
+	join    *joining // nil outside of Join
+	paused  bool     // in NoSync
+	stale   bool     // the last pass changed nothing that other ranks need to know
 }
 
 // DDPOptions are the rarer arguments of [NewDDP], by PyTorch's names.
@@ -42,7 +43,7 @@ type DDPOptions struct {
 	GradientAsBucketView bool    // gradients lie in the buckets: less memory, one copy less
 	StaticGraph          bool    // every pass uses the same parameters in the same order, some of them several times, or in checkpoints
 	KeepBuffers          bool    // buffers, such as running means, stay each rank's own; otherwise rank 0's are given to all before a pass
-	NoInitSync           bool    // the ranks have the same parameters already; otherwise those of rank 0 are given to all
+	NoInitSync           bool    // the ranks have the same parameters and buffers already; otherwise those of rank 0 are given to all
 }
 
 const mega = 1 << 20
@@ -61,9 +62,8 @@ func NewDDP[M any](g *Group, model M, opts ...DDPOptions) (*DDP[M], error) {
 		return nil, fmt.Errorf("dist: BucketCapMB must be positive, got %v", d.o.BucketCapMB)
 	}
 	var names []string
-	var params, all []torch.Tensor
+	var params []torch.Tensor
 	for name, p := range nn.NamedParameters(model) {
-		all = append(all, p)
 		if p.RequiresGrad() {
 			names, params = append(names, name), append(params, p)
 		}
@@ -75,7 +75,7 @@ func NewDDP[M any](g *Group, model M, opts ...DDPOptions) (*DDP[M], error) {
 		return nil, g.failed("ddp", -1, err)
 	}
 	if !d.o.NoInitSync {
-		if err := torch.Try(func() { g.sync(append(all, d.buffers...)) }); err != nil {
+		if err := torch.Try(func() { g.spread(d.states(), broadcastBytes, 0) }); err != nil {
 			return nil, err
 		}
 	}
@@ -120,8 +120,14 @@ func (g *Group) list(op cgo.Op, list []torch.Tensor, more ...int) (*cgo.Call, er
 	})
 }
 
-// sync gives all ranks the tensors of rank 0.
-func (g *Group) sync(list []torch.Tensor) { g.spread(list, broadcastBytes, 0) }
+// states are the tensors that are the same on all ranks.
+func (d *DDP[M]) states() []torch.Tensor {
+	list := nn.Parameters(d.Module)
+	if d.o.KeepBuffers {
+		return list
+	}
+	return append(list, d.buffers...)
+}
 
 // spread gives all ranks the tensors of one, so many bytes at a time.
 func (g *Group) spread(list []torch.Tensor, bytes, from int) {
@@ -162,19 +168,25 @@ func (d *DDP[M]) Forward(x torch.Tensor) (y torch.Tensor) {
 //	out := model.Call(func(m *models.Detector) []torch.Tensor { return []torch.Tensor{m.Forward(images, masks)} })
 func (d *DDP[M]) Call(fn func(model M) []torch.Tensor) []torch.Tensor {
 	reducing := torch.IsGradEnabled() && !d.paused
+	work := d.join.counts(d)
 	if torch.IsGradEnabled() {
-		d.run(cgo.OpReducerForward, func(c *cgo.Call) { c.Bool(reducing) })
+		d.run(cgo.OpReducerForward, func(c *cgo.Call) {
+			c.Bool(reducing)
+			d.join.counted(c, work)
+		})
 	}
-	if !d.o.KeepBuffers && !d.stale {
-		d.g.sync(d.buffers)
-	}
+	d.syncBuffers(true)
+	d.join.announces(reducing)
 	out := fn(d.Module)
 	if d.stale = !reducing; reducing {
 		var looked []torch.Tensor
 		if d.o.FindUnusedParameters && !d.o.StaticGraph {
 			looked = out
 		}
-		d.run(cgo.OpReducerBackward, func(c *cgo.Call) { putTensors(c, looked) })
+		d.run(cgo.OpReducerBackward, func(c *cgo.Call) {
+			c.Bool(true)
+			putTensors(c, looked)
+		})
 		if d.o.StaticGraph {
 			d.run(cgo.OpReducerDelay, func(c *cgo.Call) { putTensors(c, out) })
 		}
@@ -182,8 +194,10 @@ func (d *DDP[M]) Call(fn func(model M) []torch.Tensor) []torch.Tensor {
 	return out
 }
 
-func (d *DDP[M]) run(op cgo.Op, put func(c *cgo.Call)) *cgo.Call {
-	c, err := call(op, func(c *cgo.Call) {
+func (d *DDP[M]) run(op cgo.Op, put func(c *cgo.Call)) *cgo.Call { return d.runs(bridge.Done, op, put) }
+
+func (d *DDP[M]) runs(run func(c *cgo.Call), op cgo.Op, put func(c *cgo.Call)) *cgo.Call {
+	c, err := made(run, op, func(c *cgo.Call) {
 		c.Object(d.h)
 		put(c)
 	})

@@ -70,6 +70,19 @@ func (m *transformer) Forward(x torch.Tensor, other bool) torch.Tensor {
 	return m.Even.Forward(x)
 }
 
+// twins has weights of one shape.
+type twins struct {
+	First, Second, Last *nn.Linear
+}
+
+func newTwins() model {
+	return &twins{nn.NewLinear(16, 16), nn.NewLinear(16, 16), nn.NewLinear(16, 10)}
+}
+
+func (m *twins) Forward(x torch.Tensor, _ bool) torch.Tensor {
+	return m.Last.Forward(F.ReLU(m.Second.Forward(F.ReLU(m.First.Forward(x.Mean(1))))))
+}
+
 // training is a case: how Python is told, and how Go does it.
 type training struct {
 	config   string
@@ -80,6 +93,10 @@ type training struct {
 	micro    int
 	autocast bool
 	hook     bool // gradients are reduced by a hook of Go's
+	uneven   bool // the ranks have 5, 7, … batches
+	join     dist.JoinOptions
+	zero     bool // the optimizer is divided, and joins
+	power    *dist.PowerSGDOptions
 }
 
 var (
@@ -97,6 +114,18 @@ var trainings = []training{
 	{config: "model=net,hook=fp16", new: newNet, shape: image, compress: torch.Float16},
 	{config: "model=net,hook=bf16", new: newNet, shape: image, compress: torch.BFloat16},
 	{config: "model=net,autocast=1", new: newNet, shape: image, autocast: true},
+	{config: "model=net,uneven=initial,cap=0.002", new: newNet, shape: image, options: dist.DDPOptions{BucketCapMB: 0.002}, uneven: true},
+	{config: "model=net,uneven=effective,micro=2", new: newNet, shape: image, micro: 2, uneven: true,
+		join: dist.JoinOptions{EffectiveWorldSize: true}},
+	{config: "model=transformer,uneven=initial,find_unused_parameters=1", new: newTransformer, shape: sequence, uneven: true,
+		options: dist.DDPOptions{FindUnusedParameters: true}},
+	{config: "model=net,uneven=initial,zero=1,hook=fp16", new: newNet, shape: image, compress: torch.Float16, uneven: true, zero: true},
+	// One bucket: Python's hook has several under way at a time, and gloo mixes them up.
+	{config: "model=net,power=1/0/1", new: newNet, shape: image, power: &dist.PowerSGDOptions{}},
+	{config: "model=twins,power=4/1/1", new: newTwins, shape: sequence,
+		power: &dist.PowerSGDOptions{MatrixApproximationRank: 4, BatchTensorsWithSameShape: true}},
+	{config: "model=net,power=2/1/0,uneven=initial", new: newNet, shape: image, uneven: true,
+		power: &dist.PowerSGDOptions{MatrixApproximationRank: 2, BatchTensorsWithSameShape: true, NoErrorFeedback: true, NoWarmStart: true}},
 }
 
 const steps, batch = 50, 4
@@ -157,20 +186,55 @@ func (c training) train(g *dist.Group, in peer.Tensors) (peer.Tensors, error) {
 	if c.compress != (torch.DType{}) {
 		ddp.Compress(c.compress)
 	}
+	if c.power != nil {
+		o := *c.power
+		o.StartIter, o.MinCompressionRate, o.OrthogonalizationEpsilon, o.RandomSeed = 3, 1, 1e-8, 7
+		power, err := dist.NewPowerSGD(g, o)
+		if err != nil {
+			return nil, err
+		}
+		defer power.Close()
+		ddp.RegisterCommHook(power.Hook)
+	}
 	if c.hook {
 		ddp.RegisterCommHook(mean(g))
 	}
-	opt := optim.NewSGD(nn.Parameters(ddp), 0.05, optim.SGDOptions{Momentum: 0.9})
-	defer opt.Close()
+	var opt optim.Optimizer = optim.NewSGD(nn.Parameters(ddp), 0.05, optim.SGDOptions{Momentum: 0.9})
+	members := []dist.Joinable{ddp}
+	if c.zero {
+		zero, err := dist.NewZeRO(g, opt)
+		if err != nil {
+			return nil, err
+		}
+		opt, members = zero, append(members, zero)
+	}
+	defer opt.(interface{ Close() }).Close()
+	if !c.uneven {
+		c.steps(ddp, opt, g.Rank(), steps, in)
+	} else if err := dist.Join(members, func() error {
+		c.steps(ddp, opt, g.Rank(), 5+2*g.Rank(), in)
+		return nil
+	}, c.join); err != nil {
+		return nil, err
+	}
+	got := peer.Tensors{}
+	for name, t := range nn.StateDict(ddp) {
+		got[name] = t.Clone().Keep()
+	}
+	return got, nil
+}
+
+// steps makes some steps, on a batch in one pass or several.
+func (c training) steps(ddp *dist.DDP[model], opt optim.Optimizer, rank, count int, in peer.Tensors) {
 	micro := max(1, c.micro)
-	for step := range steps {
+	for step := range count {
 		torch.Scope(func() {
-			xs := in[c.model()+".x"].Select(0, step).Select(0, g.Rank()).Chunk(micro, 0)
-			ys := in[c.model()+".y"].Select(0, step).Select(0, g.Rank()).Chunk(micro, 0)
+			xs := in[c.model()+".x"].Select(0, step).Select(0, rank).Chunk(micro, 0)
+			ys := in[c.model()+".y"].Select(0, step).Select(0, rank).Chunk(micro, 0)
 			pass := func(i int) {
 				var loss torch.Tensor
 				forward := func() {
-					out := ddp.Call(func(m model) []torch.Tensor { return []torch.Tensor{m.Forward(xs[i], (step+g.Rank())%3 == 0)} })
+					out := ddp.Call(func(m model) []torch.Tensor { return []torch.Tensor{m.Forward(xs[i], (step+rank)%3 == 0)} })
 					loss = F.CrossEntropy(out[0], ys[i])
 				}
 				if c.autocast {
@@ -190,11 +254,6 @@ func (c training) train(g *dist.Group, in peer.Tensors) (peer.Tensors, error) {
 			opt.ZeroGrad()
 		})
 	}
-	got := peer.Tensors{}
-	for name, t := range nn.StateDict(ddp) {
-		got[name] = t.Clone().Keep()
-	}
-	return got, nil
 }
 
 // Two ranks of Go's come to what two of Python's come to, and so does one of each.

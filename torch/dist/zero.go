@@ -35,6 +35,7 @@ type ZeRO struct {
 	owned  [][]torch.Tensor // parameters of each rank
 	owners []int            // ranks of the parameters, by their numbers in a state dict
 
+	join     *joining        // nil outside of Join
 	whole    optim.StateDict // after Consolidate, on the rank that has it
 	received []torch.Tensor  // in it
 }
@@ -114,8 +115,14 @@ func (z *ZeRO) StepScaled(scale, foundInf torch.Tensor) {
 	})
 }
 
-// step has the optimizer see the gradients of this rank's parameters only: it makes no state for others, and leaves them alone.
+// step is one of the iterations that a join counts.
 func (z *ZeRO) step(update func()) {
+	z.join.counts(z)
+	z.update(update)
+}
+
+// update has the optimizer see the gradients of this rank's parameters only: it makes no state for others, and leaves them alone.
+func (z *ZeRO) update(update func()) {
 	z.divide()
 	z.forget()
 	torch.Scope(func() {

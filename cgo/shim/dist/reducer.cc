@@ -68,6 +68,24 @@ class InGo final : public c10d::CommHookInterface {
 	Loan hook_;
 };
 
+// shadow has the collectives of a backward pass in which this rank has no gradients: zeros for each bucket, and for the parameters that
+// may be unused what Python's ranks send.
+void shadow(c10d::Reducer& r, c10d::ProcessGroup& g, bool unused) {
+	auto buckets = r.get_grad_buckets(true);
+	std::vector<c10::intrusive_ptr<c10::ivalue::Future>> reduced;
+	for (auto& bucket : buckets) {
+		reduced.push_back(r.run_comm_hook(bucket));
+	}
+	for (auto& future : reduced) {
+		future->waitAndThrow();
+	}
+	if (unused) {
+		std::vector<at::Tensor> used{r.get_local_used_map_on_device()};
+		g.allreduce(used)->wait();
+	}
+	r.push_rebuilt_params_for_all_indices();
+}
+
 }  // namespace
 
 namespace entry {
@@ -128,7 +146,8 @@ void new_reducer(Args& a, Results& r) {
 	r.object<Reducer>(std::move(made), std::move(logger), std::move(loan), fixed);
 }
 
-// reducer_forward(reducer, will it reduce?) -> whether the buckets were made anew
+// reducer_forward(reducer, will it reduce?, inputs may be uneven?, [the work that counts ranks with inputs, divide by that number?])
+// -> whether the buckets were made anew
 void reducer_forward(Args& a, Results& r) {
 	auto& d = reducer(a);
 	refuse_broken();
@@ -136,13 +155,25 @@ void reducer_forward(Args& a, Results& r) {
 		d.logger->set_runtime_stats_and_log();
 		d.reducer->prepare_for_forward();
 	}
+	if (a.boolean()) {
+		auto counted = a.object<Work>("work");
+		d.logger->set_uneven_input_join();
+		d.reducer->set_forward_pass_work_handle(std::move(counted), !a.boolean());
+	}
 	r.boolean(d.reducer->rebuild_buckets());
 }
 
-// reducer_backward(reducer, outputs): gradients that come from now on are reduced. The outputs say which parameters have none.
+// reducer_backward(reducer, has this rank inputs?, outputs): gradients that come from now on are reduced. The outputs say which parameters
+// have none. reducer_backward(reducer, false, group, find unused?): the rank has no inputs left, and takes part in the pass of the others.
 void reducer_backward(Args& a, Results&) {
 	auto& d = reducer(a);
-	d.reducer->prepare_for_backward(a.variables());
+	refuse_broken();
+	if (a.boolean()) {
+		d.reducer->prepare_for_backward(a.variables());
+		return;
+	}
+	auto& g = group(a);
+	shadow(*d.reducer, **g, a.boolean());
 }
 
 // reducer_delay(reducer, outputs): a static graph is learnt in its first pass, and reduced at the end of it.

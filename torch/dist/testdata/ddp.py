@@ -6,7 +6,9 @@ from contextlib import nullcontext
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+from torch.distributed.algorithms.join import Join
+from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
@@ -38,17 +40,47 @@ class Transformer(nn.Module):
         return self.odd(x) if other else self.even(x)
 
 
+class Twins(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(16, 16)
+        self.second = nn.Linear(16, 16)
+        self.last = nn.Linear(16, 10)
+
+    def forward(self, x, other):
+        return self.last(F.relu(self.second(F.relu(self.first(x.mean(1))))))
+
+
 def train(inputs, config, rank, size):
     config = dict(part.split("=") for part in config.split(","))
-    model = {"net": Net, "transformer": Transformer}[config["model"]]()
+    model = {"net": Net, "transformer": Transformer, "twins": Twins}[config["model"]]()
     model.load_state_dict({k.removeprefix("state."): v for k, v in inputs.items() if k.startswith("state.")})
     flags = {k: True for k in ("find_unused_parameters", "gradient_as_bucket_view", "static_graph") if k in config}
     ddp = DistributedDataParallel(model, bucket_cap_mb=float(config.get("cap", 25)), **flags)
+    if "power" in config:
+        rank_of, same, kept = config["power"].split("/")
+        state = powerSGD_hook.PowerSGDState(
+            None, int(rank_of), start_powerSGD_iter=3, min_compression_rate=1, use_error_feedback=kept == "1", warm_start=kept == "1",
+            orthogonalization_epsilon=1e-8, random_seed=7, batch_tensors_with_same_shape=same == "1")
+        ddp.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
     if "hook" in config:
         ddp.register_comm_hook(None, {"fp16": default_hooks.fp16_compress_hook, "bf16": default_hooks.bf16_compress_hook}[config["hook"]])
-    opt = torch.optim.SGD(ddp.parameters(), 0.05, momentum=0.9, fused=True)
+    if "zero" in config:
+        opt = ZeroRedundancyOptimizer(ddp.parameters(), torch.optim.SGD, lr=0.05, momentum=0.9, fused=True)
+    else:
+        opt = torch.optim.SGD(ddp.parameters(), 0.05, momentum=0.9, fused=True)
+    if "uneven" in config:
+        members = [ddp, opt] if "zero" in config else [ddp]
+        with Join(members, divide_by_initial_world_size=config["uneven"] == "initial"):
+            steps(inputs, config, ddp, opt, rank, 5 + 2 * rank)
+    else:
+        steps(inputs, config, ddp, opt, rank, inputs["x"].shape[0])
+    return {k: v.clone() for k, v in ddp.state_dict().items()}
+
+
+def steps(inputs, config, ddp, opt, rank, count):
     micro = int(config.get("micro", 1))
-    for step in range(inputs["x"].shape[0]):
+    for step in range(count):
         xs, ys = inputs["x"][step, rank].chunk(micro), inputs["y"][step, rank].chunk(micro)
         for i in range(micro):
             with ddp.no_sync() if i < micro - 1 else nullcontext():
@@ -57,7 +89,6 @@ def train(inputs, config, rank, size):
                 loss.backward()
         opt.step()
         opt.zero_grad()
-    return {k: v.clone() for k, v in ddp.state_dict().items()}
 
 
 def trainings(inputs, configs, rank, size):
