@@ -110,6 +110,24 @@ dist.all_gather_object(objects, {"rank": 0})` + hidden + "objects", func() any {
 			}
 			return objects
 		}},
+		{"dist.barrier()" + hidden + "x", func() any {
+			if err := group.Barrier().Wait(ctx); err != nil {
+				return err
+			}
+			return x
+		}},
+		{`mesh = init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
+dist.all_reduce(x, group=mesh.get_group("dp"))` + hidden + `[x, mesh.get_coordinate(), mesh.get_local_rank("tp"), mesh["tp"].shape]`, func() any {
+			mesh, err := dist.InitDeviceMesh(ctx, group, []int{1, 1}, "dp", "tp")
+			if err != nil {
+				return err
+			}
+			defer mesh.Close()
+			if err := mesh.Group("dp").AllReduce(x).Wait(ctx); err != nil {
+				return err
+			}
+			return all(x, mesh.Coordinate(), mesh.LocalRank("tp"), mesh.Sub("tp").Shape())
+		}},
 		{`some = dist.new_group([0])
 dist.all_reduce(x, group=some)` + hidden + "x", func() any {
 			some, err := group.NewGroup(ctx, 0)
@@ -167,6 +185,44 @@ ddp(x).sum().backward()` + hidden + "linear.weight.grad", func() any {
 			ddp.Forward(x).Sum().Backward()
 			return linear.Weight.Grad()
 		}},
+		{`ddp = DistributedDataParallel(linear)
+state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=2, start_powerSGD_iter=10)
+ddp.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+ddp(x).sum().backward()` + hidden + "linear.weight.grad", func() any {
+			ddp, err := dist.NewDDP(group, linear)
+			if err != nil {
+				return err
+			}
+			defer ddp.Close()
+			compressed, err := dist.NewPowerSGD(group, dist.PowerSGDOptions{MatrixApproximationRank: 2, StartIter: 10})
+			if err != nil {
+				return err
+			}
+			defer compressed.Close()
+			ddp.RegisterCommHook(compressed.Hook)
+			ddp.Forward(x).Sum().Backward()
+			return linear.Weight.Grad()
+		}},
+		{`ddp = DistributedDataParallel(linear)
+with ddp.join():
+    for part in x.split(1):
+        ddp(part).sum().backward()` + hidden + "linear.weight.grad", func() any {
+			ddp, err := dist.NewDDP(group, linear)
+			if err != nil {
+				return err
+			}
+			defer ddp.Close()
+			err = ddp.Join(func() error {
+				for _, part := range x.Split(1, 0) {
+					ddp.Forward(part).Sum().Backward()
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return linear.Weight.Grad()
+		}},
 		{`opt = ZeroRedundancyOptimizer(linear.parameters(), optim.AdamW, lr=1e-3, fused=True)
 linear(x).sum().backward()
 opt.step()` + hidden + "linear.weight", func() any {
@@ -176,6 +232,33 @@ opt.step()` + hidden + "linear.weight", func() any {
 			}
 			linear.Forward(x).Sum().Backward()
 			opt.Step()
+			return linear.Weight
+		}},
+		{`ddp = DistributedDataParallel(linear)
+opt = ZeroRedundancyOptimizer(ddp.parameters(), optim.AdamW, lr=1e-3, fused=True)
+with Join([ddp, opt], throw_on_early_termination=True):
+    for part in x.split(1):
+        ddp(part).sum().backward()
+        opt.step()` + hidden + "linear.weight", func() any {
+			ddp, err := dist.NewDDP(group, linear)
+			if err != nil {
+				return err
+			}
+			defer ddp.Close()
+			opt, err := dist.NewZeRO(group, optim.NewAdamW(nn.Parameters(linear), 1e-3))
+			if err != nil {
+				return err
+			}
+			err = dist.Join([]dist.Joinable{ddp, opt}, func() error {
+				for _, part := range x.Split(1, 0) {
+					ddp.Forward(part).Sum().Backward()
+					opt.Step()
+				}
+				return nil
+			}, dist.JoinOptions{ThrowOnEarlyTermination: true})
+			if err != nil {
+				return err
+			}
 			return linear.Weight
 		}},
 	},

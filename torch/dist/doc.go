@@ -26,6 +26,9 @@
 // Rank 0 saves what is to be kept. [NewZeRO] divides the state of an optimizer among the ranks, where it takes too much memory. The
 // results are Python's to the last bit, and ranks of Python and of Go train together in one group.
 //
+// Where ranks may have different numbers of batches the epoch runs in a [Join], in which those that are done wait for the others.
+// [DDP.Compress] and [PowerSGD] have gradients travel in fewer bytes.
+//
 // Batch normalisations see the batch of their rank. [ConvertSyncBatchNorm] has those of a model see the batches of all ranks, where
 // they are small.
 //
@@ -43,6 +46,8 @@
 // or is gone, is an error on all others: see [Error] and [ErrTimeout]. After one the group is of no use; the launcher starts all ranks
 // anew. If the ranks disagree about a size, the process that receives too much gets an error, and none of its groups can be used from
 // then on; InitOptions.Detail finds such mistakes before anything is sent, at the price of one exchange more for each operation.
+//
+// [Group.NewGroup] makes a group of some of the ranks, [InitDeviceMesh] those along the dimensions of a grid.
 //
 // An error names the other rank where one rank alone is concerned, by Send and Recv; [Group.MonitoredBarrier] tells who is missing.
 //
