@@ -117,7 +117,8 @@ dist.all_gather_object(objects, {"rank": 0})` + hidden + "objects", func() any {
 			return x
 		}},
 		{`mesh = init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
-dist.all_reduce(x, group=mesh.get_group("dp"))` + hidden + `[x, mesh.get_coordinate(), mesh.get_local_rank("tp"), mesh["tp"].shape]`, func() any {
+dist.all_reduce(x, group=mesh.get_group("dp"))
+mesh.get_coordinate(), mesh.get_local_rank("tp"), mesh["tp"].shape`, func() any {
 			mesh, err := dist.InitDeviceMesh(ctx, group, []int{1, 1}, "dp", "tp")
 			if err != nil {
 				return err
@@ -126,7 +127,7 @@ dist.all_reduce(x, group=mesh.get_group("dp"))` + hidden + `[x, mesh.get_coordin
 			if err := mesh.Group("dp").AllReduce(x).Wait(ctx); err != nil {
 				return err
 			}
-			return all(x, mesh.Coordinate(), mesh.LocalRank("tp"), mesh.Sub("tp").Shape())
+			return all(mesh.Coordinate(), mesh.LocalRank("tp"), mesh.Sub("tp").Shape())
 		}},
 		{`some = dist.new_group([0])
 dist.all_reduce(x, group=some)` + hidden + "x", func() any {

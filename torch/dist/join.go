@@ -41,8 +41,8 @@ type JoinOptions struct {
 //
 // The first of the list counts the ranks, once for each of its own iterations, so it must be used in every one. train must
 // not use other collectives. A ZeRO behind a model updates the part of a rank that has joined by the gradients that its last step left:
-// none after ZeroGrad, as in Python. All ranks of the group call Join, with the same options. If train returns an error or panics with one of
-// libtorch's, Join returns that without waiting for the others.
+// none after ZeroGrad, as in Python. All ranks of the group call Join, with the same options. If train returns an error or panics with
+// one of libtorch's, Join returns that without waiting for the others.
 func Join(list []Joinable, train func() error, opts ...JoinOptions) (err error) {
 	defer torch.Recover(&err)
 	j, err := newJoining(list, option.One(opts))
