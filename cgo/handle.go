@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Handle owns one reference to a C++ object: a tensor, or one of the other kinds.
@@ -69,23 +70,21 @@ func newNetted(impl uintptr, k HandleKind) *Handle {
 	return h
 }
 
-// blanks are handles to come. The runtime keeps the finalizers of neighbours in memory in a list, by address, and
-// walks it to add one: whoever begins with the highest address has the shortest way, a sixth of an addition's time.
+// blanks are handles to come, neighbours in memory. The runtime keeps the finalizers of neighbours in a list, by address,
+// and walks it to add one: whoever begins with the highest address has the shortest way, a sixth of an addition's time.
 type blanks struct {
 	n    int
-	list [512]*Handle // as many as the runtime lays side by side
+	list [512]*Handle // by address
+	next *Handle      // the first of other neighbours
 }
 
-var spare = sync.Pool{New: func() any { return new(blanks) }}
+var spare = sync.Pool{New: func() any { return &blanks{next: new(Handle)} }}
 
 // blank is a handle that nobody has had.
 func blank() *Handle {
 	b := spare.Get().(*blanks)
 	if b.n == 0 {
-		for i := range b.list {
-			b.list[i] = new(Handle)
-		}
-		b.n = len(b.list)
+		b.fill()
 	}
 	b.n--
 	h := b.list[b.n]
@@ -93,6 +92,22 @@ func blank() *Handle {
 	spare.Put(b)
 	return h
 }
+
+// fill makes handles until one lies elsewhere.
+func (b *blanks) fill() {
+	first := b.next
+	for h := first; ; h = new(Handle) {
+		if b.n == len(b.list) || span(h) != span(first) {
+			b.next = h
+			return
+		}
+		b.list[b.n] = h
+		b.n++
+	}
+}
+
+// span is the piece of memory, of 8 KB, that the runtime made the handle in.
+func span(h *Handle) uintptr { return uintptr(unsafe.Pointer(h)) >> 13 }
 
 // found is called when nothing refers to the handle any more.
 func (h *Handle) found() {

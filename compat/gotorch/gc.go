@@ -8,7 +8,7 @@ import (
 
 // What tensors and bytes GC lets pass: a collection for less would cost more than the memory that it finds is worth.
 const (
-	fewTensors = 8 << 10
+	fewTensors = 2 << 10
 	fewBytes   = 16 << 20
 )
 

@@ -165,7 +165,7 @@ func TestGC(t *testing.T) {
 		torch.GC()
 		return core.Stats().Unscoped - before
 	}
-	assert.Equal(t, 0, drop(8192, 1))
+	assert.Equal(t, 0, drop(2048, 1))
 	assert.Equal(t, 0, drop(3, 2<<20))
 }
 
