@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -25,7 +27,7 @@ import (
 // smoothed labels, and images mirrored also where they are judged.
 const (
 	fastBatch     = 512
-	fastRate      = 0.4
+	fastRate      = 0.4 // of such batches; with others it goes with the root of their size
 	fastDecay     = 5e-4
 	fastSmoothing = 0.2
 	fastWhitened  = 1000 // images that the first layer is made from
@@ -92,8 +94,9 @@ func runFast(ctx context.Context, out io.Writer, dev torch.Device) (err error) {
 func trainFast(ctx context.Context, out io.Writer, net *FastNet, training, test *data.Loader[data.Batch], log *watch.Run) error {
 	dev := net.Head.Weight.Device()
 	start, steps := time.Now(), *epochs*training.Len()
-	opt := optim.NewSGD(nn.Parameters(net), fastRate, optim.SGDOptions{Momentum: 0.9, WeightDecay: fastDecay, Nesterov: true})
-	sched := lr.OneCycle(opt, fastRate, steps, lr.OneCycleOptions{FixedMomentum: true})
+	rate := fastRate * math.Sqrt(float64(cmp.Or(*size, fastBatch))/fastBatch)
+	opt := optim.NewSGD(nn.Parameters(net), rate, optim.SGDOptions{Momentum: 0.9, WeightDecay: fastDecay, Nesterov: true})
+	sched := lr.OneCycle(opt, rate, steps, lr.OneCycleOptions{FixedMomentum: true})
 	for epoch := range *epochs {
 		nn.Train(net)
 		loss := &meter.Average{Name: "Loss"}
@@ -139,7 +142,7 @@ func prepareFast(ctx context.Context, out io.Writer, dev torch.Device) (training
 	}
 	still := transforms.CropFlipNormalize{Size: 32, NoFlip: true, Mean: fastMean, Std: fastStd}
 	moved := transforms.CropFlipNormalize{Size: 32, Padding: 2, Mean: fastMean, Std: fastStd}
-	o := data.LoaderOptions{BatchSize: fastBatch, Seed: *seed, Workers: 2, PinMemory: dev.IsCUDA()}
+	o := data.LoaderOptions{BatchSize: cmp.Or(*size, fastBatch), Seed: *seed, Workers: 2, PinMemory: dev.IsCUDA()}
 	if test, err = data.NewLoader(data.Map(sets[false], pass(still)), o); err != nil {
 		return nil, nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,8 @@ func open(ctx context.Context, out io.Writer, training bool) (*data.Loader[data.
 	if err != nil {
 		return nil, nil, err
 	}
-	loader, err := data.NewLoader(data.NewTensorDataset(images, labels), data.LoaderOptions{BatchSize: *size, Shuffle: training, Seed: *seed})
+	loader, err := data.NewLoader(data.NewTensorDataset(images, labels),
+		data.LoaderOptions{BatchSize: cmp.Or(*size, 4), Shuffle: training, Seed: *seed})
 	return loader, (*datasets.CIFAR10)(nil).Classes(), err
 }
 

@@ -23,13 +23,13 @@ var (
 	slice    = flag.Bool("slice", false, "the 1,350 images that are built into the program")
 	limit    = flag.Int("limit", 0, "images to train on, and a fifth as many to test with; 0 is all")
 	epochs   = flag.Int("epochs", 2, "passes over the images")
-	size     = flag.Int("b", 4, "images in a batch")
+	size     = flag.Int("b", 0, "images in a batch; 0 is 4, and 512 with -fast")
 	rate     = flag.Float64("lr", 1e-3, "learning rate")
 	momentum = flag.Float64("momentum", 0.9, "momentum of SGD")
 	seed     = flag.Uint64("seed", 0, "seed of weights and order")
 	every    = flag.Int("p", 2000, "print every `N`-th batch")
 	logdir   = flag.String("logdir", "", "keep figures, curves and sensors of the run in `folder`, also for TensorBoard")
-	fast     = flag.Bool("fast", false, "train another network by a recipe for speed, for which -b, -lr and -momentum do not count")
+	fast     = flag.Bool("fast", false, "train another network by a recipe for speed, for which -lr and -momentum do not count")
 )
 
 // Net is the tutorial's: scores [N, 10] of images [N, 3, 32, 32]. The tags are the names in a

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"math"
+
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -96,6 +98,74 @@ func GeneralizedBoxIoU(a, b torch.Tensor) torch.Tensor {
 		size := upcast(most.Sub(least)).ClampMin(0)
 		around := column(size, 0).Mul(column(size, 1))
 		return common.Div(both).Sub(around.Sub(both).Div(around))
+	})
+}
+
+// DistanceBoxIoU is [BoxIoU] less the squared distance of two centres, measured by the diagonal of the smallest box around both (Zheng et
+// al. 2020): [N, M]. Boxes have some width and height.
+func DistanceBoxIoU(a, b torch.Tensor) torch.Tensor {
+	checkBoxes("distance_box_iou", a, b)
+	return torch.Scope1(func() torch.Tensor {
+		distant, _ := distance(upcast(a), upcast(b))
+		return distant
+	})
+}
+
+// CompleteBoxIoU is [DistanceBoxIoU] less a term for how unlike two boxes are in form: [N, M]. No gradient goes through the weight of
+// that term.
+func CompleteBoxIoU(a, b torch.Tensor) torch.Tensor {
+	checkBoxes("complete_box_iou", a, b)
+	return torch.Scope1(func() torch.Tensor {
+		a, b := upcast(a), upcast(b)
+		distant, iou := distance(a, b)
+		form := func(boxes torch.Tensor) torch.Tensor {
+			return column(boxes, 2).Sub(column(boxes, 0)).Div(column(boxes, 3).Sub(column(boxes, 1))).Atan()
+		}
+		pi := math.Pi
+		unlike := form(a).Unsqueeze(-1).Sub(form(b).Unsqueeze(-2)).PowScalar(2).MulScalar(4 / (pi * pi))
+		var weight torch.Tensor
+		torch.NoGrad(func() { weight = unlike.Div(iou.Neg().AddScalar(1).Add(unlike).AddScalar(boxEps)) })
+		return distant.Sub(weight.Mul(unlike))
+	})
+}
+
+// boxEps keeps quotients finite, as torchvision's eps.
+const boxEps = 1e-7
+
+// distance is the IoU of each two boxes with and without the distance of their centres.
+func distance(a, b torch.Tensor) (distant, iou torch.Tensor) {
+	iou = BoxIoU(a, b)
+	first, second := a.Unsqueeze(-2), b.Unsqueeze(-3)
+	least := first.Narrow(-1, 0, 2).Minimum(second.Narrow(-1, 0, 2))
+	most := first.Narrow(-1, 2, 2).Maximum(second.Narrow(-1, 2, 2))
+	size := upcast(most.Sub(least)).ClampMin(0)
+	diagonal := column(size, 0).PowScalar(2).Add(column(size, 1).PowScalar(2)).AddScalar(boxEps)
+	apart := func(i int) torch.Tensor {
+		centre := func(boxes torch.Tensor) torch.Tensor { return column(boxes, i).Add(column(boxes, i+2)).DivScalar(2) }
+		return upcast(centre(a).Unsqueeze(-1).Sub(centre(b).Unsqueeze(-2))).PowScalar(2)
+	}
+	return iou.Sub(apart(0).Add(apart(1)).Div(diagonal)), iou
+}
+
+// MasksToBoxes is the smallest boxes around what is not 0 in masks [N, H, W]: float32 [N, 4], of the first and the last column and row.
+// An empty mask has the box 0, 0, 0, 0.
+func MasksToBoxes(masks torch.Tensor) torch.Tensor {
+	if masks.Dim() != 3 {
+		torch.Throw("masks_to_boxes", torch.KindValue, "expected masks [N, H, W], got %v", masks.Shape())
+	}
+	return torch.Scope1(func() torch.Tensor {
+		if masks.NumEl() == 0 {
+			return torch.TensorOptions{Device: masks.Device()}.Zeros(0, 4)
+		}
+		some := masks.NeScalar(0)
+		ends := func(dim int) (first, last torch.Tensor) { // of the rows or columns in which there is something
+			line := some.AnyDim(dim).To(torch.Float32)
+			return line.ArgMaxDim(1), line.Flip(1).ArgMaxDim(1).Neg().AddScalar(line.Size(1) - 1)
+		}
+		top, bottom := ends(2)
+		left, right := ends(1)
+		boxes := torch.Stack([]torch.Tensor{left, top, right, bottom}, 1).To(torch.Float32)
+		return boxes.MaskedFill(some.Flatten(1).AnyDim(1).LogicalNot().Unsqueeze(1), 0)
 	})
 }
 

@@ -21,7 +21,9 @@ func TestBoxesAreTorchvisions(t *testing.T) {
 		}
 		a, b, scores := boxes(300), boxes(40), torch.Rand(300).MulScalar(50).Round() // many scores are equal
 		x, classes := torch.RandN(3, 5, 20, 24), torch.RandInt(0, 6, []int{300})
-		want := peer.Run(t, "testdata/boxes.py", peer.Tensors{"a": a, "b": b, "scores": scores, "x": x, "classes": classes})
+		masks := torch.Rand(7, 9, 12).GtScalar(0.97)
+		masks.Select(0, 3).ZeroInPlace()
+		want := peer.Run(t, "testdata/boxes.py", peer.Tensors{"a": a, "b": b, "scores": scores, "x": x, "classes": classes, "masks": masks})
 		formats := []ops.BoxFormat{ops.XYXY, ops.XYWH, ops.CXCYWH}
 		for _, from := range formats {
 			for _, to := range formats {
@@ -30,8 +32,12 @@ func TestBoxesAreTorchvisions(t *testing.T) {
 		}
 		for name, got := range map[string]torch.Tensor{
 			"area": ops.BoxArea(a), "iou": ops.BoxIoU(a, b), "giou": ops.GeneralizedBoxIoU(a, b),
-			"half": ops.BoxIoU(a.To(torch.BFloat16), b.To(torch.BFloat16)),
-			"clip": ops.ClipBoxesToImage(a, [2]int{15, 18}), "small": ops.RemoveSmallBoxes(a, 3),
+			"diou": ops.DistanceBoxIoU(a, b), "ciou": ops.CompleteBoxIoU(a, b),
+			"ciou half": ops.CompleteBoxIoU(a.To(torch.Float16), b.To(torch.Float16)),
+			"masks":     ops.MasksToBoxes(masks), "no masks": ops.MasksToBoxes(masks.Narrow(0, 0, 0)),
+			"grey masks": ops.MasksToBoxes(masks.To(torch.Uint8)),
+			"half":       ops.BoxIoU(a.To(torch.BFloat16), b.To(torch.BFloat16)),
+			"clip":       ops.ClipBoxesToImage(a, [2]int{15, 18}), "small": ops.RemoveSmallBoxes(a, 3),
 			"nms 0.1": ops.NMS(a, scores, 0.1), "nms 0.5": ops.NMS(a, scores, 0.5),
 			"nms double": ops.NMS(a.To(torch.Float64), scores.To(torch.Float64), 0.3),
 			"batched":    ops.BatchedNMS(a, scores, classes, 0.3),
@@ -55,6 +61,10 @@ func TestBoxesAreTorchvisions(t *testing.T) {
 		}
 		require.ErrorContains(t, torch.Try(func() { ops.RoIAlign(x, rois[:1], [2]int{3, 2}) }), "and boxes for each")
 		require.ErrorContains(t, torch.Try(func() { ops.BatchedNMS(a, scores, scores, 0.5) }), "expected an integer for each of boxes")
+		near := a.Narrow(0, 0, 30).Clone().SetRequiresGrad(true)
+		ops.CompleteBoxIoU(near, b).Sum().Backward()
+		torchtest.AllClose(t, near.Grad(), want["ciou grad"])
+		require.ErrorContains(t, torch.Try(func() { ops.MasksToBoxes(a) }), "expected masks [N, H, W], got [300 4]")
 		require.ErrorContains(t, torch.Try(func() { ops.BoxIoU(a, scores) }), "expected boxes [N, 4], got [300]")
 		require.ErrorContains(t, torch.Try(func() { ops.NMS(a, scores.Narrow(0, 0, 9), 0.5) }),
 			"expected boxes [N, 4] and scores [N] of one type")

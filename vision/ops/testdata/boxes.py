@@ -12,6 +12,12 @@ def main(inputs):
     results = {"roi " + n: ops.roi_align(x, rois, (3, 2), **v) for n, v in variants.items()}
     results["roi grad"], = torch.autograd.grad(results["roi adaptive"].square().sum(), x)
     results |= {f"{x} {y}": ops.box_convert(a, x, y) for x in formats for y in formats}
+    near, masks = a[:30].clone().requires_grad_(), inputs["masks"]
+    results["ciou grad"], = torch.autograd.grad(ops.complete_box_iou(near, b).sum(), near)
+    results |= {
+        "diou": ops.distance_box_iou(a, b), "ciou": ops.complete_box_iou(a, b), "ciou half": ops.complete_box_iou(a.half(), b.half()),
+        "masks": ops.masks_to_boxes(masks), "no masks": ops.masks_to_boxes(masks[:0]), "grey masks": ops.masks_to_boxes(masks.byte()),
+    }
     return results | {
         "area": ops.box_area(a), "iou": ops.box_iou(a, b), "giou": ops.generalized_box_iou(a, b), "half": ops.box_iou(a.bfloat16(), b.bfloat16()),
         "clip": ops.clip_boxes_to_image(a, (15, 18)), "small": ops.remove_small_boxes(a, 3),
