@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/internal/peer"
+	"github.com/libtorch-go/libtorch/internal/reliability"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/optim"
@@ -194,8 +195,8 @@ func TestLayoutsEqualPython(t *testing.T) {
 				failed++
 			}
 		}
-		t.Logf("%d combinations of optimizers and layouts, errors in Python too for %d of them", len(names), failed)
-		require.GreaterOrEqual(t, len(names)-failed, 400)
+		reliability.AtLeast(t, "combinations of optimizers and layouts", len(names)-failed, 400)
+		reliability.Note(t, "combinations that are errors, in Python too", failed)
 	})
 }
 

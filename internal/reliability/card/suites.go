@@ -109,6 +109,22 @@ var suites = []suite{
 		command: []string{"go", "run", "./internal/fuzz/cmd", "-figures"},
 	},
 	{
+		name: "first", title: "Every exported function as the first call of a process",
+		what:     "With zero values as arguments, where libtorch is there and where it is not.",
+		packages: []string{"./internal/reliability/first"},
+	},
+	{
+		name: "hostile", title: "Files and state dicts that lie",
+		what:     "Each is taken as a whole or refused as a whole, and nothing is left of it.",
+		packages: []string{"./torch/safetensors", "./torch/nn", "./torch/optim"}, tests: "Hostile",
+	},
+	{
+		name: "layouts", title: "Every optimizer, whatever its tensors look like",
+		what: "Strided, transposed, expanded, overlapping, complex, sparse, mixed and empty parameters and gradients, in other layouts from one " +
+			"step to the next: the bits of Python's default after ten steps.",
+		packages: []string{"./torch/optim"}, tests: "LayoutsEqualPython",
+	},
+	{
 		name: "asan", title: "AddressSanitizer and LeakSanitizer, with the shim instrumented",
 		what: "Go and the C++ of the shim are instrumented, libtorch is as it comes. UndefinedBehaviorSanitizer looks at the shim " +
 			"as well. Nothing is suppressed.",
