@@ -120,8 +120,8 @@ var suites = []suite{
 	},
 	{
 		name: "layouts", title: "Every optimizer, whatever its tensors look like",
-		what: "Strided, transposed, expanded, overlapping, complex, sparse, mixed and empty parameters and gradients, in other layouts from one " +
-			"step to the next: the bits of Python's default after ten steps.",
+		what: "Strided, transposed, expanded, overlapping, complex, sparse, mixed and empty parameters and gradients, in other layouts from " +
+			"one step to the next: the bits of Python's default after ten steps.",
 		packages: []string{"./torch/optim"}, tests: "LayoutsEqualPython",
 	},
 	{
