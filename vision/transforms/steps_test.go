@@ -128,7 +128,7 @@ func comparisons() (list []comparison) {
 		ScaleJitter{Size: Square(40)}, RandomShortestSize{MinSize: []int{20, 30, 40}, MaxSize: 44}, RandomResize{MinSize: 20,
 			MaxSize: 40},
 		ClampBoundingBoxes{}, ConvertBoundingBoxFormat{CXCYWH}, ConvertBoundingBoxFormat{XYWH}, ConvertBoundingBoxFormat{XYXY},
-		SanitizeBoundingBoxes{MinSize: 8},
+		SanitizeBoundingBoxes{MinSize: 8}, RandomIoUCrop{}, RandomIoUCrop{SamplerOptions: []float64{0.1}, MinScale: 0.5},
 	}
 	list = places(always...)
 	looks := []planner{Grayscale{}, Grayscale{3}, RandomGrayscale{1}, RGB{}, ColorJitter{0.5, 0.5, 0.5, 0.3, nil, nil, nil, nil},

@@ -150,7 +150,7 @@ var otherCases = cases{
 			transforms.RandomHorizontalFlip{P: 1}, transforms.RandomVerticalFlip{P: 1}, transforms.Resize{Size: side},
 			transforms.CenterCrop{Size: side},
 			transforms.Pad{Padding: [4]int{1, 1, 1, 1}}, transforms.RandomCrop{Size: side}, transforms.RandomResizedCrop{Size: side},
-			transforms.RandomZoomOut{P: 1}, transforms.RandomRotation{Degrees: [2]float64{1, 9}},
+			transforms.RandomIoUCrop{}, transforms.RandomZoomOut{P: 1}, transforms.RandomRotation{Degrees: [2]float64{1, 9}},
 			transforms.RandomAffine{Degrees: [2]float64{1, 9}},
 			transforms.RandomPerspective{P: 1}, transforms.ElasticTransform{Sigma: 0.2}, transforms.ScaleJitter{Size: side},
 			transforms.RandomShortestSize{MinSize: []int{6}}, transforms.RandomResize{MinSize: 6, MaxSize: 7},

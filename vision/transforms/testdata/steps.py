@@ -27,6 +27,9 @@ def call(name, args, sample):
         return {key: t.transform(sample[key], params) for key in ("image", "labels")}
     if name == "sanitize_bounding_boxes":
         return v2.SanitizeBoundingBoxes(**args, labels_getter=None)(sample)
+    if name == "empty_boxes":
+        sample["boxes"][~args["keep"]] = 0
+        return sample
     if name == "aug_mix":
         image = sample["image"]
         mix = torch.tensor(args["original"]) * image
@@ -78,7 +81,7 @@ def main(inputs, path):
             sample[key] = x
         for j, step in enumerate(case["steps"]):
             args = dict(step["args"])
-            for key in ("v", "displacement", "noise"):
+            for key in ("v", "displacement", "noise", "keep"):
                 if f"{i}.{j}.{key}" in inputs:
                     args[key] = inputs[f"{i}.{j}.{key}"]
             sample = call({"jpeg_file": "jpeg"}.get(step["name"], step["name"]), args, sample)
