@@ -71,6 +71,11 @@ func execute(ctx context.Context, c *config, sets *imageSets, out io.Writer) (er
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
 	t.header()
+	if t.log != nil {
+		if err := t.drawGraph(); err != nil {
+			t.printf("note: TensorBoard gets no graph: %v", err) // training goes on
+		}
+	}
 	return t.run(ctx)
 }
 

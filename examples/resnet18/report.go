@@ -9,6 +9,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
+	"github.com/libtorch-go/libtorch/torch/export"
 	"github.com/libtorch-go/libtorch/torch/nn"
 )
 
@@ -48,6 +49,19 @@ func (t *trainer) summary(accuracy float64) {
 		text += fmt.Sprintf(", peak memory %s MB %s", thousands(int(bytes>>20)), of)
 	}
 	t.printf("%s, %v in all", text, time.Since(t.start).Round(time.Second))
+}
+
+// drawGraph shows TensorBoard the network.
+func (t *trainer) drawGraph() error {
+	nn.Eval(t.model)
+	image := torch.TensorOptions{Device: t.device}.Zeros(1, 3, 32, 32)
+	defer image.Close()
+	program, err := export.Export(t.model, []any{image})
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	return t.log.TensorBoard().AddGraph(program)
 }
 
 func (t *trainer) printf(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
