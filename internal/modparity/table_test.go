@@ -190,7 +190,7 @@ func nameOf(m any) string {
 var elsewhere = map[string]string{
 	"Container":     "a base class that PyTorch keeps for old programs",
 	"CrossMapLRN2d": "kept by PyTorch for old models; LocalResponseNorm does it for all dimensions",
-	"DataParallel":  "PyTorch itself advises against it; it wants torch.distributed's DistributedDataParallel",
+	"DataParallel":  "in the tests of torch/nn, on the CPU, where Python's does nothing",
 	"Module":        "a module is a struct: there is nothing to inherit",
 	"ModuleDict":    "any map: the names in its state dict are tested in torch/nn",
 	"ModuleList":    "any slice: the names in its state dict are tested in torch/nn",

@@ -224,6 +224,7 @@ with ddp.join():
 			}
 			return linear.Weight.Grad()
 		}},
+		{"nn.DataParallel(linear)(x)", func() any { return nn.NewDataParallel(linear, nil).Forward(x) }},
 		{`opt = ZeroRedundancyOptimizer(linear.parameters(), optim.AdamW, lr=1e-3, fused=True)
 linear(x).sum().backward()
 opt.step()` + hidden + "linear.weight", func() any {

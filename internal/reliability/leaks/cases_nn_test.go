@@ -148,6 +148,11 @@ var nnCases = cases{
 		nn.To(m, torch.Float64)
 		nn.Close(m)
 	},
+	"on several devices": func() {
+		model := nn.NewDataParallel(nn.NewLinear(2, 3), []torch.Device{torch.CPU, torch.CPU})
+		model.Forward(random(4, 2)).Sum().Backward()
+		nn.Close(model)
+	},
 	"its state": func() {
 		m := nn.Clone(network())
 		check(nn.LoadStateDict(m, nn.StripPrefix(maps.Collect(nn.StateDict(m)), "module.")))
