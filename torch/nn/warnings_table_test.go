@@ -51,7 +51,7 @@ var warned = map[string]string{
 	"global module forward hook with ``always_call=True`` raised an exception ":         "hooks have no always_call",
 	"module forward hook with ``always_call=True`` raised an exception ":                "hooks have no always_call",
 	"Positional args are being deprecated, use kwargs instead. Refer to ":               "StateDict takes the module alone",
-	"Calling .zero_grad() from a module created with nn.DataParallel() has no effect. ": "the copies of a DataParallel are not lent to the program",
+	"Calling .zero_grad() from a module created with nn.DataParallel() has no effect. ": "DataParallel lends nobody its copies",
 	"keyword argument `min_value` is deprecated":                                        "Hardtanh has no such field",
 	"keyword argument `max_value` is deprecated":                                        "Hardtanh has no such field",
 	"enable_nested_tensor is True, but self.use_nested_tensor is False": "TransformerEncoder has no " +
