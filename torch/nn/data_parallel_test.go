@@ -97,6 +97,7 @@ func TestDataParallelForms(t *testing.T) {
 		torch.NoGrad(func() { require.False(t, nn.NewDataParallel(net, two).Forward(x).RequiresGrad()) })
 		require.ErrorContains(t, torch.Try(func() { nn.NewDataParallel(net, two).Forward(torch.Ones(4, 3)) }), "shapes cannot be multiplied")
 		require.PanicsWithValue(t, "of its own", func() { nn.NewDataParallel(panicking{}, two).Forward(x) })
-		require.ErrorContains(t, torch.Try(func() { nn.NewDataParallel(net, []torch.Device{torch.Meta, torch.CPU}).Forward(x) }), "must be on meta")
+		elsewhere := nn.NewDataParallel(net, []torch.Device{torch.Meta, torch.CPU})
+		require.ErrorContains(t, torch.Try(func() { elsewhere.Forward(x) }), "must be on meta")
 	})
 }
