@@ -95,7 +95,8 @@ func TestDataParallelForms(t *testing.T) {
 		net := nn.NewLinear(2, 1)
 		defer nn.Close(net)
 		torch.NoGrad(func() { require.False(t, nn.NewDataParallel(net, two).Forward(x).RequiresGrad()) })
-		require.ErrorContains(t, torch.Try(func() { nn.NewDataParallel(net, two).Forward(torch.Ones(4, 3)) }), "shapes cannot be multiplied")
+		wide := func() { nn.NewDataParallel(net, two).Forward(torch.Ones(4, 3)) }
+		require.ErrorContains(t, torch.Try(wide), "shapes cannot be multiplied")
 		require.PanicsWithValue(t, "of its own", func() { nn.NewDataParallel(panicking{}, two).Forward(x) })
 		elsewhere := nn.NewDataParallel(net, []torch.Device{torch.Meta, torch.CPU})
 		require.ErrorContains(t, torch.Try(func() { elsewhere.Forward(x) }), "must be on meta")
