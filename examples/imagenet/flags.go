@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/dist"
 	"github.com/libtorch-go/libtorch/vision/models"
 )
 
@@ -29,16 +30,19 @@ type config struct {
 	threads        int
 	channelsLast   bool
 	deterministic  bool
+	dist           bool
 
 	dev   torch.Device
 	dtype torch.DType // float32 without -amp
+	group *dist.Group // nil without -dist
 }
 
 // recipe is what a run has to have in common with the one whose checkpoint it goes on from.
 type recipe struct {
 	Arch           string  `json:"arch"`
 	Pretrained     bool    `json:"pretrained"`
-	Images         int     `json:"images"` // to train on
+	Images         int     `json:"images"`          // to train on
+	Ranks          int     `json:"ranks,omitempty"` // that train together, with -dist
 	Epochs         int     `json:"epochs"`
 	Batch          int     `json:"b"`
 	Seed           uint64  `json:"seed"`
@@ -106,6 +110,7 @@ func (c *config) register(fs *flag.FlagSet) {
 	fs.IntVar(&c.threads, "threads", 0, "threads of an operation on the CPU (default libtorch's choice)")
 	fs.BoolVar(&c.channelsLast, "channels-last", true, "keep images and weights in channels_last")
 	fs.BoolVar(&c.deterministic, "deterministic", false, "the same bits in every run, also on CUDA")
+	fs.BoolVar(&c.dist, "dist", false, "train with the other processes that torchrun has started; -b is of each")
 }
 
 func (c *config) registerRecipe(fs *flag.FlagSet) {

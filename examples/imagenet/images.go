@@ -41,7 +41,11 @@ func openImages(c *config) (*images, error) {
 	if s.val, err = data.NewLoader(s.valFiles.Batches(still.Files), o); err != nil {
 		return nil, err
 	}
-	o.Shuffle = true
+	o.Sampler = data.Random(s.trainFiles.Len(), c.Seed)
+	if c.group != nil {
+		o.Sampler = data.Shard(o.Sampler, c.rank(), c.Ranks)
+		o.Seed += uint64(c.rank()) // of the augmentation
+	}
 	s.train, err = data.NewLoader(c.mixed(s.trainFiles.Batches(c.augment()), len(s.classes)), o)
 	return s, err
 }

@@ -3,7 +3,8 @@
 //	go run ./examples/imagenet -data imagenette2-320 -arch resnet50
 //
 // The flags are those of PyTorch's ImageNet example and of torchvision's reference for classification; -h lists them. Begin
-// with train.go: it has the loop. trainer.go makes what it uses, images.go brings the photographs, report.go says how it goes.
+// with train.go: it has the loop. trainer.go makes what it uses, images.go brings the photographs, report.go says how it goes, and
+// dist.go lets several processes train together.
 package main
 
 import (
@@ -50,6 +51,15 @@ func command(term context.Context, args []string, out io.Writer) (err error) {
 	defer torch.Recover(&err)
 	if err := c.settle(); err != nil {
 		return err
+	}
+	if err := c.join(term); err != nil {
+		return err
+	}
+	if c.group != nil {
+		defer c.group.Close()
+	}
+	if !c.leads() {
+		out = io.Discard
 	}
 	images, err := openImages(c)
 	if err != nil {

@@ -75,6 +75,7 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		"-data x train":                     `unexpected argument "train"`,
 		"-data " + absent:                   "no such file or directory",
 		"-data " + other:                    "folders for 3 classes in train and for 2 in val",
+		"-dist -data " + other:              "RANK is not set: run the program under torchrun",
 		"-device tpu -data " + other:        "tpu",
 		"-pretrained -data " + photos(t, 1): "-pretrained weights tell apart 1000 classes, there are 3",
 		"-resume " + absent + " -data " + photos(t, 1): "no such file or directory",
@@ -85,7 +86,7 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	clitest.Helps(t, command, "data limit j e output-dir resume save-every logdir p device threads channels-last deterministic arch "+
+	clitest.Helps(t, command, "data limit j e output-dir resume save-every logdir p device threads channels-last deterministic dist arch "+
 		"pretrained epochs b seed amp opt lr momentum wd clip-grad-norm label-smoothing mixup-alpha cutmix-alpha auto-augment random-erase "+
 		"train-crop-size val-resize-size val-crop-size lr-scheduler lr-warmup-epochs lr-warmup-decay lr-step-size lr-gamma lr-min "+
 		"model-ema model-ema-steps model-ema-decay")

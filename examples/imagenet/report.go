@@ -64,6 +64,9 @@ func (t *trainer) header() {
 	t.printf("data: %s: %d images to train on, %d to %d of each of %d classes; %d to measure with", t.data, t.trainFiles.Len(), fewest, most,
 		len(t.classes), t.valFiles.Len())
 	t.printf("model: %s with %.1f million parameters", t.Arch, float64(nn.NumParameters(t.model))/1e6)
+	if t.group != nil {
+		t.printf("processes: %d, each with its part of the images", t.Ranks)
+	}
 	if t.evaluate {
 		return
 	}

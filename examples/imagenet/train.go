@@ -52,7 +52,7 @@ func (t *trainer) epoch(term context.Context) error {
 			t.average()
 		}
 		m.add(loss, scores, target)
-		t.seen += batch.Len()
+		t.seen += t.sees(batch.Len())
 		t.at.Batch, t.at.Step = t.at.Batch+1, t.at.Step+1
 		if stop, err := t.kept.Step(term, t.at); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (t *trainer) epoch(term context.Context) error {
 func (t *trainer) step(images, target torch.Tensor) (loss, scores torch.Tensor) {
 	images = images.To(t.dev, torch.NonBlocking).To(torch.Float32, t.format())
 	amp.Autocast(t.dev, t.dtype, func() {
-		scores = t.model.Forward(images)
+		scores = t.net.Forward(images)
 		loss = F.CrossEntropy(scores, target, F.CrossEntropyOptions{LabelSmoothing: t.LabelSmoothing})
 	})
 	t.scaler.Scale(loss).Backward()
@@ -94,6 +94,9 @@ func (t *trainer) average() {
 
 // measure returns the accuracy of the network in percent, or that of the moving average where there is one.
 func (t *trainer) measure(ctx context.Context) (percent float64, err error) {
+	if !t.leads() {
+		return 0, nil
+	}
 	if percent, err = t.accuracy(ctx, t.model, ""); err != nil || t.ema == nil {
 		return percent, err
 	}

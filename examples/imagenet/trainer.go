@@ -10,6 +10,7 @@ import (
 	"github.com/libtorch-go/libtorch/amp"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/checkpoint"
+	"github.com/libtorch-go/libtorch/torch/dist"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/optim"
 	"github.com/libtorch-go/libtorch/torch/optim/lr"
@@ -26,6 +27,8 @@ type trainer struct {
 	log *watch.Run // nil without -logdir
 
 	model  nn.Layer
+	net    nn.Layer            // what is trained: the model, or ddp
+	ddp    *dist.DDP[nn.Layer] // nil without -dist
 	opt    optimizer
 	sched  *lr.Schedule
 	scaler *amp.GradScaler
@@ -68,13 +71,13 @@ func newTrainer(ctx context.Context, c *config, images *images, out io.Writer) (
 		t.ema = swa.NewAveragedModel(t.model, swa.Options{MultiAvgFn: swa.EMAMultiAvgFn(c.emaDecay()), UseBuffers: true})
 		parts["average"] = t.ema
 	}
-	if t.kept, err = checkpoint.Open(c.output, parts, options); err != nil {
+	if t.kept, err = checkpoint.Open(c.keptIn(), parts, options); err != nil {
 		return t, err
 	}
-	if t.at, err = t.kept.Resume(nil); err == nil && t.at.Path == "" && c.resume != "" {
-		t.at, err = t.kept.Load(c.resume, nil)
+	if err = t.resumeAll(ctx); err == nil {
+		err = t.together()
 	}
-	if err == nil && c.logdir != "" {
+	if err == nil && c.logdir != "" && c.leads() {
 		t.log, err = watch.Open(c.logdir)
 	}
 	return t, err
@@ -143,6 +146,9 @@ func (t *trainer) Close() (err error) {
 	}
 	if t.log != nil {
 		err = errors.Join(err, t.log.Close())
+	}
+	if t.ddp != nil {
+		t.ddp.Close()
 	}
 	if t.ema != nil {
 		nn.Close(t.ema)

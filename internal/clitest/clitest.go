@@ -19,11 +19,11 @@ import (
 // asProgram in the environment makes a test binary the program itself.
 const asProgram = "LIBTORCH_GO_EXAMPLE_AS_PROGRAM"
 
-// Main runs the tests with one thread, or the program if the environment says so; program
-// does not return.
+// Main runs the tests with one thread, or the program if the environment says so.
 func Main(m *testing.M, program func()) {
 	if os.Getenv(asProgram) != "" {
 		program()
+		os.Exit(0)
 	}
 	torch.SetNumThreads(1)
 	torchtest.Main(m)
