@@ -84,16 +84,13 @@ class SmallBlocks {
 	}
 	void* take(size_t n) { return bins_[index(n)].pop(); }
 	// False if the block has to go back to the heap.
-	bool keep(void* block, size_t usable) {
-		size_t i = usable / kStep - 1;
-		return usable >= kStep && usable < kLargest + kStep && bins_[i].push(block, kKept / ((i + 1) * kStep));
-	}
+	bool keep(void* block, size_t usable) { return usable >= kStep && usable < kLargest + kStep && bins_[usable / kStep - 1].push(block); }
 	// All blocks of a bin have its size, whatever was asked for.
 	static size_t round(size_t n) { return (index(n) + 1) * kStep; }
 
  private:
 	static constexpr size_t kStep = 64;
-	static constexpr size_t kKept = 256 << 10; // bytes kept per size and thread: a collection of garbage frees thousands at once
+	static constexpr int kDepth = 128; // blocks kept per size and thread
 
 	static size_t index(size_t n) { return n == 0 ? 0 : (n - 1) / kStep; }
 
@@ -102,7 +99,7 @@ class SmallBlocks {
 			Link* next;
 		};
 		Link* head = nullptr;
-		size_t depth = 0;
+		int depth = 0;
 
 		void* pop() {
 			Link* link = head;
@@ -112,8 +109,8 @@ class SmallBlocks {
 			}
 			return link;
 		}
-		bool push(void* block, size_t most) {
-			if (depth >= most) {
+		bool push(void* block) {
+			if (depth == kDepth) {
 				return false;
 			}
 			head = new (block) Link{head};
