@@ -16,8 +16,10 @@ var Words = []Wording{
 	{213, "one of several views changed in place", torch.KindGeneric, "Output 0 of Unbind is a view and is being modified inplace"},
 	{213, "aligned tensors of nothing", torch.KindNotImplemented, "does not exist in libtorch"},
 	{213, "an operator of libtorch's own runtimes", torch.KindNotImplemented, "there is no operator prepacked::linear_clamp_run"},
-	{215, "bool minus bool", torch.KindNotImplemented, "Subtraction of two bool tensors is not supported"},
-	{215, "minus bool", torch.KindNotImplemented, "Negation of a bool tensor is not supported"},
+	{214, "bool minus bool", torch.KindNotImplemented, "Subtraction of two bool tensors is not supported"},
+	{214, "minus bool", torch.KindNotImplemented, "Negation of a bool tensor is not supported"},
+	{214, "a Fourier transform of bools to integers", torch.KindType, "expects a real input tensor"},
+	{214, "the signal of a real spectrogram", torch.KindType, "requires a complex tensor"},
 	{215, "mean of integers", torch.KindNotImplemented, "could not infer output dtype"},
 	{215, "standard deviation of integers", torch.KindNotImplemented, "std and var only support floating point and complex dtypes"},
 	{215, "sorting complex numbers", torch.KindType, "Sort does not support complex dtypes on CPU"},
@@ -25,9 +27,7 @@ var Words = []Wording{
 	{215, "imaginary parts of real numbers", torch.KindType, "imag is not implemented for tensors with non-complex dtypes"},
 	{215, "complex numbers of integers", torch.KindNotImplemented, "Expected both inputs to be Half, Float or Double tensors"},
 	{215, "a complex view of integers", torch.KindNotImplemented, "view_as_complex is only supported for half, float and double tensors"},
-	{215, "a Fourier transform of bools to integers", torch.KindType, "expects a real input tensor"},
 	{215, "a norm of integers", torch.KindNotImplemented, "input dtype should be either floating point or complex"},
-	{215, "the signal of a real spectrogram", torch.KindType, "requires a complex tensor"},
 	{215, "the inverse of integers", torch.KindNotImplemented, "Expected a floating point or complex tensor as input"},
 }
 
