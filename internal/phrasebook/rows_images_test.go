@@ -231,6 +231,15 @@ with torch.inference_mode():
 			torch.Inference(func() { y = model.Forward(torch.Ones(1, 3, 32, 32)) })
 			return y
 		}},
+		{`weights = torchvision.models.ResNet18_Weights.DEFAULT
+x = weights.transforms()(img).unsqueeze(0)`, func() any {
+			weights, err := models.FindWeights("resnet18", "DEFAULT")
+			if err != nil {
+				return err
+			}
+			x = weights.Transforms.Apply(img)
+			return x
+		}},
 		{"weights = torchvision.models.ResNet50_Weights.DEFAULT" + hidden + "[weights.url, len(weights.meta['categories'])]", func() any {
 			weights, err := models.FindWeights("resnet50", "DEFAULT")
 			if err != nil {
