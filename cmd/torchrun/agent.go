@@ -65,7 +65,7 @@ func (a *agent) round(ctx context.Context, r round) (what, why string, err error
 	told := false
 	for {
 		if what, why, err = a.meeting.news(ctx, r); what != "" || err != nil {
-			return what, why, err
+			return what, why, errorUnlessGone(err, told && ctx.Err() == nil)
 		}
 		running, bad := 0, false
 		for _, w := range workers {

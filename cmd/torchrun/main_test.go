@@ -28,7 +28,11 @@ func TestMain(m *testing.M) {
 		torchtest.Main(m)
 		return
 	}
-	if err := rank(); err != nil {
+	run := rank
+	if os.Getenv("TORCHRUN_TEST_RANK") != "1" {
+		run = trains
+	}
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -169,17 +173,23 @@ type machine struct {
 	ended chan error
 }
 
-// starts starts an agent at a port; its ranks write the size of their world and wait for a file.
-func starts(t *testing.T, port, file string) *machine {
+// starts starts an agent at a port.
+func starts(t *testing.T, port, nodes string, program ...string) *machine {
 	ctx, stop := context.WithCancel(t.Context())
 	m := &machine{stop: stop, ended: make(chan error, 1)}
-	go func() {
-		m.ended <- command(ctx, []string{
-			"--nnodes", "1:2", "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:" + port, "--rdzv-conf", "last_call_timeout=0.5",
-			"sh", "-c", "echo world $WORLD_SIZE; until [ -e " + file + " ]; do sleep 0.1; done",
-		}, m)
-	}()
+	flags := []string{"--nnodes", nodes, "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:" + port, "--rdzv-conf", "last_call_timeout=0.5"}
+	go func() { m.ended <- command(ctx, append(flags, program...), m) }()
 	return m
+}
+
+// freePort is one that nobody listens at.
+func freePort(t *testing.T) string {
+	l, err := net.Listen("tcp", "localhost:0")
+	require.NoError(t, err)
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	return port
 }
 
 func (m *machine) prints(t *testing.T, want string, times int) {
@@ -190,16 +200,12 @@ func (m *machine) prints(t *testing.T, want string, times int) {
 
 func TestMachinesComeAndGo(t *testing.T) {
 	torchtest.NoLeaks(t)
-	l, err := net.Listen("tcp", "localhost:0")
-	require.NoError(t, err)
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	file := filepath.Join(t.TempDir(), "done")
-
-	first := starts(t, port, file)
+	port, file := freePort(t), filepath.Join(t.TempDir(), "done")
+	// The ranks write the size of their world and wait for the file.
+	waits := []string{"sh", "-c", "echo world $WORLD_SIZE; until [ -e " + file + " ]; do sleep 0.1; done"}
+	first := starts(t, port, "1:2", waits...)
 	first.prints(t, "world 1", 1)
-	second := starts(t, port, file)
+	second := starts(t, port, "1:2", waits...)
 	first.prints(t, "world 2", 1)
 	second.prints(t, "world 2", 1)
 	second.stop()

@@ -39,6 +39,10 @@ func meet(ctx context.Context, o *options) (*meeting, error) {
 		m.leads = o.maxNodes == 1 || isFree(o.host, port)
 	}
 	s, err := dist.NewTCPStore(ctx, o.host, port, dist.TCPStoreOptions{Master: m.leads, Timeout: o.patience})
+	if err != nil && m.leads && o.backend == "c10d" && o.maxNodes > 1 { // another agent of this machine was faster
+		m.leads = false
+		s, err = dist.NewTCPStore(ctx, o.host, port, dist.TCPStoreOptions{Timeout: o.patience})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -150,19 +154,23 @@ func (m *meeting) tell(r round, what, why string) error {
 	return err
 }
 
-// news is what somebody has told, "" if nobody has.
+// news is what somebody has told, "" if nobody has. Where a machine leaves, ranks of others fail soon after it has said so: then the
+// change counts.
 func (m *meeting) news(ctx context.Context, r round) (what, why string, err error) {
-	for _, what := range []string{"failed", "changed"} {
-		there, err := m.store.Check(r.key(what))
+	for _, key := range []string{"failed", "changed"} {
+		there, err := m.store.Check(r.key(key))
 		if err != nil {
 			return "", "", err
 		}
 		if there {
-			why, err := m.store.Get(ctx, r.key(what))
-			return what, string(why), err
+			what = key
 		}
 	}
-	return "", "", nil
+	if what == "" {
+		return "", "", nil
+	}
+	text, err := m.store.Get(ctx, r.key(what))
+	return what, string(text), err
 }
 
 func pause(ctx context.Context, d time.Duration) error {

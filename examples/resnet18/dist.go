@@ -14,7 +14,7 @@ func (c *config) join(ctx context.Context) (err error) {
 	if !c.dist {
 		return nil
 	}
-	if c.group, err = dist.InitProcessGroup(ctx, "gloo"); err != nil {
+	if c.group, err = dist.InitProcessGroup(ctx, "gloo", dist.InitOptions{Timeout: c.patience}); err != nil {
 		return err
 	}
 	c.Ranks = c.group.Size()

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -18,17 +20,28 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// killing, in the environment, names a folder: ranks leave their process numbers there, and rank 0 kills as kills says.
-const killing = "RESNET18_TEST_KILLS"
+// disturbing, in the environment, has a folder, where ranks leave their process numbers, and a signal. Rank 0 sends it each time that the
+// ranks are started, so often: to rank 1 in the first epoch that is new, to itself in the next, and so on. The others cannot go on
+// before rank 0 does.
+const disturbing = "RESNET18_TEST_DISTURBED"
 
-// kills say, for each time that the ranks are started, which of them dies, and when.
-var kills = map[string]struct{ at, victim string }{"0": {"Epoch: [1][1/", "1"}, "1": {"Epoch: [2][1/", "0"}}
+// full is a flag, because it takes minutes.
+var full = flag.Bool("full", false, "disturb ranks as often as a release has to bear: 30 times by SIGKILL, 5 times by SIGSTOP")
 
-// program is main, or a rank that kills.
+// program is main, or a rank that disturbs others.
 func program() {
-	dir := os.Getenv(killing)
-	if dir == "" {
+	told := os.Getenv(disturbing)
+	if told == "" {
 		main()
+	}
+	var dir string
+	var number syscall.Signal
+	var times, restart int
+	if _, err := fmt.Sscan(told, &dir, &number, &times); err != nil {
+		panic(err)
+	}
+	if _, err := fmt.Sscan(os.Getenv("TORCHELASTIC_RESTART_COUNT"), &restart); err != nil {
+		panic(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, os.Getenv("RANK")), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
 		panic(err)
@@ -36,9 +49,9 @@ func program() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	out := io.Writer(os.Stdout)
-	if kill, some := kills[os.Getenv("TORCHELASTIC_RESTART_COUNT")]; some {
-		out = io.MultiWriter(out, &clitest.Trigger{Text: kill.at, Fire: func() { // the others cannot go on before rank 0 does
-			text, err := os.ReadFile(filepath.Join(dir, kill.victim))
+	if restart < times {
+		out = io.MultiWriter(out, &clitest.Trigger{Text: fmt.Sprintf("Epoch: [%d][1/", restart+1), Fire: func() {
+			text, err := os.ReadFile(filepath.Join(dir, strconv.Itoa((restart+1)%2)))
 			if err != nil {
 				panic(err)
 			}
@@ -46,40 +59,63 @@ func program() {
 			if err != nil {
 				panic(err)
 			}
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			if err := syscall.Kill(pid, number); err != nil {
 				panic(err)
 			}
 		}})
 	}
-	os.Exit(exitCode(command(ctx, os.Args[1:], out)))
+	err := command(ctx, os.Args[1:], out)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(exitCode(err))
 }
 
-// Two ranks, of which first one and then the other is killed in the middle of an epoch, end with the file of two that are not.
-func TestRanksThatAreKilled(t *testing.T) {
+// Two ranks, of which one and then the other is killed in the middle of an epoch, or stops answering, end with the file of two that are
+// left alone.
+func TestRanksThatAreDisturbed(t *testing.T) {
 	torchtest.NoLeaks(t)
 	dir := t.TempDir()
 	torchrun := filepath.Join(dir, "torchrun")
 	text, err := exec.Command("go", "build", "-o", torchrun, "../../cmd/torchrun").CombinedOutput()
 	require.NoError(t, err, "%s", text)
-	launch := func(folder string) (stdout, stderr, file string) {
-		path := filepath.Join(dir, "run.pt"+folder)
-		program, out, errs := clitest.Program(t, tiny("-dist", "-limit", "16", "-b", "4", "-epochs", "3", "-j", "1", "-save", path)...)
-		launcher := exec.Command(torchrun, append([]string{"--standalone", "--nproc-per-node", "2", "--max-restarts", "2"}, program.Args...)...)
+	kills, stops := 2, 1
+	if *full {
+		kills, stops = 30, 5
+	}
+	launch := func(name string, number syscall.Signal, times int, flags ...string) (stdout, stderr, file string) {
+		path := filepath.Join(dir, name+".pt")
+		flags = append(flags, "-dist", "-limit", "16", "-b", "4", "-epochs", strconv.Itoa(kills+1), "-j", "1", "-save", path)
+		program, out, errs := clitest.Program(t, tiny(flags...)...)
+		args := []string{"--standalone", "--nproc-per-node", "2", "--max-restarts", strconv.Itoa(times)}
+		launcher := exec.Command(torchrun, append(args, program.Args...)...)
 		launcher.Env, launcher.Stdout, launcher.Stderr = program.Env, out, errs
-		if folder != "" {
-			launcher.Env = append(launcher.Env, killing+"="+dir)
+		if times > 0 {
+			launcher.Env = append(launcher.Env, fmt.Sprintf("%s=%s %d %d", disturbing, dir, number, times))
 		}
 		require.NoError(t, launcher.Run(), "%s\n%s", out, errs)
 		written, err := os.ReadFile(path)
 		require.NoError(t, err)
 		return out.String(), errs.String(), string(written)
 	}
-	out, errs, want := launch("")
+	out, errs, want := launch("alone", 0, 0)
 	require.NotContains(t, errs, "started anew")
 	require.Contains(t, out, "processes: 2, each with its part of the images")
-	require.Equal(t, 3, strings.Count(out, "[2/2]"), "rank 0 alone prints, two batches an epoch\n%s", out)
-	out, errs, got := launch("killed")
-	require.Equal(t, 2, strings.Count(errs, "all ranks are started anew"), errs)
-	require.Equal(t, 1, strings.Count(out, "Epoch: [0][1/2]"), "the first epoch is not done again\n%s", out)
-	require.True(t, want == got, "the checkpoints differ\n%s\n%s", out, errs)
+	require.Equal(t, kills+1, strings.Count(out, "[2/2]"), "rank 0 alone prints, two batches an epoch\n%s", out)
+	for _, c := range []struct {
+		name   string
+		number syscall.Signal
+		times  int
+		says   string
+		flags  []string
+	}{
+		{"killed", syscall.SIGKILL, kills, "signal: killed", nil},
+		{"stopped", syscall.SIGSTOP, stops, "imed out", []string{"-dist-timeout", "10s"}},
+	} {
+		out, errs, got := launch(c.name, c.number, c.times, c.flags...)
+		require.Equal(t, c.times, strings.Count(errs, "all ranks are started anew"), errs)
+		require.Contains(t, errs, c.says)
+		require.Equal(t, 1, strings.Count(out, "Epoch: [0][1/2]"), "the first epoch is not done again\n%s", out)
+		require.True(t, want == got, "the checkpoints differ\n%s\n%s", out, errs)
+	}
 }

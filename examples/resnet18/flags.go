@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/dist"
@@ -31,7 +32,8 @@ type config struct {
 	evaluate      bool
 	synthetic     bool
 	dist          bool
-	group         *dist.Group // nil without -dist
+	patience      time.Duration // with processes that do not answer
+	group         *dist.Group   // nil without -dist
 
 	given map[string]bool // flags that the user wrote
 }
@@ -88,6 +90,7 @@ func (c *config) register(fs *flag.FlagSet, device, dtype *string) {
 	fs.StringVar(device, "device", "", "cpu, cuda or cuda:`N` (default cuda where there is a card)")
 	fs.IntVar(&c.Epochs, "epochs", 0, either("passes over the training images", onCPU.epochs, onCUDA.epochs))
 	fs.BoolVar(&c.dist, "dist", false, "train with all processes that torchrun has started; with -save go on from that file if it is there")
+	fs.DurationVar(&c.patience, "dist-timeout", dist.DefaultTimeout, "with -dist: how long to wait for a process that does not answer")
 	fs.IntVar(&c.Batch, "b", 0, either("images in a batch of each process", onCPU.batch, onCUDA.batch))
 	fs.Float64Var(&c.LR, "lr", 0, either("highest learning rate of the one-cycle schedule", onCPU.lr, onCUDA.lr))
 	fs.Float64Var(&c.Momentum, "momentum", 0.9, "momentum of SGD")
@@ -125,6 +128,7 @@ func (c *config) check(device, dtype string) error {
 		{"j", float64(c.workers), false},
 		{"limit", float64(c.limit), false},
 		{"p", float64(c.printFreq), true},
+		{"dist-timeout", c.patience.Seconds(), true},
 		{"threads", float64(c.threads), true},
 	} {
 		if err := inRange(f.name, f.value, f.positive); err != nil && c.given[f.name] {
