@@ -177,7 +177,9 @@ type machine struct {
 func starts(t *testing.T, port, nodes string, program ...string) *machine {
 	ctx, stop := context.WithCancel(t.Context())
 	m := &machine{stop: stop, ended: make(chan error, 1)}
-	flags := []string{"--nnodes", nodes, "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:" + port, "--rdzv-conf", "last_call_timeout=0.5"}
+	flags := []string{
+		"--nnodes", nodes, "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:" + port, "--rdzv-conf", "last_call_timeout=0.5",
+	}
 	go func() { m.ended <- command(ctx, append(flags, program...), m) }()
 	return m
 }
