@@ -56,8 +56,12 @@ type RuleCall struct {
 }
 
 // matches reports whether a pattern of names.txt means an operator: it is held against the
-// name of the form that is not in place, and "op.*" means all overloads.
+// name of the form that is not in place, and "op.*" means all overloads. "op=" means that form alone.
 func matches(pattern string, o *Op) bool {
+	if alone, ok := strings.CutSuffix(pattern, "="); ok {
+		ok, _ = path.Match(alone, o.Name())
+		return ok
+	}
 	for _, name := range []string{o.Name(), o.plainName()} {
 		if ok, _ := path.Match(pattern, name); ok {
 			return true

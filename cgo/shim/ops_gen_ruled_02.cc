@@ -277,6 +277,7 @@ void copy(Args& a, Results& r) {
 	const auto& src = a.needed("src");
 	auto non_blocking = a.boolean();
 	rule::plain_pair(rule::of(self), rule::of(src));
+	rule::copied(rule::of(self));
 	r.tensor(at::_ops::copy::call(self, src, non_blocking));
 }
 

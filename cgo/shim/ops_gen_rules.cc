@@ -1207,215 +1207,219 @@ void f355(const c10::IValue* s) {
 }
 void f356(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::copied(boxed::tensor(s[0]));
 }
 void f357(const c10::IValue* s) {
-	rule::refuse_unsafe("copy_sparse_to_sparse_");
+	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f358(const c10::IValue* s) {
-	rule::reduction(boxed::integer(s[3]));
+	rule::refuse_unsafe("copy_sparse_to_sparse_");
 }
 void f359(const c10::IValue* s) {
-	rule::refuse_unsafe("crow_indices_copy");
+	rule::reduction(boxed::integer(s[3]));
 }
 void f360(const c10::IValue* s) {
+	rule::refuse_unsafe("crow_indices_copy");
+}
+void f361(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f361(const c10::IValue* s) {
+void f362(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
 	rule::as_they_lie(boxed::tensor(s[2]));
 }
-void f362(const c10::IValue* s) {
+void f363(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator");
 }
-void f363(const c10::IValue* s) {
+void f364(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
 }
-void f364(const c10::IValue* s) {
+void f365(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm");
 }
-void f365(const c10::IValue* s) {
+void f366(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm_backward");
 }
-void f366(const c10::IValue* s) {
+void f367(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f367(const c10::IValue* s) {
+void f368(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f368(const c10::IValue* s) {
+void f369(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f369(const c10::IValue* s) {
+void f370(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f370(const c10::IValue* s) {
+void f371(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler");
 }
-void f371(const c10::IValue* s) {
+void f372(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler_backward");
 }
-void f372(const c10::IValue* s) {
+void f373(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_is_acceptable");
 }
-void f373(const c10::IValue* s) {
+void f374(const c10::IValue* s) {
 	rule::refuse_unsafe("cummaxmin_backward");
 }
-void f374(const c10::IValue* s) {
+void f375(const c10::IValue* s) {
 	rule::refuse_unsafe("cumprod_backward");
 }
-void f375(const c10::IValue* s) {
+void f376(const c10::IValue* s) {
 	rule::not_nested(boxed::tensor(s[0]));
 }
-void f376(const c10::IValue* s) {
+void f377(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensor(s[0]));
 }
-void f377(const c10::IValue* s) {
+void f378(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensors(s[0]));
 }
-void f378(const c10::IValue* s) {
+void f379(const c10::IValue* s) {
 	rule::refuse_unsafe("diagonal_backward");
 }
-void f379(const c10::IValue* s) {
+void f380(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
 }
-void f380(const c10::IValue* s) {
+void f381(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
 }
-void f381(const c10::IValue* s) {
+void f382(const c10::IValue* s) {
 	rule::sections(boxed::integer(s[1]));
 }
-void f382(const c10::IValue* s) {
+void f383(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_backward");
 }
-void f383(const c10::IValue* s) {
+void f384(const c10::IValue* s) {
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f384(const c10::IValue* s) {
+void f385(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_dense_backward");
 }
-void f385(const c10::IValue* s) {
+void f386(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_sparse_backward");
 }
-void f386(const c10::IValue* s) {
+void f387(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
 }
-void f387(const c10::IValue* s) {
+void f388(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
 }
-void f388(const c10::IValue* s) {
+void f389(const c10::IValue* s) {
 	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f389(const c10::IValue* s) {
+void f390(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
 }
-void f390(const c10::IValue* s) {
+void f391(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
 }
-void f391(const c10::IValue* s) {
+void f392(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
 }
-void f392(const c10::IValue* s) {
+void f393(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight");
 }
-void f393(const c10::IValue* s) {
+void f394(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
 }
-void f394(const c10::IValue* s) {
+void f395(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
 }
-void f395(const c10::IValue* s) {
+void f396(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
 }
-void f396(const c10::IValue* s) {
+void f397(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
 }
-void f397(const c10::IValue* s) {
+void f398(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
 }
-void f398(const c10::IValue* s) {
+void f399(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f399(const c10::IValue* s) {
+void f400(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f400(const c10::IValue* s) {
+void f401(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f401(const c10::IValue* s) {
+void f402(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f402(const c10::IValue* s) {
+void f403(const c10::IValue* s) {
 	rule::refuse_unsafe("from_file");
 }
-void f403(const c10::IValue* s) {
+void f404(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[3]));
 }
-void f404(const c10::IValue* s) {
+void f405(const c10::IValue* s) {
 	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
 }
-void f405(const c10::IValue* s) {
+void f406(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f406(const c10::IValue* s) {
+void f407(const c10::IValue* s) {
 	rule::refuse_unsafe("gather_backward");
 }
-void f407(const c10::IValue* s) {
+void f408(const c10::IValue* s) {
 	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f408(const c10::IValue* s) {
+void f409(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward");
 }
-void f409(const c10::IValue* s) {
+void f410(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward_jvp");
 }
-void f410(const c10::IValue* s) {
+void f411(const c10::IValue* s) {
 	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
 	rule::places(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[3]));
 }
-void f411(const c10::IValue* s) {
+void f412(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_2d_backward");
 }
-void f412(const c10::IValue* s) {
+void f413(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_3d_backward");
 }
-void f413(const c10::IValue* s) {
+void f414(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[3]));
 }
-void f414(const c10::IValue* s) {
+void f415(const c10::IValue* s) {
 	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f415(const c10::IValue* s) {
+void f416(const c10::IValue* s) {
 	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f416(const c10::IValue* s) {
+void f417(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm");
 }
-void f417(const c10::IValue* s) {
+void f418(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 }
-void f418(const c10::IValue* s) {
+void f419(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1423,90 +1427,82 @@ void f418(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[2]));
 	rule::unfolded(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f419(const c10::IValue* s) {
+void f420(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 }
-void f420(const c10::IValue* s) {
+void f421(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 }
-void f421(const c10::IValue* s) {
+void f422(const c10::IValue* s) {
 	rule::refuse_unsafe("index_select_backward");
 }
-void f422(const c10::IValue* s) {
+void f423(const c10::IValue* s) {
 	rule::refuse_unsafe("indices_copy");
 }
-void f423(const c10::IValue* s) {
+void f424(const c10::IValue* s) {
 	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
 }
-void f424(const c10::IValue* s) {
+void f425(const c10::IValue* s) {
 	rule::multiple(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f425(const c10::IValue* s) {
+void f426(const c10::IValue* s) {
 	rule::refuse_unsafe("lift");
 }
-void f426(const c10::IValue* s) {
+void f427(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh");
 }
-void f427(const c10::IValue* s) {
+void f428(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh_copy");
 }
-void f428(const c10::IValue* s) {
+void f429(const c10::IValue* s) {
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f429(const c10::IValue* s) {
+void f430(const c10::IValue* s) {
 	rule::pivots(boxed::tensor(s[1]));
 	rule::as_many(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f430(const c10::IValue* s) {
+void f431(const c10::IValue* s) {
 	rule::columns(boxed::tensor(s[1]), boxed::opt_string(s[3]));
 }
-void f431(const c10::IValue* s) {
+void f432(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f432(const c10::IValue* s) {
+void f433(const c10::IValue* s) {
 	rule::exponent(boxed::integer(s[1]));
 }
-void f433(const c10::IValue* s) {
+void f434(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
-void f434(const c10::IValue* s) {
+void f435(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
-void f435(const c10::IValue* s) {
+void f436(const c10::IValue* s) {
 	rule::refuse_unsafe("linear_backward");
 }
-void f436(const c10::IValue* s) {
+void f437(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward");
 }
-void f437(const c10::IValue* s) {
+void f438(const c10::IValue* s) {
 	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f438(const c10::IValue* s) {
+void f439(const c10::IValue* s) {
 	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f439(const c10::IValue* s) {
+void f440(const c10::IValue* s) {
 	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
 }
-void f440(const c10::IValue* s) {
+void f441(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_scatter_backward");
 }
-void f441(const c10::IValue* s) {
+void f442(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_select_backward");
 }
-void f442(const c10::IValue* s) {
+void f443(const c10::IValue* s) {
 	rule::refuse_unsafe("matmul_backward");
 }
-void f443(const c10::IValue* s) {
-	rule::refuse_unsafe("matrix_exp_backward");
-}
 void f444(const c10::IValue* s) {
-	rule::lengths("kernel_size", boxed::ints(s[1]));
-	rule::lengths("stride", boxed::ints(s[2]));
-	rule::lengths("padding", boxed::ints(s[3]));
-	rule::lengths("dilation", boxed::ints(s[4]));
-	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
-	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+	rule::refuse_unsafe("matrix_exp_backward");
 }
 void f445(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
@@ -1514,9 +1510,17 @@ void f445(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
-	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
 void f446(const c10::IValue* s) {
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
+	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+}
+void f447(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1524,7 +1528,7 @@ void f446(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f447(const c10::IValue* s) {
+void f448(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1532,7 +1536,7 @@ void f447(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f448(const c10::IValue* s) {
+void f449(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1540,7 +1544,7 @@ void f448(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f449(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1548,91 +1552,91 @@ void f449(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f450(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f451(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f452(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f453(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f454(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f455(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f456(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f457(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f458(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f459(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f460(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f461(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f462(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f463(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f464(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f465(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f466(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f467(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f468(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f469(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f470(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1641,7 +1645,7 @@ void f470(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f471(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1649,7 +1653,7 @@ void f471(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f472(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1658,7 +1662,7 @@ void f472(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f473(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1666,121 +1670,121 @@ void f473(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f474(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f475(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f476(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f477(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f478(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f479(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f480(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f481(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f482(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f483(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f484(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f485(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f486(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f487(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f488(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f489(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f490(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f491(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f492(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f493(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f494(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f495(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f496(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f497(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f498(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f499(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f500(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
 }
-void f501(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f502(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f503(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f504(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1789,7 +1793,7 @@ void f504(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f505(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1798,7 +1802,7 @@ void f505(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f506(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1807,138 +1811,138 @@ void f506(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f507(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f508(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f509(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f510(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 2, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f511(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f512(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 4, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f513(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f514(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 6, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f515(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f516(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[0]));
 }
-void f517(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[1]));
 }
-void f518(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f519(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f520(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f521(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f522(const c10::IValue* s) {
+void f523(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f523(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f524(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f525(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f526(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f527(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f528(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f529(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f530(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f531(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f532(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f533(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f534(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f535(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f536(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::refuse_unsafe("select_backward");
 }
-void f537(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
 }
-void f538(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_backward");
 }
-void f539(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_inverse");
 }
-void f540(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f541(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f542(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1946,7 +1950,7 @@ void f542(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
-void f543(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1954,7 +1958,7 @@ void f543(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
-void f544(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1963,7 +1967,7 @@ void f544(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
-void f545(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1972,329 +1976,329 @@ void f545(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
-void f546(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f547(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f548(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f549(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f550(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f551(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f552(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f553(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f554(const c10::IValue* s) {
+void f555(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f555(const c10::IValue* s) {
+void f556(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f556(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f557(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f558(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f559(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f560(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f561(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f562(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f563(const c10::IValue* s) {
+void f564(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f564(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f565(const c10::IValue* s) {
+void f566(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f566(const c10::IValue* s) {
+void f567(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[2]));
 }
-void f567(const c10::IValue* s) {
+void f568(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f568(const c10::IValue* s) {
+void f569(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f569(const c10::IValue* s) {
+void f570(const c10::IValue* s) {
 	rule::some_elements(boxed::tensor(s[0]));
 }
-void f570(const c10::IValue* s) {
+void f571(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f571(const c10::IValue* s) {
+void f572(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f572(const c10::IValue* s) {
+void f573(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f573(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f574(const c10::IValue* s) {
+void f575(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f575(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f576(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f577(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f578(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f579(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f580(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f581(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f582(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f583(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f584(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f585(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f586(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f587(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f588(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f589(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::float_mkldnn(boxed::tensor(s[0]));
 }
-void f590(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f591(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f592(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
-void f593(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f594(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f595(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f596(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f597(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f598(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f599(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f600(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f601(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f602(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f603(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f604(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f605(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f606(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f607(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f608(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f609(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f610(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f611(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f612(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f613(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f614(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f615(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f616(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f617(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f618(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f619(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f620(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f621(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f622(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f623(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f624(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f625(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f626(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f627(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f628(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f629(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f630(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f631(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f632(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f633(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f634(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f635(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f636(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f637(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f638(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f639(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f640(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2302,7 +2306,7 @@ void f640(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f641(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2310,92 +2314,92 @@ void f641(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f642(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f643(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f644(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f645(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f646(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f647(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f648(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f649(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f650(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f651(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f652(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f653(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f654(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f655(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f656(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f657(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f658(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f659(const c10::IValue* s) {
+void f660(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f660(const c10::IValue* s) {
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2404,7 +2408,7 @@ void f660(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
-void f661(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2413,25 +2417,25 @@ void f661(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 }
-void f662(const c10::IValue* s) {
+void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f663(const c10::IValue* s) {
+void f664(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f664(const c10::IValue* s) {
+void f665(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f665(const c10::IValue* s) {
+void f666(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2439,32 +2443,32 @@ void f665(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 }
-void f666(const c10::IValue* s) {
+void f667(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f667(const c10::IValue* s) {
+void f668(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f668(const c10::IValue* s) {
+void f669(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f669(const c10::IValue* s) {
+void f670(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f670(const c10::IValue* s) {
+void f671(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f671(const c10::IValue* s) {
+void f672(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f672(const c10::IValue* s) {
+void f673(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -2878,622 +2882,622 @@ const GuardRow guard_rows[] = {
 	{"aten::convolution_backward_overrideable", "", f354},
 	{"aten::convolution_overrideable", "", f355},
 	{"aten::copy", "", f356},
-	{"aten::copy_", "", f356},
-	{"aten::copy_sparse_to_sparse_", "", f357},
+	{"aten::copy_", "", f357},
+	{"aten::copy_sparse_to_sparse_", "", f358},
 	{"aten::cosine_embedding_loss", "", f338},
-	{"aten::cross_entropy_loss", "", f358},
-	{"aten::crow_indices_copy", "", f359},
-	{"aten::ctc_loss", "IntList", f360},
-	{"aten::ctc_loss", "Tensor", f361},
-	{"aten::cudnn_affine_grid_generator", "", f362},
-	{"aten::cudnn_affine_grid_generator_backward", "", f363},
-	{"aten::cudnn_batch_norm", "", f364},
-	{"aten::cudnn_batch_norm_backward", "", f365},
-	{"aten::cudnn_convolution", "", f366},
-	{"aten::cudnn_convolution_add_relu", "", f367},
-	{"aten::cudnn_convolution_relu", "", f368},
-	{"aten::cudnn_convolution_transpose", "", f369},
-	{"aten::cudnn_grid_sampler", "", f370},
-	{"aten::cudnn_grid_sampler_backward", "", f371},
-	{"aten::cudnn_is_acceptable", "", f372},
-	{"aten::cummaxmin_backward", "", f373},
-	{"aten::cumprod_backward", "", f374},
-	{"aten::cumulative_trapezoid", "dx", f375},
-	{"aten::cumulative_trapezoid", "x", f375},
-	{"aten::dequantize", "self", f376},
-	{"aten::dequantize", "tensors", f377},
-	{"aten::diagonal_backward", "", f378},
-	{"aten::div", "Scalar_mode", f379},
-	{"aten::div", "Tensor_mode", f380},
-	{"aten::div_", "Scalar_mode", f379},
-	{"aten::div_", "Tensor_mode", f380},
-	{"aten::divide", "Scalar_mode", f379},
-	{"aten::divide", "Tensor_mode", f380},
-	{"aten::divide_", "Scalar_mode", f379},
-	{"aten::divide_", "Tensor_mode", f380},
+	{"aten::cross_entropy_loss", "", f359},
+	{"aten::crow_indices_copy", "", f360},
+	{"aten::ctc_loss", "IntList", f361},
+	{"aten::ctc_loss", "Tensor", f362},
+	{"aten::cudnn_affine_grid_generator", "", f363},
+	{"aten::cudnn_affine_grid_generator_backward", "", f364},
+	{"aten::cudnn_batch_norm", "", f365},
+	{"aten::cudnn_batch_norm_backward", "", f366},
+	{"aten::cudnn_convolution", "", f367},
+	{"aten::cudnn_convolution_add_relu", "", f368},
+	{"aten::cudnn_convolution_relu", "", f369},
+	{"aten::cudnn_convolution_transpose", "", f370},
+	{"aten::cudnn_grid_sampler", "", f371},
+	{"aten::cudnn_grid_sampler_backward", "", f372},
+	{"aten::cudnn_is_acceptable", "", f373},
+	{"aten::cummaxmin_backward", "", f374},
+	{"aten::cumprod_backward", "", f375},
+	{"aten::cumulative_trapezoid", "dx", f376},
+	{"aten::cumulative_trapezoid", "x", f376},
+	{"aten::dequantize", "self", f377},
+	{"aten::dequantize", "tensors", f378},
+	{"aten::diagonal_backward", "", f379},
+	{"aten::div", "Scalar_mode", f380},
+	{"aten::div", "Tensor_mode", f381},
+	{"aten::div_", "Scalar_mode", f380},
+	{"aten::div_", "Tensor_mode", f381},
+	{"aten::divide", "Scalar_mode", f380},
+	{"aten::divide", "Tensor_mode", f381},
+	{"aten::divide_", "Scalar_mode", f380},
+	{"aten::divide_", "Tensor_mode", f381},
 	{"aten::dot", "", f340},
 	{"aten::dropout", "", f318},
 	{"aten::dropout_", "", f318},
-	{"aten::dsplit", "int", f381},
-	{"aten::embedding_backward", "", f382},
-	{"aten::embedding_bag", "", f383},
-	{"aten::embedding_bag", "padding_idx", f383},
-	{"aten::embedding_dense_backward", "", f384},
-	{"aten::embedding_sparse_backward", "", f385},
-	{"aten::empty_strided", "", f386},
-	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f387},
-	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f388},
-	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f389},
-	{"aten::fbgemm_linear_fp16_weight", "", f390},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f391},
-	{"aten::fbgemm_linear_int8_weight", "", f392},
-	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f393},
-	{"aten::fbgemm_linear_quantize_weight", "", f394},
-	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f395},
-	{"aten::fbgemm_pack_quantized_matrix", "", f396},
-	{"aten::fbgemm_pack_quantized_matrix", "KN", f397},
+	{"aten::dsplit", "int", f382},
+	{"aten::embedding_backward", "", f383},
+	{"aten::embedding_bag", "", f384},
+	{"aten::embedding_bag", "padding_idx", f384},
+	{"aten::embedding_dense_backward", "", f385},
+	{"aten::embedding_sparse_backward", "", f386},
+	{"aten::empty_strided", "", f387},
+	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f388},
+	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f389},
+	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f390},
+	{"aten::fbgemm_linear_fp16_weight", "", f391},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f392},
+	{"aten::fbgemm_linear_int8_weight", "", f393},
+	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f394},
+	{"aten::fbgemm_linear_quantize_weight", "", f395},
+	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f396},
+	{"aten::fbgemm_pack_quantized_matrix", "", f397},
+	{"aten::fbgemm_pack_quantized_matrix", "KN", f398},
 	{"aten::feature_alpha_dropout", "", f318},
 	{"aten::feature_alpha_dropout_", "", f318},
 	{"aten::feature_dropout", "", f318},
 	{"aten::feature_dropout_", "", f318},
-	{"aten::fill", "Tensor", f398},
-	{"aten::fill_", "Tensor", f398},
-	{"aten::fractional_max_pool2d", "", f399},
-	{"aten::fractional_max_pool2d_backward", "", f400},
-	{"aten::fractional_max_pool3d", "", f399},
-	{"aten::fractional_max_pool3d_backward", "", f401},
-	{"aten::from_file", "", f402},
-	{"aten::full", "", f403},
-	{"aten::full_like", "", f403},
-	{"aten::fused_moving_avg_obs_fake_quant", "", f404},
-	{"aten::gather", "", f405},
-	{"aten::gather_backward", "", f406},
-	{"aten::gelu_backward", "", f407},
-	{"aten::glu_backward", "", f408},
-	{"aten::glu_backward_jvp", "", f409},
-	{"aten::grid_sampler", "", f410},
-	{"aten::grid_sampler_2d", "", f410},
-	{"aten::grid_sampler_2d_backward", "", f411},
-	{"aten::grid_sampler_3d", "", f410},
-	{"aten::grid_sampler_3d_backward", "", f412},
-	{"aten::group_norm", "", f413},
-	{"aten::gru", "data", f414},
-	{"aten::gru", "input", f415},
-	{"aten::hinge_embedding_loss", "", f358},
-	{"aten::hsplit", "int", f381},
-	{"aten::hspmm", "", f416},
-	{"aten::huber_loss", "", f417},
-	{"aten::huber_loss_backward", "", f358},
-	{"aten::im2col", "", f418},
-	{"aten::index_add", "", f419},
-	{"aten::index_add_", "", f419},
-	{"aten::index_copy", "", f419},
-	{"aten::index_copy_", "", f419},
-	{"aten::index_fill", "int_Scalar", f420},
-	{"aten::index_fill", "int_Tensor", f419},
-	{"aten::index_fill_", "int_Scalar", f420},
-	{"aten::index_fill_", "int_Tensor", f419},
-	{"aten::index_reduce", "", f419},
-	{"aten::index_reduce_", "", f419},
-	{"aten::index_select_backward", "", f421},
-	{"aten::indices_copy", "", f422},
-	{"aten::infinitely_differentiable_gelu_backward", "", f423},
-	{"aten::kl_div", "", f417},
-	{"aten::l1_loss", "", f417},
-	{"aten::lcm", "", f424},
-	{"aten::lcm_", "", f424},
-	{"aten::lift", "", f425},
-	{"aten::lift_fresh", "", f426},
-	{"aten::lift_fresh_copy", "", f427},
-	{"aten::linalg_eigh", "", f428},
-	{"aten::linalg_eigvals", "", f428},
-	{"aten::linalg_eigvalsh", "", f428},
-	{"aten::linalg_ldl_solve", "", f429},
-	{"aten::linalg_lstsq", "", f430},
-	{"aten::linalg_matmul", "", f431},
-	{"aten::linalg_matrix_power", "", f432},
-	{"aten::linalg_matrix_rank", "", f433},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f434},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f434},
-	{"aten::linalg_matrix_rank", "tol_tensor", f433},
-	{"aten::linalg_pinv", "", f433},
-	{"aten::linalg_pinv", "atol_rtol_float", f434},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f434},
-	{"aten::linalg_pinv", "rcond_tensor", f433},
-	{"aten::linear_backward", "", f435},
-	{"aten::log_sigmoid_backward", "", f436},
-	{"aten::lstm", "data", f437},
-	{"aten::lstm", "input", f438},
-	{"aten::lu_unpack", "", f439},
+	{"aten::fill", "Tensor", f399},
+	{"aten::fill_", "Tensor", f399},
+	{"aten::fractional_max_pool2d", "", f400},
+	{"aten::fractional_max_pool2d_backward", "", f401},
+	{"aten::fractional_max_pool3d", "", f400},
+	{"aten::fractional_max_pool3d_backward", "", f402},
+	{"aten::from_file", "", f403},
+	{"aten::full", "", f404},
+	{"aten::full_like", "", f404},
+	{"aten::fused_moving_avg_obs_fake_quant", "", f405},
+	{"aten::gather", "", f406},
+	{"aten::gather_backward", "", f407},
+	{"aten::gelu_backward", "", f408},
+	{"aten::glu_backward", "", f409},
+	{"aten::glu_backward_jvp", "", f410},
+	{"aten::grid_sampler", "", f411},
+	{"aten::grid_sampler_2d", "", f411},
+	{"aten::grid_sampler_2d_backward", "", f412},
+	{"aten::grid_sampler_3d", "", f411},
+	{"aten::grid_sampler_3d_backward", "", f413},
+	{"aten::group_norm", "", f414},
+	{"aten::gru", "data", f415},
+	{"aten::gru", "input", f416},
+	{"aten::hinge_embedding_loss", "", f359},
+	{"aten::hsplit", "int", f382},
+	{"aten::hspmm", "", f417},
+	{"aten::huber_loss", "", f418},
+	{"aten::huber_loss_backward", "", f359},
+	{"aten::im2col", "", f419},
+	{"aten::index_add", "", f420},
+	{"aten::index_add_", "", f420},
+	{"aten::index_copy", "", f420},
+	{"aten::index_copy_", "", f420},
+	{"aten::index_fill", "int_Scalar", f421},
+	{"aten::index_fill", "int_Tensor", f420},
+	{"aten::index_fill_", "int_Scalar", f421},
+	{"aten::index_fill_", "int_Tensor", f420},
+	{"aten::index_reduce", "", f420},
+	{"aten::index_reduce_", "", f420},
+	{"aten::index_select_backward", "", f422},
+	{"aten::indices_copy", "", f423},
+	{"aten::infinitely_differentiable_gelu_backward", "", f424},
+	{"aten::kl_div", "", f418},
+	{"aten::l1_loss", "", f418},
+	{"aten::lcm", "", f425},
+	{"aten::lcm_", "", f425},
+	{"aten::lift", "", f426},
+	{"aten::lift_fresh", "", f427},
+	{"aten::lift_fresh_copy", "", f428},
+	{"aten::linalg_eigh", "", f429},
+	{"aten::linalg_eigvals", "", f429},
+	{"aten::linalg_eigvalsh", "", f429},
+	{"aten::linalg_ldl_solve", "", f430},
+	{"aten::linalg_lstsq", "", f431},
+	{"aten::linalg_matmul", "", f432},
+	{"aten::linalg_matrix_power", "", f433},
+	{"aten::linalg_matrix_rank", "", f434},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f435},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f435},
+	{"aten::linalg_matrix_rank", "tol_tensor", f434},
+	{"aten::linalg_pinv", "", f434},
+	{"aten::linalg_pinv", "atol_rtol_float", f435},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f435},
+	{"aten::linalg_pinv", "rcond_tensor", f434},
+	{"aten::linear_backward", "", f436},
+	{"aten::log_sigmoid_backward", "", f437},
+	{"aten::lstm", "data", f438},
+	{"aten::lstm", "input", f439},
+	{"aten::lu_unpack", "", f440},
 	{"aten::margin_ranking_loss", "", f338},
-	{"aten::masked_scatter_backward", "", f440},
-	{"aten::masked_select_backward", "", f441},
-	{"aten::matmul", "", f431},
-	{"aten::matmul_backward", "", f442},
-	{"aten::matrix_exp_backward", "", f443},
-	{"aten::matrix_power", "", f432},
-	{"aten::max_pool1d", "", f444},
-	{"aten::max_pool1d_with_indices", "", f444},
-	{"aten::max_pool2d", "", f445},
-	{"aten::max_pool2d_backward", "", f446},
-	{"aten::max_pool2d_with_indices", "", f445},
-	{"aten::max_pool2d_with_indices_backward", "", f447},
-	{"aten::max_pool3d", "", f448},
-	{"aten::max_pool3d_with_indices", "", f448},
-	{"aten::max_pool3d_with_indices_backward", "", f449},
-	{"aten::max_unpool2d", "", f450},
-	{"aten::max_unpool3d", "", f451},
-	{"aten::miopen_batch_norm", "", f452},
-	{"aten::miopen_batch_norm_backward", "", f453},
-	{"aten::miopen_convolution", "", f454},
-	{"aten::miopen_convolution_add_relu", "", f455},
-	{"aten::miopen_convolution_relu", "", f456},
-	{"aten::miopen_convolution_transpose", "", f457},
-	{"aten::miopen_ctc_loss", "", f458},
-	{"aten::miopen_ctc_loss", "Tensor", f459},
-	{"aten::miopen_depthwise_convolution", "", f460},
-	{"aten::miopen_rnn", "", f461},
-	{"aten::miopen_rnn_backward", "", f462},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f463},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f464},
-	{"aten::mkldnn_convolution", "", f465},
-	{"aten::mkldnn_linear", "", f466},
-	{"aten::mkldnn_linear_backward", "", f467},
-	{"aten::mkldnn_linear_backward_input", "", f468},
-	{"aten::mkldnn_linear_backward_weights", "", f469},
-	{"aten::mkldnn_max_pool2d", "", f470},
-	{"aten::mkldnn_max_pool2d_backward", "", f471},
-	{"aten::mkldnn_max_pool3d", "", f472},
-	{"aten::mkldnn_max_pool3d_backward", "", f473},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f474},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f475},
-	{"aten::mkldnn_rnn_layer", "", f476},
-	{"aten::mkldnn_rnn_layer_backward", "", f477},
+	{"aten::masked_scatter_backward", "", f441},
+	{"aten::masked_select_backward", "", f442},
+	{"aten::matmul", "", f432},
+	{"aten::matmul_backward", "", f443},
+	{"aten::matrix_exp_backward", "", f444},
+	{"aten::matrix_power", "", f433},
+	{"aten::max_pool1d", "", f445},
+	{"aten::max_pool1d_with_indices", "", f445},
+	{"aten::max_pool2d", "", f446},
+	{"aten::max_pool2d_backward", "", f447},
+	{"aten::max_pool2d_with_indices", "", f446},
+	{"aten::max_pool2d_with_indices_backward", "", f448},
+	{"aten::max_pool3d", "", f449},
+	{"aten::max_pool3d_with_indices", "", f449},
+	{"aten::max_pool3d_with_indices_backward", "", f450},
+	{"aten::max_unpool2d", "", f451},
+	{"aten::max_unpool3d", "", f452},
+	{"aten::miopen_batch_norm", "", f453},
+	{"aten::miopen_batch_norm_backward", "", f454},
+	{"aten::miopen_convolution", "", f455},
+	{"aten::miopen_convolution_add_relu", "", f456},
+	{"aten::miopen_convolution_relu", "", f457},
+	{"aten::miopen_convolution_transpose", "", f458},
+	{"aten::miopen_ctc_loss", "", f459},
+	{"aten::miopen_ctc_loss", "Tensor", f460},
+	{"aten::miopen_depthwise_convolution", "", f461},
+	{"aten::miopen_rnn", "", f462},
+	{"aten::miopen_rnn_backward", "", f463},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f464},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f465},
+	{"aten::mkldnn_convolution", "", f466},
+	{"aten::mkldnn_linear", "", f467},
+	{"aten::mkldnn_linear_backward", "", f468},
+	{"aten::mkldnn_linear_backward_input", "", f469},
+	{"aten::mkldnn_linear_backward_weights", "", f470},
+	{"aten::mkldnn_max_pool2d", "", f471},
+	{"aten::mkldnn_max_pool2d_backward", "", f472},
+	{"aten::mkldnn_max_pool3d", "", f473},
+	{"aten::mkldnn_max_pool3d_backward", "", f474},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f475},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f476},
+	{"aten::mkldnn_rnn_layer", "", f477},
+	{"aten::mkldnn_rnn_layer_backward", "", f478},
 	{"aten::mm", "", f340},
-	{"aten::mps_convolution_backward", "", f478},
-	{"aten::mps_convolution_transpose_backward", "", f479},
-	{"aten::mse_loss", "", f417},
-	{"aten::mse_loss_backward", "", f358},
-	{"aten::multi_margin_loss", "", f480},
-	{"aten::multi_margin_loss_backward", "", f481},
-	{"aten::multilabel_margin_loss", "", f417},
-	{"aten::multilabel_margin_loss_backward", "", f482},
-	{"aten::multilabel_margin_loss_forward", "", f483},
-	{"aten::mv", "", f431},
-	{"aten::native_batch_norm", "", f484},
-	{"aten::native_batch_norm_backward", "", f485},
-	{"aten::native_channel_shuffle", "", f486},
-	{"aten::native_dropout_backward", "", f487},
-	{"aten::native_group_norm", "", f488},
-	{"aten::native_group_norm_backward", "", f489},
-	{"aten::native_layer_norm_backward", "", f490},
-	{"aten::new_empty_strided", "", f491},
-	{"aten::new_full", "", f492},
-	{"aten::new_ones", "", f403},
-	{"aten::new_zeros", "", f493},
-	{"aten::nll_loss", "", f358},
-	{"aten::nll_loss2d", "", f358},
-	{"aten::nll_loss2d_backward", "", f494},
-	{"aten::nll_loss2d_forward", "", f495},
-	{"aten::nll_loss_backward", "", f496},
-	{"aten::nll_loss_forward", "", f497},
-	{"aten::nll_loss_nd", "", f358},
-	{"aten::normal", "float_float", f498},
-	{"aten::ones", "", f499},
-	{"aten::ones_like", "", f499},
-	{"aten::pad", "", f500},
-	{"aten::poisson_nll_loss", "", f480},
-	{"aten::quantize_per_tensor", "tensor_qparams", f388},
-	{"aten::quantized_batch_norm", "", f501},
-	{"aten::quantized_gru_cell", "", f502},
-	{"aten::quantized_lstm_cell", "", f503},
-	{"aten::quantized_max_pool1d", "", f504},
-	{"aten::quantized_max_pool2d", "", f505},
-	{"aten::quantized_max_pool3d", "", f506},
-	{"aten::quantized_rnn_relu_cell", "", f507},
-	{"aten::quantized_rnn_tanh_cell", "", f508},
-	{"aten::rand", "", f499},
-	{"aten::rand", "generator", f403},
-	{"aten::rand_like", "", f499},
-	{"aten::rand_like", "generator", f403},
-	{"aten::randint", "", f403},
-	{"aten::randint", "generator", f492},
-	{"aten::randint", "low", f492},
-	{"aten::randint", "low_generator", f498},
-	{"aten::randint_like", "", f403},
-	{"aten::randint_like", "Tensor", f403},
-	{"aten::randint_like", "Tensor_generator", f492},
-	{"aten::randint_like", "generator", f492},
-	{"aten::randint_like", "low_dtype", f492},
-	{"aten::randint_like", "low_generator_dtype", f498},
-	{"aten::randn", "", f499},
-	{"aten::randn", "generator", f403},
-	{"aten::randn_like", "", f499},
-	{"aten::randn_like", "generator", f403},
-	{"aten::random_", "from", f509},
-	{"aten::randperm", "", f499},
-	{"aten::randperm", "generator", f403},
+	{"aten::mps_convolution_backward", "", f479},
+	{"aten::mps_convolution_transpose_backward", "", f480},
+	{"aten::mse_loss", "", f418},
+	{"aten::mse_loss_backward", "", f359},
+	{"aten::multi_margin_loss", "", f481},
+	{"aten::multi_margin_loss_backward", "", f482},
+	{"aten::multilabel_margin_loss", "", f418},
+	{"aten::multilabel_margin_loss_backward", "", f483},
+	{"aten::multilabel_margin_loss_forward", "", f484},
+	{"aten::mv", "", f432},
+	{"aten::native_batch_norm", "", f485},
+	{"aten::native_batch_norm_backward", "", f486},
+	{"aten::native_channel_shuffle", "", f487},
+	{"aten::native_dropout_backward", "", f488},
+	{"aten::native_group_norm", "", f489},
+	{"aten::native_group_norm_backward", "", f490},
+	{"aten::native_layer_norm_backward", "", f491},
+	{"aten::new_empty_strided", "", f492},
+	{"aten::new_full", "", f493},
+	{"aten::new_ones", "", f404},
+	{"aten::new_zeros", "", f494},
+	{"aten::nll_loss", "", f359},
+	{"aten::nll_loss2d", "", f359},
+	{"aten::nll_loss2d_backward", "", f495},
+	{"aten::nll_loss2d_forward", "", f496},
+	{"aten::nll_loss_backward", "", f497},
+	{"aten::nll_loss_forward", "", f498},
+	{"aten::nll_loss_nd", "", f359},
+	{"aten::normal", "float_float", f499},
+	{"aten::ones", "", f500},
+	{"aten::ones_like", "", f500},
+	{"aten::pad", "", f501},
+	{"aten::poisson_nll_loss", "", f481},
+	{"aten::quantize_per_tensor", "tensor_qparams", f389},
+	{"aten::quantized_batch_norm", "", f502},
+	{"aten::quantized_gru_cell", "", f503},
+	{"aten::quantized_lstm_cell", "", f504},
+	{"aten::quantized_max_pool1d", "", f505},
+	{"aten::quantized_max_pool2d", "", f506},
+	{"aten::quantized_max_pool3d", "", f507},
+	{"aten::quantized_rnn_relu_cell", "", f508},
+	{"aten::quantized_rnn_tanh_cell", "", f509},
+	{"aten::rand", "", f500},
+	{"aten::rand", "generator", f404},
+	{"aten::rand_like", "", f500},
+	{"aten::rand_like", "generator", f404},
+	{"aten::randint", "", f404},
+	{"aten::randint", "generator", f493},
+	{"aten::randint", "low", f493},
+	{"aten::randint", "low_generator", f499},
+	{"aten::randint_like", "", f404},
+	{"aten::randint_like", "Tensor", f404},
+	{"aten::randint_like", "Tensor_generator", f493},
+	{"aten::randint_like", "generator", f493},
+	{"aten::randint_like", "low_dtype", f493},
+	{"aten::randint_like", "low_generator_dtype", f499},
+	{"aten::randn", "", f500},
+	{"aten::randn", "generator", f404},
+	{"aten::randn_like", "", f500},
+	{"aten::randn_like", "generator", f404},
+	{"aten::random_", "from", f510},
+	{"aten::randperm", "", f500},
+	{"aten::randperm", "generator", f404},
 	{"aten::range", "step", f319},
-	{"aten::reflection_pad1d", "", f510},
-	{"aten::reflection_pad1d_backward", "", f511},
-	{"aten::reflection_pad2d", "", f512},
-	{"aten::reflection_pad2d_backward", "", f513},
-	{"aten::reflection_pad3d", "", f514},
-	{"aten::reflection_pad3d_backward", "", f515},
-	{"aten::repeat_interleave", "Tensor", f516},
-	{"aten::repeat_interleave", "self_Tensor", f517},
-	{"aten::replication_pad1d", "", f510},
-	{"aten::replication_pad1d_backward", "", f518},
-	{"aten::replication_pad2d", "", f512},
-	{"aten::replication_pad2d_backward", "", f519},
-	{"aten::replication_pad3d", "", f514},
-	{"aten::replication_pad3d_backward", "", f520},
-	{"aten::reshape", "", f521},
-	{"aten::resize_", "", f522},
-	{"aten::resize_as_", "", f523},
-	{"aten::resize_as_sparse_", "", f524},
-	{"aten::rnn_relu", "data", f525},
-	{"aten::rnn_relu", "input", f526},
-	{"aten::rnn_tanh", "data", f525},
-	{"aten::rnn_tanh", "input", f526},
-	{"aten::row_indices_copy", "", f527},
-	{"aten::rrelu_with_noise", "", f528},
-	{"aten::rrelu_with_noise_", "", f529},
-	{"aten::rrelu_with_noise_backward", "", f530},
-	{"aten::scaled_dot_product_attention", "", f531},
-	{"aten::scatter", "reduce", f532},
-	{"aten::scatter", "src", f532},
-	{"aten::scatter", "value", f533},
-	{"aten::scatter", "value_reduce", f533},
-	{"aten::scatter_", "reduce", f532},
-	{"aten::scatter_", "src", f532},
-	{"aten::scatter_", "value", f533},
-	{"aten::scatter_", "value_reduce", f533},
-	{"aten::scatter_add", "", f532},
-	{"aten::scatter_add_", "", f532},
-	{"aten::scatter_reduce", "two", f532},
-	{"aten::scatter_reduce_", "two", f532},
-	{"aten::segment_reduce", "", f534},
-	{"aten::select", "int", f535},
-	{"aten::select_backward", "", f536},
-	{"aten::select_copy", "int", f535},
-	{"aten::set_", "source_Tensor_storage_offset", f537},
-	{"aten::slice_backward", "", f538},
-	{"aten::slice_inverse", "", f539},
-	{"aten::slow_conv3d", "", f540},
-	{"aten::slow_conv3d_forward", "", f541},
-	{"aten::slow_conv_dilated2d", "", f542},
-	{"aten::slow_conv_dilated3d", "", f543},
-	{"aten::slow_conv_transpose2d", "", f544},
-	{"aten::slow_conv_transpose3d", "", f545},
-	{"aten::smooth_l1_loss", "", f417},
-	{"aten::smooth_l1_loss_backward", "", f358},
-	{"aten::soft_margin_loss", "", f417},
-	{"aten::soft_margin_loss_backward", "", f358},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f546},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f547},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f548},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f549},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f550},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f551},
-	{"aten::sparse_coo_tensor", "indices_size", f552},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f553},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f554},
-	{"aten::sparse_csr_tensor", "crow_col_value", f555},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f556},
-	{"aten::sparse_resize_", "", f557},
-	{"aten::sparse_resize_and_clear_", "", f558},
-	{"aten::special_chebyshev_polynomial_t", "", f559},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f560},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f561},
-	{"aten::special_chebyshev_polynomial_u", "", f559},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f560},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f561},
-	{"aten::special_chebyshev_polynomial_v", "", f559},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f560},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f561},
-	{"aten::special_chebyshev_polynomial_w", "", f559},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f560},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f561},
-	{"aten::special_hermite_polynomial_h", "", f559},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f560},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f561},
-	{"aten::special_hermite_polynomial_he", "", f559},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f560},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f561},
-	{"aten::special_laguerre_polynomial_l", "", f559},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f560},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f561},
-	{"aten::special_legendre_polynomial_p", "", f559},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f560},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f561},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f559},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f560},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f561},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f559},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f560},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f561},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f559},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f560},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f561},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f559},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f560},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f561},
-	{"aten::split", "Tensor", f562},
-	{"aten::split_copy", "Tensor", f562},
-	{"aten::sspaddmm", "", f563},
+	{"aten::reflection_pad1d", "", f511},
+	{"aten::reflection_pad1d_backward", "", f512},
+	{"aten::reflection_pad2d", "", f513},
+	{"aten::reflection_pad2d_backward", "", f514},
+	{"aten::reflection_pad3d", "", f515},
+	{"aten::reflection_pad3d_backward", "", f516},
+	{"aten::repeat_interleave", "Tensor", f517},
+	{"aten::repeat_interleave", "self_Tensor", f518},
+	{"aten::replication_pad1d", "", f511},
+	{"aten::replication_pad1d_backward", "", f519},
+	{"aten::replication_pad2d", "", f513},
+	{"aten::replication_pad2d_backward", "", f520},
+	{"aten::replication_pad3d", "", f515},
+	{"aten::replication_pad3d_backward", "", f521},
+	{"aten::reshape", "", f522},
+	{"aten::resize_", "", f523},
+	{"aten::resize_as_", "", f524},
+	{"aten::resize_as_sparse_", "", f525},
+	{"aten::rnn_relu", "data", f526},
+	{"aten::rnn_relu", "input", f527},
+	{"aten::rnn_tanh", "data", f526},
+	{"aten::rnn_tanh", "input", f527},
+	{"aten::row_indices_copy", "", f528},
+	{"aten::rrelu_with_noise", "", f529},
+	{"aten::rrelu_with_noise_", "", f530},
+	{"aten::rrelu_with_noise_backward", "", f531},
+	{"aten::scaled_dot_product_attention", "", f532},
+	{"aten::scatter", "reduce", f533},
+	{"aten::scatter", "src", f533},
+	{"aten::scatter", "value", f534},
+	{"aten::scatter", "value_reduce", f534},
+	{"aten::scatter_", "reduce", f533},
+	{"aten::scatter_", "src", f533},
+	{"aten::scatter_", "value", f534},
+	{"aten::scatter_", "value_reduce", f534},
+	{"aten::scatter_add", "", f533},
+	{"aten::scatter_add_", "", f533},
+	{"aten::scatter_reduce", "two", f533},
+	{"aten::scatter_reduce_", "two", f533},
+	{"aten::segment_reduce", "", f535},
+	{"aten::select", "int", f536},
+	{"aten::select_backward", "", f537},
+	{"aten::select_copy", "int", f536},
+	{"aten::set_", "source_Tensor_storage_offset", f538},
+	{"aten::slice_backward", "", f539},
+	{"aten::slice_inverse", "", f540},
+	{"aten::slow_conv3d", "", f541},
+	{"aten::slow_conv3d_forward", "", f542},
+	{"aten::slow_conv_dilated2d", "", f543},
+	{"aten::slow_conv_dilated3d", "", f544},
+	{"aten::slow_conv_transpose2d", "", f545},
+	{"aten::slow_conv_transpose3d", "", f546},
+	{"aten::smooth_l1_loss", "", f418},
+	{"aten::smooth_l1_loss_backward", "", f359},
+	{"aten::soft_margin_loss", "", f418},
+	{"aten::soft_margin_loss_backward", "", f359},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f547},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f548},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f549},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f550},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f551},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f552},
+	{"aten::sparse_coo_tensor", "indices_size", f553},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f554},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f555},
+	{"aten::sparse_csr_tensor", "crow_col_value", f556},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f557},
+	{"aten::sparse_resize_", "", f558},
+	{"aten::sparse_resize_and_clear_", "", f559},
+	{"aten::special_chebyshev_polynomial_t", "", f560},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f561},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f562},
+	{"aten::special_chebyshev_polynomial_u", "", f560},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f561},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f562},
+	{"aten::special_chebyshev_polynomial_v", "", f560},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f561},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f562},
+	{"aten::special_chebyshev_polynomial_w", "", f560},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f561},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f562},
+	{"aten::special_hermite_polynomial_h", "", f560},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f561},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f562},
+	{"aten::special_hermite_polynomial_he", "", f560},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f561},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f562},
+	{"aten::special_laguerre_polynomial_l", "", f560},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f561},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f562},
+	{"aten::special_legendre_polynomial_p", "", f560},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f561},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f562},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f560},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f561},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f562},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f560},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f561},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f562},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f560},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f561},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f562},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f560},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f561},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f562},
+	{"aten::split", "Tensor", f563},
+	{"aten::split_copy", "Tensor", f563},
+	{"aten::sspaddmm", "", f564},
 	{"aten::sub_", "Tensor", f314},
-	{"aten::tensor_split", "sections", f381},
-	{"aten::tensor_split", "tensor_indices_or_sections", f564},
-	{"aten::thnn_conv2d", "", f565},
-	{"aten::to", "device", f566},
-	{"aten::to", "dtype", f567},
+	{"aten::tensor_split", "sections", f382},
+	{"aten::tensor_split", "tensor_indices_or_sections", f565},
+	{"aten::thnn_conv2d", "", f566},
+	{"aten::to", "device", f567},
+	{"aten::to", "dtype", f568},
 	{"aten::to", "dtype_layout", f256},
-	{"aten::to_dense_backward", "", f568},
-	{"aten::to_mkldnn", "", f569},
-	{"aten::to_mkldnn_backward", "", f570},
-	{"aten::trace_backward", "", f571},
-	{"aten::trapezoid", "dx", f375},
-	{"aten::trapezoid", "x", f375},
-	{"aten::trapz", "dx", f375},
-	{"aten::trapz", "x", f375},
-	{"aten::triplet_margin_loss", "", f572},
-	{"aten::unbind", "int", f573},
-	{"aten::unbind_copy", "int", f573},
-	{"aten::unfold_backward", "", f574},
+	{"aten::to_dense_backward", "", f569},
+	{"aten::to_mkldnn", "", f570},
+	{"aten::to_mkldnn_backward", "", f571},
+	{"aten::trace_backward", "", f572},
+	{"aten::trapezoid", "dx", f376},
+	{"aten::trapezoid", "x", f376},
+	{"aten::trapz", "dx", f376},
+	{"aten::trapz", "x", f376},
+	{"aten::triplet_margin_loss", "", f573},
+	{"aten::unbind", "int", f574},
+	{"aten::unbind_copy", "int", f574},
+	{"aten::unfold_backward", "", f575},
 	{"aten::unsafe_chunk", "", f343},
-	{"aten::unsafe_split", "Tensor", f562},
-	{"aten::upsample_bicubic2d", "", f575},
+	{"aten::unsafe_split", "Tensor", f563},
+	{"aten::upsample_bicubic2d", "", f576},
 	{"aten::upsample_bicubic2d", "vec", f276},
-	{"aten::upsample_bicubic2d_backward", "", f576},
-	{"aten::upsample_bilinear2d", "", f575},
+	{"aten::upsample_bicubic2d_backward", "", f577},
+	{"aten::upsample_bilinear2d", "", f576},
 	{"aten::upsample_bilinear2d", "vec", f276},
-	{"aten::upsample_bilinear2d_backward", "", f577},
-	{"aten::upsample_linear1d", "", f578},
+	{"aten::upsample_bilinear2d_backward", "", f578},
+	{"aten::upsample_linear1d", "", f579},
 	{"aten::upsample_linear1d", "vec", f276},
-	{"aten::upsample_linear1d_backward", "", f579},
+	{"aten::upsample_linear1d_backward", "", f580},
 	{"aten::upsample_nearest1d", "", f279},
 	{"aten::upsample_nearest1d", "vec", f280},
-	{"aten::upsample_nearest1d_backward", "", f580},
+	{"aten::upsample_nearest1d_backward", "", f581},
 	{"aten::upsample_nearest2d", "", f282},
 	{"aten::upsample_nearest2d", "vec", f280},
-	{"aten::upsample_nearest2d_backward", "", f581},
+	{"aten::upsample_nearest2d_backward", "", f582},
 	{"aten::upsample_nearest3d", "", f284},
 	{"aten::upsample_nearest3d", "vec", f280},
-	{"aten::upsample_nearest3d_backward", "", f582},
-	{"aten::upsample_trilinear3d", "", f583},
+	{"aten::upsample_nearest3d_backward", "", f583},
+	{"aten::upsample_trilinear3d", "", f584},
 	{"aten::upsample_trilinear3d", "vec", f276},
-	{"aten::upsample_trilinear3d_backward", "", f584},
-	{"aten::value_selecting_reduction_backward", "", f585},
-	{"aten::values_copy", "", f586},
-	{"aten::vander", "", f587},
-	{"aten::view", "dtype", f588},
-	{"aten::view_copy", "dtype", f588},
-	{"aten::vsplit", "int", f381},
-	{"aten::zero_", "", f589},
-	{"aten::zeros", "", f590},
-	{"aten::zeros_like", "", f590},
-	{"aten::align_to", "ellipsis_idx", f591},
-	{"aten::add", "out", f592},
+	{"aten::upsample_trilinear3d_backward", "", f585},
+	{"aten::value_selecting_reduction_backward", "", f586},
+	{"aten::values_copy", "", f587},
+	{"aten::vander", "", f588},
+	{"aten::view", "dtype", f589},
+	{"aten::view_copy", "dtype", f589},
+	{"aten::vsplit", "int", f382},
+	{"aten::zero_", "", f590},
+	{"aten::zeros", "", f591},
+	{"aten::zeros_like", "", f591},
+	{"aten::align_to", "ellipsis_idx", f592},
+	{"aten::add", "out", f593},
 	{"aten::addmv", "out", f315},
-	{"aten::arange", "start_out", f593},
+	{"aten::arange", "start_out", f594},
 	{"aten::baddbmm", "out", f315},
 	{"aten::binary_cross_entropy", "out", f336},
-	{"aten::binary_cross_entropy_backward", "grad_input", f594},
+	{"aten::binary_cross_entropy_backward", "grad_input", f595},
 	{"aten::bmm", "out", f340},
 	{"aten::cat", "out", f317},
 	{"aten::concat", "out", f317},
 	{"aten::concatenate", "out", f317},
-	{"aten::cudnn_batch_norm", "out", f595},
-	{"aten::cudnn_convolution", "out", f596},
-	{"aten::div", "out_mode", f380},
-	{"aten::divide", "out_mode", f380},
+	{"aten::cudnn_batch_norm", "out", f596},
+	{"aten::cudnn_convolution", "out", f597},
+	{"aten::div", "out_mode", f381},
+	{"aten::divide", "out_mode", f381},
 	{"aten::dot", "out", f340},
-	{"aten::full", "names", f492},
-	{"aten::lcm", "out", f424},
-	{"aten::_fft_r2c", "out", f597},
-	{"aten::_fft_c2r", "out", f598},
-	{"aten::_fft_c2c", "out", f599},
-	{"aten::index_copy", "out", f419},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f600},
-	{"aten::fbgemm_linear_fp16_weight", "out", f601},
-	{"aten::_log_softmax_backward_data", "out", f602},
-	{"aten::_logcumsumexp", "out", f603},
-	{"aten::matmul", "out", f431},
-	{"aten::matrix_power", "out", f432},
-	{"aten::_compute_linear_combination", "out", f604},
+	{"aten::full", "names", f493},
+	{"aten::lcm", "out", f425},
+	{"aten::_fft_r2c", "out", f598},
+	{"aten::_fft_c2r", "out", f599},
+	{"aten::_fft_c2c", "out", f600},
+	{"aten::index_copy", "out", f420},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f601},
+	{"aten::fbgemm_linear_fp16_weight", "out", f602},
+	{"aten::_log_softmax_backward_data", "out", f603},
+	{"aten::_logcumsumexp", "out", f604},
+	{"aten::matmul", "out", f432},
+	{"aten::matrix_power", "out", f433},
+	{"aten::_compute_linear_combination", "out", f605},
 	{"aten::mm", "out", f340},
-	{"aten::_int_mm", "out", f605},
-	{"aten::mv", "out", f431},
-	{"aten::native_batch_norm", "out", f484},
-	{"aten::_native_batch_norm_legit", "out", f606},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f607},
-	{"aten::batch_norm_elemt", "out", f608},
-	{"aten::ones", "names", f403},
-	{"aten::rand", "names", f403},
-	{"aten::rand", "generator_with_names", f492},
-	{"aten::randn", "names", f403},
-	{"aten::randn", "generator_with_names", f492},
-	{"aten::range", "out", f593},
-	{"aten::gelu_backward", "grad_input", f407},
-	{"aten::_softmax_backward_data", "out", f609},
-	{"aten::sspaddmm", "out", f610},
-	{"aten::_chunk_cat", "out", f611},
-	{"aten::_stack", "out", f612},
-	{"aten::zeros", "names", f493},
-	{"aten::_batch_norm_with_update", "out", f613},
-	{"aten::_sparse_softmax", "Dimname", f614},
-	{"aten::_sparse_log_softmax", "Dimname", f615},
-	{"aten::sub", "out", f592},
+	{"aten::_int_mm", "out", f606},
+	{"aten::mv", "out", f432},
+	{"aten::native_batch_norm", "out", f485},
+	{"aten::_native_batch_norm_legit", "out", f607},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f608},
+	{"aten::batch_norm_elemt", "out", f609},
+	{"aten::ones", "names", f404},
+	{"aten::rand", "names", f404},
+	{"aten::rand", "generator_with_names", f493},
+	{"aten::randn", "names", f404},
+	{"aten::randn", "generator_with_names", f493},
+	{"aten::range", "out", f594},
+	{"aten::gelu_backward", "grad_input", f408},
+	{"aten::_softmax_backward_data", "out", f610},
+	{"aten::sspaddmm", "out", f611},
+	{"aten::_chunk_cat", "out", f612},
+	{"aten::_stack", "out", f613},
+	{"aten::zeros", "names", f494},
+	{"aten::_batch_norm_with_update", "out", f614},
+	{"aten::_sparse_softmax", "Dimname", f615},
+	{"aten::_sparse_log_softmax", "Dimname", f616},
+	{"aten::sub", "out", f593},
 	{"aten::addmm", "out", f315},
-	{"aten::_scaled_mm", "out", f616},
-	{"aten::_scaled_mm_v2", "out", f617},
-	{"aten::hspmm", "out", f618},
-	{"aten::lstm_mps_backward", "", f619},
-	{"aten::set_", "source_Storage_storage_offset", f537},
-	{"aten::index_add", "out", f419},
-	{"aten::index_reduce", "out", f419},
-	{"aten::scatter", "src_out", f532},
-	{"aten::scatter", "value_out", f533},
-	{"aten::scatter", "reduce_out", f532},
-	{"aten::scatter", "value_reduce_out", f533},
-	{"aten::scatter", "dimname_src", f405},
-	{"aten::scatter", "dimname_value", f405},
-	{"aten::scatter_add", "out", f532},
-	{"aten::scatter_reduce", "two_out", f532},
+	{"aten::_scaled_mm", "out", f617},
+	{"aten::_scaled_mm_v2", "out", f618},
+	{"aten::hspmm", "out", f619},
+	{"aten::lstm_mps_backward", "", f620},
+	{"aten::set_", "source_Storage_storage_offset", f538},
+	{"aten::index_add", "out", f420},
+	{"aten::index_reduce", "out", f420},
+	{"aten::scatter", "src_out", f533},
+	{"aten::scatter", "value_out", f534},
+	{"aten::scatter", "reduce_out", f533},
+	{"aten::scatter", "value_reduce_out", f534},
+	{"aten::scatter", "dimname_src", f406},
+	{"aten::scatter", "dimname_value", f406},
+	{"aten::scatter_add", "out", f533},
+	{"aten::scatter_reduce", "two_out", f533},
 	{"aten::addbmm", "out", f315},
-	{"aten::gather", "out", f405},
-	{"aten::lu_unpack", "out", f439},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f620},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f621},
-	{"aten::mse_loss", "out", f417},
-	{"aten::mse_loss_backward", "grad_input", f358},
-	{"aten::multi_margin_loss", "out", f480},
-	{"aten::multi_margin_loss_backward", "grad_input", f622},
-	{"aten::multilabel_margin_loss", "out", f417},
-	{"aten::multilabel_margin_loss_forward", "output", f623},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f624},
-	{"aten::nll_loss", "out", f358},
-	{"aten::nll_loss_forward", "output", f625},
-	{"aten::nll_loss_backward", "grad_input", f626},
-	{"aten::nll_loss2d", "out", f358},
-	{"aten::nll_loss2d_forward", "output", f627},
-	{"aten::nll_loss2d_backward", "grad_input", f628},
-	{"aten::smooth_l1_loss", "out", f417},
-	{"aten::smooth_l1_loss_backward", "grad_input", f358},
-	{"aten::huber_loss", "out", f417},
-	{"aten::huber_loss_backward", "out", f358},
-	{"aten::soft_margin_loss", "out", f417},
-	{"aten::soft_margin_loss_backward", "grad_input", f358},
-	{"aten::glu_backward", "grad_input", f629},
-	{"aten::log_sigmoid_backward", "grad_input", f630},
-	{"aten::rrelu_with_noise", "out", f631},
+	{"aten::gather", "out", f406},
+	{"aten::lu_unpack", "out", f440},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f621},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f622},
+	{"aten::mse_loss", "out", f418},
+	{"aten::mse_loss_backward", "grad_input", f359},
+	{"aten::multi_margin_loss", "out", f481},
+	{"aten::multi_margin_loss_backward", "grad_input", f623},
+	{"aten::multilabel_margin_loss", "out", f418},
+	{"aten::multilabel_margin_loss_forward", "output", f624},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f625},
+	{"aten::nll_loss", "out", f359},
+	{"aten::nll_loss_forward", "output", f626},
+	{"aten::nll_loss_backward", "grad_input", f627},
+	{"aten::nll_loss2d", "out", f359},
+	{"aten::nll_loss2d_forward", "output", f628},
+	{"aten::nll_loss2d_backward", "grad_input", f629},
+	{"aten::smooth_l1_loss", "out", f418},
+	{"aten::smooth_l1_loss_backward", "grad_input", f359},
+	{"aten::huber_loss", "out", f418},
+	{"aten::huber_loss_backward", "out", f359},
+	{"aten::soft_margin_loss", "out", f418},
+	{"aten::soft_margin_loss_backward", "grad_input", f359},
+	{"aten::glu_backward", "grad_input", f630},
+	{"aten::log_sigmoid_backward", "grad_input", f631},
+	{"aten::rrelu_with_noise", "out", f632},
 	{"aten::adaptive_avg_pool2d", "out", f310},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f632},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f633},
 	{"aten::adaptive_avg_pool3d", "out", f311},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f633},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f634},
 	{"aten::adaptive_max_pool2d", "out", f309},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f634},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f635},
 	{"aten::adaptive_max_pool3d", "out", f309},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f635},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f636},
 	{"aten::avg_pool2d", "out", f324},
-	{"aten::avg_pool2d_backward", "grad_input", f636},
+	{"aten::avg_pool2d_backward", "grad_input", f637},
 	{"aten::avg_pool3d", "out", f326},
-	{"aten::avg_pool3d_backward", "grad_input", f637},
-	{"aten::fractional_max_pool2d", "output", f399},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f638},
-	{"aten::fractional_max_pool3d", "output", f399},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f639},
-	{"aten::max_pool2d_with_indices", "out", f445},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f640},
-	{"aten::max_pool3d_with_indices", "out", f448},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f641},
-	{"aten::max_unpool2d", "out", f450},
-	{"aten::max_unpool3d", "out", f451},
-	{"aten::reflection_pad1d", "out", f510},
-	{"aten::reflection_pad1d_backward", "grad_input", f642},
-	{"aten::reflection_pad2d", "out", f512},
-	{"aten::reflection_pad2d_backward", "grad_input", f643},
-	{"aten::reflection_pad3d", "out", f514},
-	{"aten::reflection_pad3d_backward", "grad_input", f644},
-	{"aten::replication_pad1d", "out", f510},
-	{"aten::replication_pad1d_backward", "grad_input", f645},
-	{"aten::replication_pad2d", "out", f512},
-	{"aten::replication_pad2d_backward", "grad_input", f646},
-	{"aten::replication_pad3d", "out", f514},
-	{"aten::replication_pad3d_backward", "grad_input", f647},
-	{"aten::upsample_linear1d", "out", f578},
-	{"aten::upsample_linear1d_backward", "grad_input", f648},
-	{"aten::upsample_bilinear2d", "out", f575},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f649},
+	{"aten::avg_pool3d_backward", "grad_input", f638},
+	{"aten::fractional_max_pool2d", "output", f400},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f639},
+	{"aten::fractional_max_pool3d", "output", f400},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f640},
+	{"aten::max_pool2d_with_indices", "out", f446},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f641},
+	{"aten::max_pool3d_with_indices", "out", f449},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f642},
+	{"aten::max_unpool2d", "out", f451},
+	{"aten::max_unpool3d", "out", f452},
+	{"aten::reflection_pad1d", "out", f511},
+	{"aten::reflection_pad1d_backward", "grad_input", f643},
+	{"aten::reflection_pad2d", "out", f513},
+	{"aten::reflection_pad2d_backward", "grad_input", f644},
+	{"aten::reflection_pad3d", "out", f515},
+	{"aten::reflection_pad3d_backward", "grad_input", f645},
+	{"aten::replication_pad1d", "out", f511},
+	{"aten::replication_pad1d_backward", "grad_input", f646},
+	{"aten::replication_pad2d", "out", f513},
+	{"aten::replication_pad2d_backward", "grad_input", f647},
+	{"aten::replication_pad3d", "out", f515},
+	{"aten::replication_pad3d_backward", "grad_input", f648},
+	{"aten::upsample_linear1d", "out", f579},
+	{"aten::upsample_linear1d_backward", "grad_input", f649},
+	{"aten::upsample_bilinear2d", "out", f576},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f650},
 	{"aten::_upsample_bilinear2d_aa", "out", f275},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f650},
-	{"aten::upsample_bicubic2d", "out", f575},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f651},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f651},
+	{"aten::upsample_bicubic2d", "out", f576},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f652},
 	{"aten::_upsample_bicubic2d_aa", "out", f275},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f652},
-	{"aten::upsample_trilinear3d", "out", f583},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f653},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f653},
+	{"aten::upsample_trilinear3d", "out", f584},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f654},
 	{"aten::upsample_nearest1d", "out", f279},
 	{"aten::_upsample_nearest_exact1d", "out", f279},
-	{"aten::upsample_nearest1d_backward", "grad_input", f654},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f655},
+	{"aten::upsample_nearest1d_backward", "grad_input", f655},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f656},
 	{"aten::upsample_nearest2d", "out", f282},
 	{"aten::_upsample_nearest_exact2d", "out", f282},
-	{"aten::upsample_nearest2d_backward", "grad_input", f656},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f657},
+	{"aten::upsample_nearest2d_backward", "grad_input", f657},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f658},
 	{"aten::upsample_nearest3d", "out", f284},
 	{"aten::_upsample_nearest_exact3d", "out", f284},
-	{"aten::upsample_nearest3d_backward", "grad_input", f658},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f659},
-	{"aten::slow_conv_transpose2d", "out", f660},
-	{"aten::slow_conv_transpose3d", "out", f661},
-	{"aten::thnn_conv2d", "out", f662},
-	{"aten::_slow_conv2d_forward", "output", f663},
-	{"aten::_slow_conv2d_backward", "grad_input", f664},
-	{"aten::_conv_depthwise2d", "out", f665},
-	{"aten::slow_conv3d", "out", f666},
-	{"aten::slow_conv3d_forward", "output", f667},
+	{"aten::upsample_nearest3d_backward", "grad_input", f659},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f660},
+	{"aten::slow_conv_transpose2d", "out", f661},
+	{"aten::slow_conv_transpose3d", "out", f662},
+	{"aten::thnn_conv2d", "out", f663},
+	{"aten::_slow_conv2d_forward", "output", f664},
+	{"aten::_slow_conv2d_backward", "grad_input", f665},
+	{"aten::_conv_depthwise2d", "out", f666},
+	{"aten::slow_conv3d", "out", f667},
+	{"aten::slow_conv3d_forward", "output", f668},
 	{"aten::col2im", "out", f344},
-	{"aten::im2col", "out", f418},
-	{"aten::_linalg_det", "result", f668},
-	{"aten::linalg_ldl_solve", "out", f429},
-	{"aten::linalg_lstsq", "out", f430},
-	{"aten::linalg_matmul", "out", f431},
-	{"aten::_linalg_slogdet", "sign", f669},
-	{"aten::linalg_eigvals", "out", f428},
-	{"aten::_linalg_eigh", "eigenvalues", f670},
-	{"aten::linalg_eigh", "eigvals", f428},
-	{"aten::linalg_eigvalsh", "out", f428},
-	{"aten::_linalg_svd", "U", f671},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f434},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f434},
-	{"aten::linalg_pinv", "out", f433},
-	{"aten::linalg_pinv", "out_rcond_tensor", f433},
-	{"aten::_linalg_solve_ex", "result", f672},
-	{"aten::linalg_matrix_power", "out", f432},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f434},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f434},
-	{"aten::linalg_matrix_rank", "out", f433},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f433},
-	{"aten::unbind_copy", "int_out", f573},
-	{"aten::split_copy", "Tensor_out", f562},
-	{"aten::special_chebyshev_polynomial_t", "out", f559},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f561},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f560},
-	{"aten::special_chebyshev_polynomial_u", "out", f559},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f561},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f560},
-	{"aten::special_chebyshev_polynomial_v", "out", f559},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f561},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f560},
-	{"aten::special_chebyshev_polynomial_w", "out", f559},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f561},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f560},
-	{"aten::special_hermite_polynomial_h", "out", f559},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f561},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f560},
-	{"aten::special_hermite_polynomial_he", "out", f559},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f561},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f560},
-	{"aten::special_laguerre_polynomial_l", "out", f559},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f561},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f560},
-	{"aten::special_legendre_polynomial_p", "out", f559},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f561},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f560},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f561},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f560},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f561},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f560},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f561},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f560},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f559},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f561},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f560},
+	{"aten::im2col", "out", f419},
+	{"aten::_linalg_det", "result", f669},
+	{"aten::linalg_ldl_solve", "out", f430},
+	{"aten::linalg_lstsq", "out", f431},
+	{"aten::linalg_matmul", "out", f432},
+	{"aten::_linalg_slogdet", "sign", f670},
+	{"aten::linalg_eigvals", "out", f429},
+	{"aten::_linalg_eigh", "eigenvalues", f671},
+	{"aten::linalg_eigh", "eigvals", f429},
+	{"aten::linalg_eigvalsh", "out", f429},
+	{"aten::_linalg_svd", "U", f672},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f435},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f435},
+	{"aten::linalg_pinv", "out", f434},
+	{"aten::linalg_pinv", "out_rcond_tensor", f434},
+	{"aten::_linalg_solve_ex", "result", f673},
+	{"aten::linalg_matrix_power", "out", f433},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f435},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f435},
+	{"aten::linalg_matrix_rank", "out", f434},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f434},
+	{"aten::unbind_copy", "int_out", f574},
+	{"aten::split_copy", "Tensor_out", f563},
+	{"aten::special_chebyshev_polynomial_t", "out", f560},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f562},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f561},
+	{"aten::special_chebyshev_polynomial_u", "out", f560},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f562},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f561},
+	{"aten::special_chebyshev_polynomial_v", "out", f560},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f562},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f561},
+	{"aten::special_chebyshev_polynomial_w", "out", f560},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f562},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f561},
+	{"aten::special_hermite_polynomial_h", "out", f560},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f562},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f561},
+	{"aten::special_hermite_polynomial_he", "out", f560},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f562},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f561},
+	{"aten::special_laguerre_polynomial_l", "out", f560},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f562},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f561},
+	{"aten::special_legendre_polynomial_p", "out", f560},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f562},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f561},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f560},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f562},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f561},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f560},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f562},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f561},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f560},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f562},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f561},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f560},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f562},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f561},
 };
 const size_t guard_count = std::size(guard_rows);
 

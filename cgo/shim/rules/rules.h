@@ -149,6 +149,7 @@ void float_mkldnn(TensorList xs);
 void reshaped(const Tensor& x, IntArrayRef shape);
 void not_sparse(const Tensor& x);
 void plain_pair(const Tensor& x, const Tensor& source);
+void copied(const Tensor& x);
 void plain_pair(TensorList xs, TensorList sources);
 void not_nested(const Tensor& x);
 void fits(const Tensor& x, const Tensor& target);

@@ -167,6 +167,11 @@ void plain_pair(TensorList xs, TensorList sources) {
 	}
 }
 
+// A copy that is laid out as x looks at x's storage, which oneDNN's tensors do not have.
+void copied(const Tensor& x) {
+	TORCH_CHECK_NOT_IMPLEMENTED(!has(x) || x.layout() != at::kMkldnn, "there is no copy laid out as a tensor of layout ", x.layout(), ": copy in place, or clone the source");
+}
+
 void not_nested(const Tensor& x) {
 	TORCH_CHECK_NOT_IMPLEMENTED(!x.defined() || !x.is_nested(), "a nested tensor has no one shape along which to sum");
 }
