@@ -24,6 +24,8 @@ usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
            their rows of docs/versions.md; other flags go to go test
   core     the core suites, or the packages given, on LIBTORCH_VERSION
   bench    our side and Python's, paired; arguments go to the benchmark
+  rivals   fetch ONNX Runtime, OpenVINO, FastAPI and LitServe to third_party/rivals, which nothing else needs
+  programs compiled programs beside theirs and Python's; arguments go to the benchmark
   reliability  the suites on memory, threads and faults; writes RELIABILITY.md (-short: the sizes of CI)
   fuzz     calls that nobody would write, between guard pages, in processes that may die (-time 10m, -calls N, -only RE, -seed S)
   bundle   dist/bundle: compiled tests and trainer for a machine without Go
@@ -55,6 +57,8 @@ EOF
 . third_party/scripts/peer.sh
 # shellcheck source=third_party/scripts/check.sh
 . third_party/scripts/check.sh
+# shellcheck source=third_party/scripts/rivals.sh
+. third_party/scripts/rivals.sh
 # shellcheck source=third_party/scripts/versions.sh
 . third_party/scripts/versions.sh
 # shellcheck source=third_party/scripts/reliability.sh
@@ -71,14 +75,14 @@ fuzz() { go run ./internal/fuzz/cmd "$@"; }
 gen() { go run ./cgo/gen -yaml "$(operator_list)" "$@"; }
 
 clean() {
-	rm -rf dist third_party/{libtorch,headers,lib,lib-asan,asan,peer,obj,obj-asan,tools}{,.partial,.old}
+	rm -rf dist third_party/{libtorch,headers,lib,lib-asan,asan,peer,rivals,obj,obj-asan,tools}{,.partial,.old}
 	rm -rf third_party/[0-9]*.[0-9]*.[0-9]*/
 }
 
 # The steps of each verb; arguments go to the last.
 declare -A steps=(
 	[default]="deps shim" [deps]="deps" [shim]="deps shim" [peer]="deps peer" [gen]="deps gen"
-	[test]="deps shim peer checks" [deep]="deps shim peer deep" [parity]="deps shim peer parity" [bench]="deps shim peer bench" [bundle]="deps shim bundle" [clean]="clean"
+	[test]="deps shim peer checks" [deep]="deps shim peer deep" [parity]="deps shim peer parity" [bench]="deps shim peer bench" [rivals]="deps peer rivals" [programs]="deps shim peer rivals programs" [bundle]="deps shim bundle" [clean]="clean"
 	[versions]="versions" [core]="deps shim peer core" [fuzz]="deps shim peer fuzz"
 	[reliability]="deps shim peer asan reliability"
 )
@@ -112,8 +116,8 @@ main() {
 	done
 	verb=${verb:-default}
 	[[ -n ${steps[$verb]:-} ]] || die "unknown verb or option $verb (./build.sh help lists them)"
-	[[ " gen test deep parity versions core bench fuzz reliability bundle " != *" $verb "* ]] || need_go
-	[[ $# -eq 0 || " gen test parity versions core bench fuzz reliability " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
+	[[ " gen test deep parity versions core bench programs fuzz reliability bundle " != *" $verb "* ]] || need_go
+	[[ $# -eq 0 || " gen test parity versions core bench programs fuzz reliability " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
 	local all
 	read -ra all <<<"${steps[$verb]}"
 	[[ " ${all[*]} " != *" peer "* ]] || for_peer=(--same-python)

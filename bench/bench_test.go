@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 
 func newCrew(t *testing.T) *crew {
 	t.Helper()
-	m, err := newMaker(t.TempDir())
+	m, err := newMaker(t.TempDir(), rival{})
 	if err != nil && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
@@ -66,6 +66,9 @@ func TestSidesAgree(t *testing.T) {
 		if b.group == cardGroup {
 			continue // TestCardCasesAgree, on the CPU
 		}
+		if b.group == programGroup {
+			continue // has sides of its own
+		}
 		if b.group == fileGroup {
 			continue // half a gigabyte each; torch/pt and torch/safetensors compare with Python
 		}
@@ -76,7 +79,7 @@ func TestSidesAgree(t *testing.T) {
 	}
 	require.NoError(t, measure(tasks, 2, func(string) {}))
 
-	r := newReport("2.11.0", 2)
+	r := newReport("2.11.0", "Python", 2)
 	for _, task := range tasks {
 		r.addTask(task)
 	}
@@ -121,7 +124,7 @@ func answering(replies ...reply) *side {
 func TestCheckRefusesDifferentResults(t *testing.T) {
 	known := &task{benchmark: benchmark{name: "add"},
 		pairs: []pair{{"as shipped", answering(reply{Result: "a"}), answering(reply{Result: "b"})}}}
-	require.EqualError(t, known.check(), "bench: add: the results differ: ours a, Python's b")
+	require.EqualError(t, known.check(), "bench: add: the results differ: ours a, theirs b")
 }
 
 func TestReport(t *testing.T) {

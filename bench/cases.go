@@ -29,10 +29,12 @@ const (
 	fileGroup      group = "files"
 	imageGroup     group = "images"
 	startGroup     group = "start"
+	programGroup   group = "programs"
 )
 
 // catalogue lists all cases in the order of the report.
-var catalogue = concat(tinyCases(), optimizerCases(), mlpCases(), trainingCases(), fileCases(), photoCases(), cardCases())
+var catalogue = concat(tinyCases(), optimizerCases(), mlpCases(), trainingCases(), fileCases(), photoCases(), cardCases(),
+	programCases())
 
 func concat(lists ...[]benchmark) (all []benchmark) {
 	for _, list := range lists {

@@ -3,6 +3,8 @@
 //	go run ./bench            # or ./build.sh bench, which makes the Python side first
 //	go run ./bench -run '^add' -rounds 100
 //	go run ./bench -quick
+//	go run ./bench -run '^add' -against tch=PROGRAM
+//	go run ./bench -programs  # or ./build.sh programs, which fetches ONNX Runtime and OpenVINO first
 //
 // Both sides are processes that follow commands, so that they stay warm and take turns: a
 // round of ours, a round of Python's, and so on. Before anything is timed the results of
@@ -33,7 +35,12 @@ type options struct {
 	results string
 	quick   bool
 	card    bool
+	against rival
+	rivals  bool
 }
+
+// rival is who is measured in the place of Python: a program that obeys the same commands.
+type rival struct{ name, program string }
 
 func main() {
 	serving := flag.Bool("serve", false, "be a side: obey commands on standard input (for the benchmark's own use)")
@@ -58,10 +65,13 @@ func parse() (o options, err error) {
 	rounds := flag.Int("rounds", 30, "rounds of every case; training steps make a third")
 	quick := flag.Bool("quick", false, "a few rounds, to see that it works")
 	onCard := flag.Bool("cuda", false, "measure the cases on the first CUDA card, instead of those on the CPU")
+	onRivals := flag.Bool("programs", false, "measure compiled programs beside Python's compilers, ONNX Runtime and OpenVINO, which\n"+
+		"./build.sh rivals fetches, instead of the cases")
 	threads := flag.String("threads", "1,2", "numbers of threads for training steps and files")
 	results := flag.String("results", "", "folder for the results as JSON; a full run writes to bench/results")
+	against := flag.String("against", "", "`NAME=PROGRAM` takes Python's place, as bench/tch.sh has it")
 	flag.Parse()
-	o = options{rounds: *rounds, quick: *quick, results: *results, card: *onCard}
+	o = options{rounds: *rounds, quick: *quick, results: *results, card: *onCard, rivals: *onRivals}
 	if o.quick {
 		o.rounds = 4
 	}
@@ -70,6 +80,12 @@ func parse() (o options, err error) {
 	}
 	if o.rounds < 2 {
 		return o, fmt.Errorf("-rounds %d: at least 2 are needed", o.rounds)
+	}
+	if *against != "" {
+		var ok bool
+		if o.against.name, o.against.program, ok = strings.Cut(*against, "="); !ok {
+			return o, fmt.Errorf("-against %q: NAME=PROGRAM is expected", *against)
+		}
 	}
 	if o.only, err = regexp.Compile(*only); err != nil {
 		return o, fmt.Errorf("-run: %w", err)
@@ -83,7 +99,7 @@ func parse() (o options, err error) {
 			o.threads = append(o.threads, n)
 		}
 	}
-	if *only == "" && !o.quick {
+	if *only == "" && !o.quick && !o.rivals {
 		o.results = cmp.Or(o.results, filepath.Join("bench", "results"))
 	}
 	return o, nil
@@ -101,7 +117,7 @@ func run(o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	m, err := newMaker(dir)
+	m, err := newMaker(dir, o.against)
 	if err != nil {
 		return err
 	}
@@ -111,7 +127,11 @@ func run(o options) (err error) {
 		return errors.Join(err, c.sides.Close())
 	}
 	progress("")
-	r.print(os.Stdout)
+	if o.rivals {
+		r.printPrograms(os.Stdout)
+	} else {
+		r.print(os.Stdout)
+	}
 	if o.results == "" {
 		return nil
 	}
@@ -135,7 +155,10 @@ func (c *crew) measure(o options) (*report, error) {
 	if _, err := s.ask(request{Cmd: "write", File: c.file, N: batchSize}); err != nil {
 		return nil, err
 	}
-	r := newReport(hello.Version, o.rounds)
+	r := newReport(hello.Version, c.rival(), o.rounds)
+	if o.rivals {
+		return r, errors.Join(c.sides.Close(), c.programs(r, o))
+	}
 	if err := c.times(r, o); err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (c *crew) newTask(b benchmark, threads int) (*task, error) {
 		if err != nil {
 			return nil, err
 		}
-		theirs, err := c.get(c.theirs, "Python", p.theirs)
+		theirs, err := c.get(c.theirs, c.rival(), p.theirs)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (t *task) check() error {
 		case i == 0:
 			first = r.Result
 		case r.Result != first:
-			return fmt.Errorf("bench: %s: the results differ: ours %s, Python's %s", t.name, first, r.Result)
+			return fmt.Errorf("bench: %s: the results differ: ours %s, theirs %s", t.name, first, r.Result)
 		}
 	}
 	return nil

@@ -3,24 +3,21 @@
 #
 #     bench/overhead.sh [ROUNDS [SECONDS [CLIENTS]]]
 #
-# PYTHON, or else the Python of the tests, has torch and torchvision; fastapi and uvicorn may be in a folder that PYTHONPATH names.
+# Needs ./build.sh rivals.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-3} seconds=${2:-10} clients=${3:-4}
-python=${PYTHON:-third_party/peer/python}
-"$python" -c 'import fastapi, uvicorn, torchvision' || {
-	echo "overhead: $python lacks fastapi, uvicorn or torchvision: name one that has them with PYTHON, or their folder with PYTHONPATH" >&2
-	exit 1
-}
+export PYTHONPATH=$PWD/third_party/rivals${PYTHONPATH:+:$PYTHONPATH}
+python=third_party/peer/python
 dir=$(mktemp -d)
 pids=()
 trap 'for p in "${pids[@]}"; do kill "$p" 2>/dev/null || true; done; rm -rf "$dir"' EXIT
 go build -o "$dir" ./cmd/serve ./cmd/libtorch
-"$python" bench/python/service.py export "$dir/models" 2>"$dir/export.log" || { cat "$dir/export.log" >&2; exit 1; }
+"$python" bench/python/service.py export "$dir" fast 2>"$dir/export.log" || { cat "$dir/export.log" >&2; exit 1; }
 export LIBTORCH_GO_HOME=${LIBTORCH_GO_HOME:-$PWD/third_party}
-"$dir/serve" -models "$dir/models" -addr localhost:8750 -log warn &
+"$dir/serve" -models "$dir/fast" -addr localhost:8750 -log warn &
 pids+=($!)
-OMP_NUM_THREADS=1 "$python" bench/python/service.py serve 8751 &
+OMP_NUM_THREADS=1 "$python" bench/python/service.py fastapi 8751 &
 pids+=($!)
 for port in 8750 8751; do
 	for _ in $(seq 600); do

@@ -21,10 +21,12 @@ type report struct {
 	Machine  string     `json:"machine"`
 	Date     string     `json:"date"`
 	Libtorch string     `json:"libtorch"`
+	Against  string     `json:"against"`
 	Go       string     `json:"go"`
 	Rounds   int        `json:"rounds"`
 	Times    []times    `json:"times"`
 	Memory   []memories `json:"memory,omitempty"`
+	Programs []result   `json:"programs,omitempty"`
 }
 
 // figures are what remains of a side's rounds, in nanoseconds.
@@ -35,7 +37,7 @@ type figures struct {
 	CPUP25  float64 `json:"cpu_p25,omitempty"`
 }
 
-// times compares how long the sides take. Ratios are Python's over ours.
+// times compares how long the sides take. Ratios are Python's, or whoever was in its place, over ours.
 type times struct {
 	Case    string  `json:"case"`
 	Group   group   `json:"group"`
@@ -58,11 +60,12 @@ type memories struct {
 	StepRatio  float64 `json:"ratio_above_idle"`
 }
 
-func newReport(libtorch string, rounds int) *report {
+func newReport(libtorch, against string, rounds int) *report {
 	return &report{
 		Machine:  fmt.Sprintf("%s, %d cores", proc.Processor(), runtime.NumCPU()),
 		Date:     time.Now().Format(time.DateOnly),
 		Libtorch: libtorch,
+		Against:  against,
 		Go:       runtime.Version(),
 		Rounds:   rounds,
 	}
@@ -124,8 +127,8 @@ func (r *report) headline() (mean figures, ok bool) {
 // print writes the report as Markdown.
 func (r *report) print(w io.Writer) {
 	fmt.Fprintf(w, "%s; libtorch %s, %s; %s; %d rounds.\n", r.Machine, r.Libtorch, r.Go, r.Date, r.Rounds)
-	fmt.Fprint(w, "\n| case | threads | malloc | ours | Python | wall min | wall p25 | CPU min | CPU p25 "+
-		"|\n|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(w, "\n| case | threads | malloc | ours | %s | wall min | wall p25 | CPU min | CPU p25 "+
+		"|\n|---|---|---|---|---|---|---|---|---|\n", r.Against)
 	for i, t := range r.Times {
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", t.Case, blank(t.Threads), t.Malloc, duration(t.Ours.WallMin),
 			duration(t.Python.WallMin), t.Ratio)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"os"
@@ -27,14 +28,19 @@ type side struct {
 type maker struct {
 	self, python string
 	scripts      string // the folder with the Python half
+	against      rival
+	home         string // the folder with libtorch, and what else build.sh makes
 }
 
 // newMaker finds Python's torch over the same libraries, which ./build.sh peer makes, and
 // lays out the scripts in dir.
-func newMaker(dir string) (*maker, error) {
+func newMaker(dir string, against rival) (*maker, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
+	}
+	if against.program != "" {
+		return &maker{self: self, against: against}, nil
 	}
 	made := home.FromEnv()
 	if made == "" {
@@ -45,7 +51,7 @@ func newMaker(dir string) (*maker, error) {
 	if _, err := os.Stat(python); err != nil {
 		return nil, fmt.Errorf("bench: %w; make the Python side with ./build.sh peer, or, in a bundle, see what its scripts say of Python", err)
 	}
-	return &maker{self: self, python: python, scripts: filepath.Join(dir, "python")}, os.CopyFS(dir, scripts)
+	return &maker{self: self, python: python, scripts: filepath.Join(dir, "python"), home: made}, os.CopyFS(dir, scripts)
 }
 
 // ours starts a process of this program.
@@ -53,8 +59,14 @@ func (m *maker) ours(env ...string) (*side, error) {
 	return start("ours", env, m.self, "-serve")
 }
 
-// theirs starts a process of Python.
+// rival is whom we are compared with.
+func (m *maker) rival() string { return cmp.Or(m.against.name, "Python") }
+
+// theirs starts a process of Python, or of what takes its place.
 func (m *maker) theirs(env ...string) (*side, error) {
+	if m.against.program != "" {
+		return start(m.against.name, env, m.against.program)
+	}
 	return start("Python", env, m.python, filepath.Join(m.scripts, "peer.py"))
 }
 

@@ -21,6 +21,7 @@ const (
 	boxFormat
 	boxGenerator
 	boxTuple
+	boxDict
 )
 
 // BoxNone adds None to a boxed call.
@@ -51,6 +52,12 @@ func (c *Call) BoxStr(s string) { c.put(boxString); c.Str(s) }
 // BoxList announces n boxed values that make up a list.
 func (c *Call) BoxList(n int) { c.put(boxList); c.put(uint64(n)) }
 
+// BoxTuple announces n boxed values that make up a tuple.
+func (c *Call) BoxTuple(n int) { c.put(boxTuple); c.put(uint64(n)) }
+
+// BoxDict announces n pairs of boxed values that make up a dict: each key before its value.
+func (c *Call) BoxDict(n int) { c.put(boxDict); c.put(uint64(n)) }
+
 // BoxDType, BoxDevice, BoxLayout and BoxFormat add an enumerator.
 func (c *Call) BoxDType(code int64) { c.put(boxDType); c.Code(code) }
 
@@ -66,23 +73,74 @@ func (c *Call) BoxFormat(code int64) { c.put(boxFormat); c.Code(code) }
 // BoxGenerator adds a generator.
 func (c *Call) BoxGenerator(h *Handle) { c.put(boxGenerator); c.Object(h) }
 
-// Tuple is a result of several values. It is a type of its own because a list is
+// Tuple is several values that belong together. It is a type of its own because a list is
 // something else.
 type Tuple []any
+
+// List is a list that knows what it is of: see [Call.Typed].
+type List struct {
+	Of     Element
+	Values []any
+}
+
+// Dict is a dict with its keys in their order.
+type Dict struct {
+	Key, Of      Element
+	Keys, Values []any
+}
+
+// Element says what a list or a dict is of.
+type Element uint64
+
+// What a list or a dict is of. OfAny is everything else.
+const (
+	OfAny     Element = boxNone
+	OfTensors Element = boxTensor
+	OfInts    Element = boxInt
+	OfFloats  Element = boxFloat
+	OfBools   Element = boxBool
+	OfStrings Element = boxString
+)
 
 // DeviceCode is a device as it travels: see [DeviceName].
 type DeviceCode uint64
 
 // Boxed takes the results of a boxed call: nil, *Handle, int64, float64, bool,
-// complex128, string, DeviceCode, []any or Tuple each.
+// complex128, string, DeviceCode, []any, Tuple or Dict each.
 func (c *Call) Boxed() []any {
-	r := boxReader{Reader{c.Words(1)}, c.frame.scope}
+	r := boxReader{Reader{c.Words(1)}, c.frame.scope, false}
+	return r.values(c.IntResult(0))
+}
+
+// Typed is [Call.Boxed] with a List in the place of each []any.
+func (c *Call) Typed() []any {
+	r := boxReader{Reader{c.Words(1)}, c.frame.scope, true}
 	return r.values(c.IntResult(0))
 }
 
 type boxReader struct {
 	Reader
 	scope uint64
+	typed bool
+}
+
+func (r *boxReader) list() any {
+	n, of := int(r.Next()), Element(r.Next())
+	values := r.values(n)
+	if r.typed {
+		return List{of, values}
+	}
+	return values
+}
+
+func (r *boxReader) dict() Dict {
+	n := int(r.Next())
+	d := Dict{Key: Element(r.Next()), Of: Element(r.Next()), Keys: make([]any, n), Values: make([]any, n)}
+	for i := range n {
+		d.Keys[i] = r.value()
+		d.Values[i] = r.value()
+	}
+	return d
 }
 
 func (r *boxReader) values(n int) []any {
@@ -109,11 +167,13 @@ func (r *boxReader) value() any {
 	case boxString:
 		return r.Text()
 	case boxList:
-		return r.values(int(r.Next()))
+		return r.list()
 	case boxDevice:
 		return DeviceCode(r.Next())
 	case boxTuple:
 		return Tuple(r.values(int(r.Next())))
+	case boxDict:
+		return r.dict()
 	default:
 		return nil
 	}

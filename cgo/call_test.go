@@ -127,10 +127,15 @@ func TestEveryOperatorHasAName(t *testing.T) {
 
 func TestBoxedValues(t *testing.T) {
 	clean(t)
-	r := boxReader{Reader: Reader{[]uint64{
+	words := []uint64{
 		boxInt, none, boxFloat, math.Float64bits(0.5), boxBool, 1, boxNone, boxComplex, math.Float64bits(1), math.Float64bits(2),
-		boxString, 9, 0x6867666564636261, 0x69, boxList, 2, boxInt, 1, boxTuple, 1, boxBool, 0,
-	}}}
-	assert.Equal(t, []any{int64(-1), 0.5, true, nil, 1 + 2i, "abcdefghi", []any{int64(1), Tuple{false}}}, r.values(7))
+		boxString, 9, 0x6867666564636261, 0x69, boxList, 2, boxNone, boxInt, 1, boxTuple, 1, boxBool, 0,
+		boxDict, 1, boxInt, boxFloat, boxInt, 3, boxFloat, math.Float64bits(4),
+	}
+	list, dict := []any{int64(1), Tuple{false}}, Dict{OfInts, OfFloats, []any{int64(3)}, []any{4.0}}
+	r := boxReader{Reader: Reader{words}}
+	assert.Equal(t, []any{int64(-1), 0.5, true, nil, 1 + 2i, "abcdefghi", list, dict}, r.values(8))
 	assert.False(t, r.More())
+	r = boxReader{Reader: Reader{words}, typed: true}
+	assert.Equal(t, []any{List{OfAny, list}, dict}, r.values(8)[6:])
 }

@@ -26,7 +26,8 @@ const (
 	GeneratorKind            // of random numbers
 	DeviceKind               // events, memory pools and graphs of a card
 	NodeKind                 // of the graph that autograd records
-	ProgramKind              // compiled programs
+	ProgramKind              // compiled programs, and modules of TorchScript
+	ListKind                 // lists of tensors that stay in C++
 	GroupKind                // stores and groups of processes, and what is under way in them
 	kinds
 )

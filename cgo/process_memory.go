@@ -41,16 +41,19 @@ func (g *trash) drain() {
 	g.impls = nil
 	g.pending.Store(false)
 	g.mu.Unlock()
+	used := HostBytes()
 	freeWords(impls)
-	g.trim()
+	g.trim(used)
 }
 
 // trim gives freed memory back to the kernel. glibc keeps it for the thread that allocated
 // it, which costs at most one round of garbage on one thread. But goroutines change
-// threads, and in time every thread of the process would keep as much.
-func (g *trash) trim() {
-	const round = headroom + headroom/2 // the elements and what libtorch keeps beside them
-	if resident()-HostBytes() < g.kept.Load()+round {
+// threads, and in time every thread of the process would keep as much. The bytes that were
+// in use until now may stay: the next step of a training loop takes as many again, and would
+// find each of its pages missing.
+func (g *trash) trim(used int64) {
+	const spare = headroom / 2 // what libtorch keeps beside the elements
+	if resident()-g.kept.Load() < max(HostBytes()+headroom, used)+spare {
 		return
 	}
 	var c Call

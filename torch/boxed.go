@@ -1,6 +1,9 @@
 package torch
 
 import (
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/libtorch-go/libtorch/cgo"
@@ -23,8 +26,8 @@ func Arg(name string, value any) Named { return Named{name, value} }
 //	out := torch.Call("aten::add.out", x, y, torch.Arg("out", z))
 //
 // A value is nil, a Tensor, a number, a bool, a string, a DType, Device, Layout,
-// MemoryFormat or *Generator, or a slice of these. Results are Tensor, int64, float64,
-// bool, complex128, string, Device, []Tensor, []any or nil. Generated methods are faster.
+// MemoryFormat or *Generator, or a slice or a map of these. Results are Tensor, int64, float64,
+// bool, complex128, string, Device, []Tensor, []any, map[any]any or nil. Generated methods are faster.
 func Call(name string, args ...any) []any {
 	if !strings.Contains(name, "::") {
 		name = "aten::" + name
@@ -112,9 +115,49 @@ func box(c *cgo.Call, v any, depth int) {
 		boxList(c, v, depth)
 	case []any:
 		boxList(c, v, depth)
+	case cgo.Tuple:
+		checkDepth(c, depth)
+		c.BoxTuple(len(v))
+		for _, own := range v {
+			box(c, own, depth+1)
+		}
+	default:
+		boxOther(c, v, depth)
+	}
+}
+
+// boxOther adds a slice or a map of any type.
+func boxOther(c *cgo.Call, v any, depth int) {
+	x := reflect.ValueOf(v)
+	switch x.Kind() {
+	case reflect.Slice:
+		checkDepth(c, depth)
+		c.BoxList(x.Len())
+		for i := range x.Len() {
+			box(c, x.Index(i).Interface(), depth+1)
+		}
+	case reflect.Map:
+		checkDepth(c, depth)
+		keys := x.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(sortable(a), sortable(b)) })
+		c.BoxDict(len(keys))
+		for _, key := range keys {
+			box(c, key.Interface(), depth+1)
+			box(c, x.MapIndex(key).Interface(), depth+1)
+		}
 	default:
 		c.Abandon()
 		throw("call", KindType, "a value of type %T cannot be passed to an operator", v)
+	}
+}
+
+// sortable is a key as a text by which keys are in order: the same map gives the same dict.
+func sortable(key reflect.Value) string { return fmt.Sprintf("%20v", key) }
+
+func checkDepth(c *cgo.Call, depth int) {
+	if depth == deepest {
+		c.Abandon()
+		throw("call", KindValue, "lists nest more than %d deep", deepest)
 	}
 }
 
@@ -127,10 +170,7 @@ func boxGenerator(c *cgo.Call, g *Generator) {
 }
 
 func boxList[T any](c *cgo.Call, list []T, depth int) {
-	if depth == deepest {
-		c.Abandon()
-		throw("call", KindValue, "lists nest more than %d deep", deepest)
-	}
+	checkDepth(c, depth)
 	c.BoxList(len(list))
 	for _, v := range list {
 		box(c, v, depth+1)
@@ -145,6 +185,12 @@ func unbox(v any) any {
 		return deviceOf(uint64(v))
 	case cgo.Tuple:
 		return unboxAll(v)
+	case cgo.Dict:
+		m := make(map[any]any, len(v.Keys))
+		for i, key := range v.Keys {
+			m[unbox(key)] = unbox(v.Values[i])
+		}
+		return m
 	case []any:
 		return unboxList(v)
 	default:

@@ -35,6 +35,11 @@ func TestCallByName(t *testing.T) {
 		{"sum.dim_IntList", ix(x, []int{0}, arg("dtype", torch.Float64)), "[tensor([3., 5., 7.], dtype=torch.float64)]"},
 		{"sum.dim_IntList", ix(x, nil), "[tensor(15)]"},
 		{"full", ix([]int{2}, 1+2i), "[tensor([1.+2.j, 1.+2.j])]"},
+		{"full", ix([]int{2}, true), "[tensor([True, True])]"}, // truth values are numbers, too
+		{"fill.Scalar", ix(f, true), "[tensor([1., 1., 1.])]"},
+		{"clamp", ix(x, arg("max", true)), "[tensor([[0, 1, 1],\n        [1, 1, 1]])]"},
+		{"_foreach_add.ScalarList", ix([]torch.Tensor{f, x}, []any{0.5, true}),
+			"[[tensor([ 1.5000, -1.5000,  3.5000]) tensor([[1, 2, 3],\n        [4, 5, 6]])]]"},
 		{"upsample_nearest1d.vec", ix(torch.Ones(1, 1, 2), nil, []float64{2}), "[tensor([[[1., 1., 1., 1.]]])]"},
 		{"item", ix(torch.FromValue(7)), "[7]"},
 		{"item", ix(torch.FromValue(true)), "[true]"},
@@ -105,6 +110,8 @@ func TestCallErrors(t *testing.T) {
 		{"mm", ix(x, x), "self must be a matrix"},
 		{"item", ix(x), "2 elements"},
 		{"normal_", ix(x, 0, 1, 5), "Generator"},
+		{"sum.dim_IntList", ix(x, []bool{true}), "expected int as element 0 of a list"}, // they are numbers where any number will do
+		{"narrow", ix(x, 0, true, 1), "argument 'start'"},
 	}
 	for _, c := range cases {
 		err := torch.Try(func() { torch.Call(c.name, c.args...) })

@@ -62,6 +62,7 @@ func indexCases() map[string][]any {
 		"None, (torch.arange(6) % 2 == 0).reshape(2, 3)":         ix(nil, mask),
 		"..., torch.tensor([True, False, False, True, True])":    ix(dots, last),
 		"0, ..., torch.tensor([True, False, False, True, True])": ix(0, dots, last), "1, 2, torch.tensor([3, 0])": ix(1, 2, ints([]int{2}, 3, 0)),
+		"..., 1, ...": ix(dots, 1, dots), "1, ..., ...": ix(1, dots, dots), "..., 1, ..., 0, 0, 0": ix(dots, 1, dots, 0, 0, 0),
 	}
 }
 
@@ -155,6 +156,8 @@ func TestIndexErrors(t *testing.T) {
 		{ix(2), torch.ErrIndex, "index 2 is out of bounds for dimension 0 with size 2"},
 		{ix(0, 5), torch.ErrIndex, "index 5 is out of bounds for dimension 1 with size 3"},
 		{ix(0, 0, 0, 0), torch.ErrIndex, "too many indices for tensor of dimension 3"},
+		{ix(dots, dots, 1), torch.ErrIndex, "no index can follow a second"},
+		{ix(dots, 1, dots, nil), torch.ErrIndex, "no index can follow a second"},
 		{ix([]int{5}), torch.ErrIndex, "out of bounds"},
 		{ix(span(0, 2, 0)), torch.ErrValue, "slice step cannot be zero"},
 		{ix(span(0, 2, -1)), torch.ErrValue, "step must be greater than zero"},

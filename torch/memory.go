@@ -14,7 +14,8 @@ type MemoryStats struct {
 	Generators    int   // open generators
 	DeviceObjects int   // open events, pools and graphs of torch/cuda
 	Nodes         int   // recorded operations that the program refers to, see [Tensor.GradFn]
-	Programs      int   // compiled programs of torch/export
+	Programs      int   // compiled programs of torch/export, and modules of torch/jit
+	Lists         int   // lists of tensors that optimizers keep from step to step
 	GroupObjects  int   // open stores, groups and operations of torch/dist
 	Callbacks     int   // Go values that libtorch refers to: hooks, custom functions in graphs
 	HostBytes     int64 // live bytes from libtorch's CPU allocator, whoever holds them
@@ -26,7 +27,7 @@ type MemoryStats struct {
 
 // Live is the number of open handles.
 func (s MemoryStats) Live() int {
-	return s.Scoped + s.Unscoped + s.Generators + s.DeviceObjects + s.Nodes + s.Programs + s.GroupObjects
+	return s.Scoped + s.Unscoped + s.Generators + s.DeviceObjects + s.Nodes + s.Programs + s.Lists + s.GroupObjects
 }
 
 // Stats counts the live handles and bytes. Memory that the garbage collector has not
@@ -42,6 +43,7 @@ func Stats() MemoryStats {
 	s.DeviceObjects = cgo.LiveUnscoped(cgo.DeviceKind)
 	s.Nodes = cgo.LiveUnscoped(cgo.NodeKind)
 	s.Programs = cgo.LiveUnscoped(cgo.ProgramKind)
+	s.Lists = cgo.LiveUnscoped(cgo.ListKind)
 	s.GroupObjects = cgo.LiveUnscoped(cgo.GroupKind)
 	s.Callbacks = cgo.LentValues()
 	s.HostBytes, s.HostPeak = cgo.HostMemory()

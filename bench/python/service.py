@@ -1,18 +1,25 @@
-"""ResNet-18 at 64 x 64 behind FastAPI, in batches, spoken to as cmd/serve is, and a model that does nothing; or, with "export", both as
-programs for cmd/serve.
+"""ResNet-18 at 64 x 64 behind the servers of Python, in batches, spoken to as cmd/serve is, and a model that does nothing; or, with "export",
+both as programs for cmd/serve, and the network for ONNX Runtime.
 
-    python service.py export FOLDER      # FOLDER/resnet18.pt2 and its config
-    python service.py serve PORT
+    python service.py export FOLDER FORM...                    # FOLDER/FORM/resnet18.pt2 and its config: exact, fast, bfloat16, int8
+    python service.py onnx FILE                                # the network for ONNX Runtime
+    python service.py fastapi PORT                             # FastAPI and torch
+    python service.py onnxruntime PORT NETWORK.ONNX            # FastAPI and ONNX Runtime
+    python service.py ask URL [MOST]                           # compares the answer to an image: it may differ by MOST, relative to the largest number
+
+OMP_NUM_THREADS is how many threads a model computes with. lit.py is the same behind LitServe.
 """
 import asyncio
 import contextlib
 import json
 import os
 import sys
+import urllib.request
 import warnings
 
 import torch
 import torchvision
+from safetensors.torch import save_file
 
 MAX_BATCH, MAX_DELAY = 16, 0.002
 NUMBERS = 37500  # 150 KB
@@ -28,27 +35,59 @@ def network():
     return torchvision.models.resnet18(num_classes=10).eval()
 
 
-def export(folder):
-    os.makedirs(folder, exist_ok=True)
+def export(folder, *forms):
     rows = torch.export.Dim("rows", min=1, max=64)
     program = torch.export.export(network(), (torch.zeros(2, 3, 64, 64),), dynamic_shapes=({0: rows},))
-    torch.export.save(program, f"{folder}/resnet18.pt2")
-    torch.export.save(torch.export.export(Null(), (torch.zeros(2, NUMBERS),), dynamic_shapes=({0: rows},)), f"{folder}/null.pt2")
-    with open(f"{folder}/resnet18.json", "w") as f:
-        json.dump({"max_batch": MAX_BATCH, "max_delay": f"{1000 * MAX_DELAY}ms"}, f)
+    null = torch.export.export(Null(), (torch.zeros(2, NUMBERS),), dynamic_shapes=({0: rows},))
+    torch.manual_seed(2)
+    samples = torch.randn(32, 3, 64, 64)
+    for form in forms:
+        own = f"{folder}/{form}"
+        os.makedirs(own)
+        torch.export.save(program, f"{own}/resnet18.pt2")
+        torch.export.save(null, f"{own}/null.pt2")
+        config = {"max_batch": MAX_BATCH, "max_delay": f"{1000 * MAX_DELAY}ms", "compile": form}
+        if form == "int8":
+            config["samples"] = "samples/resnet18.safetensors"
+            os.makedirs(f"{own}/samples")
+            save_file({"x": samples}, f"{own}/{config['samples']}")
+        with open(f"{own}/resnet18.json", "w") as f:
+            json.dump(config, f)
 
 
-def serve(port):
+def onnx(file):
+    rows = torch.export.Dim("rows", min=1, max=64)
+    torch.onnx.export(network(), (torch.zeros(2, 3, 64, 64),), file, input_names=["x"], output_names=["y"], dynamic_shapes=({0: rows},),
+                      dynamo=True, external_data=False)
+
+
+def described(name, shape):
+    return {"name": name, "inputs": [{"name": "x", "datatype": "FP32", "shape": shape}]}
+
+
+def respond(model, raw):
+    from fastapi import Response
+
+    head = json.dumps({"model_name": model, "outputs": [{"name": "output", "datatype": "FP32", "shape": [1, 10],
+                                                         "parameters": {"binary_data_size": len(raw)}}]}).encode()
+    return Response(head + raw, media_type="application/octet-stream", headers={"Inference-Header-Content-Length": str(len(head))})
+
+
+def numbers(raw):
+    """The image in a body, without a copy of its own."""
+    return torch.frombuffer(bytearray(raw), dtype=torch.float32).view(1, 3, 64, 64)
+
+
+def serve(port, run):
+    """FastAPI; run takes a batch of images to a row of answers for each."""
     import uvicorn
-    from fastapi import FastAPI, Request, Response
+    from fastapi import FastAPI, Request
 
-    model, null, waiting = network(), Null().eval(), asyncio.Queue()
+    null, waiting = Null().eval(), asyncio.Queue()
     warnings.filterwarnings("ignore", "The given buffer is not writable")
 
-    @torch.inference_mode()
     def compute(batch):
-        x = torch.cat([torch.frombuffer(bytearray(raw), dtype=torch.float32).view(1, 3, 64, 64) for raw, _ in batch])
-        return [row.numpy().tobytes() for row in model(x)]
+        return [row.tobytes() for row in run(torch.cat([numbers(raw) for raw, _ in batch]))]
 
     async def batches():
         loop = asyncio.get_running_loop()
@@ -76,16 +115,11 @@ def serve(port):
 
     @app.get("/v2/models/resnet18")
     async def describe():
-        return {"name": "resnet18", "inputs": [{"name": "x", "datatype": "FP32", "shape": [-1, 3, 64, 64]}]}
-
-    def respond(model, raw):
-        head = json.dumps({"model_name": model, "outputs": [{"name": "output", "datatype": "FP32", "shape": [1, 10],
-                                                             "parameters": {"binary_data_size": len(raw)}}]}).encode()
-        return Response(head + raw, media_type="application/octet-stream", headers={"Inference-Header-Content-Length": str(len(head))})
+        return described("resnet18", [-1, 3, 64, 64])
 
     @app.get("/v2/models/null")
     async def describe_null():
-        return {"name": "null", "inputs": [{"name": "x", "datatype": "FP32", "shape": [-1, NUMBERS]}]}
+        return described("null", [-1, NUMBERS])
 
     @app.post("/v2/models/null/infer")
     async def infer_null(request: Request):  # at once: nothing is faster here
@@ -101,8 +135,43 @@ def serve(port):
         await waiting.put((body[int(request.headers["inference-header-content-length"]):], answer))
         return respond("resnet18", await answer)
 
-    uvicorn.run(app, port=port, log_level="warning")
+    uvicorn.run(app, port=int(port), log_level="warning")
+
+
+def fastapi(port):
+    model = network()
+
+    @torch.inference_mode()
+    def run(x):
+        return model(x).numpy()
+
+    serve(port, run)
+
+
+def onnxruntime(port, file):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS", 0))
+    session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    serve(port, lambda x: session.run(None, {"x": x.numpy()})[0])
+
+
+def ask(url, most="1e-4"):
+    torch.manual_seed(1)
+    image = torch.randn(1, 3, 64, 64)
+    want = network()(image).detach()
+    head = json.dumps({"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 3, 64, 64], "parameters": {"binary_data_size": image.numel() * 4}}],
+                       "parameters": {"binary_data_output": True}}).encode()
+    request = urllib.request.Request(f"{url}/infer", head + image.numpy().tobytes(), {"Inference-Header-Content-Length": str(len(head))})
+    with urllib.request.urlopen(request) as response:
+        raw = response.read()[int(response.headers["Inference-Header-Content-Length"]):]
+    difference = ((torch.frombuffer(bytearray(raw), dtype=torch.float32) - want[0]).abs().max() / want.abs().max()).item()
+    if not difference < float(most):
+        sys.exit(f"{url}: the answer differs by {difference:.1e}, relative to its largest number")
+    print(f"{url}: differs by {difference:.1e}")
 
 
 if __name__ == "__main__":
-    {"export": export, "serve": lambda port: serve(int(port))}[sys.argv[1]](sys.argv[2])
+    verbs = {f.__name__: f for f in (export, onnx, fastapi, onnxruntime, ask)}
+    verbs[sys.argv[1]](*sys.argv[2:])

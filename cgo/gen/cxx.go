@@ -72,7 +72,7 @@ func cxxHeaderName(o *Op) string {
 func cxxShard(ops []*Op) (string, error) {
 	var b strings.Builder
 	b.WriteString(banner("//"))
-	b.WriteString("#include <ATen/core/LegacyTypeDispatch.h>\n#include \"ops_gen.h\"\n")
+	b.WriteString("#include \"below.h\"\n#include \"ops_gen.h\"\n")
 	if slices.ContainsFunc(ops, func(o *Op) bool { return o.Guard.stands() }) {
 		b.WriteString("#include \"rules/rules.h\"\n")
 	}
@@ -160,11 +160,28 @@ func cxxBody(o *Op) (string, error) {
 	}
 	call := fmt.Sprintf("at::_ops::%s::call(%s)", cxxName(o), strings.Join(names, ", "))
 	b.WriteString(guard)
-	if o.source() {
+	after := ""
+	switch {
+	case o.source():
 		b.WriteString("\tat::AutoDispatchBelowADInplaceOrView guard;\n")
+	case o.short():
+		fmt.Fprintf(&b, "\tBelow below(%s);\n", strings.Join(tensorsOf(o, names), ", "))
+		if o.Inplace() {
+			after = fmt.Sprintf("\tbelow.changed(%s);\n", names[0])
+		}
 	}
 	send, err := cxxSend(o, call)
-	return unsafeGuard(o) + b.String() + send, err
+	return unsafeGuard(o) + b.String() + send + after, err
+}
+
+// tensorsOf are the names of the arguments that are tensors or have some.
+func tensorsOf(o *Op, names []string) (list []string) {
+	for i, arg := range o.Args {
+		if arg.Type.Base == "Tensor" {
+			list = append(list, names[i])
+		}
+	}
+	return list
 }
 
 // cxxApart looks whether a tensor among the arguments, or one of a list of them where the operator

@@ -98,7 +98,7 @@ func (b *boxedRules) add(o *Op) error {
 
 // cxxRules writes the table for calls by name. Variants that no rule understands, because
 // their arguments are of other types, stand for themselves.
-func cxxRules(ops []*Op) (string, error) {
+func cxxRules(ops []*Op, unlisted []string) (string, error) {
 	b := boxedRules{known: map[string]string{}}
 	for _, o := range ops {
 		if err := b.add(o); err != nil {
@@ -107,5 +107,6 @@ func cxxRules(ops []*Op) (string, error) {
 	}
 	return banner("//") + "#include \"rules/boxed.h\"\n#include \"rules/rules.h\"\n\nnamespace tg {\nnamespace {\n\n" + b.functions.String() +
 		"\n}  // namespace\n\nconst GuardRow guard_rows[] = {\n" + b.rows.String() +
-		"};\nconst size_t guard_count = std::size(guard_rows);\n\n}  // namespace tg\n", nil
+		"};\nconst size_t guard_count = std::size(guard_rows);\n\nconst char* const unlisted[] = {\n\t\"aten::" +
+		strings.Join(unlisted, "\",\n\t\"aten::") + "\",\n};\nconst size_t unlisted_count = std::size(unlisted);\n\n}  // namespace tg\n", nil
 }

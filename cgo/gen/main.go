@@ -138,7 +138,7 @@ func render(ops []*Op, hand []string, t *Tables) (map[string][]byte, []*Func, er
 }
 
 func cxxFiles(files map[string][]byte, hand []string, door, left []*Op, t *Tables) error {
-	table, err := cxxRules(slices.Concat(door, left))
+	table, err := cxxRules(slices.Concat(door, left), t.Unlisted)
 	if err != nil {
 		return err
 	}

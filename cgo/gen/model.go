@@ -27,6 +27,7 @@ type Op struct {
 	*Schema
 	Method bool   // the yaml lists the variant `method`
 	Module string // python_module: nn, linalg, fft, special, …
+	Kernel bool   // it is not made of other operators, and its in-place form changes elements alone
 
 	Number int    // its place in the table
 	Place  Place  // where its Go form goes
@@ -107,6 +108,23 @@ func (o *Op) source() bool {
 	made := slices.ContainsFunc(o.Returns, func(r Return) bool { return r.Type.Base == "Tensor" })
 	return made && !slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Base == "Tensor" })
 }
+
+// short reports an operator that may pass by autograd where that has nothing to do: it makes its
+// results, which share no memory with its arguments, or changes the elements of its first one alone.
+func (o *Op) short() bool {
+	shared := slices.ContainsFunc(o.Returns, func(r Return) bool { return r.Type.Alias && !r.Type.Mutable })
+	writes := 0
+	for _, a := range o.Args {
+		if a.Type.Mutable {
+			writes++
+		}
+	}
+	inPlace := o.Inplace() && writes == 1 && !o.Args[0].Type.List && !strings.Contains(o.Base, "resize") && !slices.Contains(ownLayers, o.Base)
+	return o.Kernel && !shared && !o.source() && (writes == 0 || inPlace)
+}
+
+// ownLayers are operators with a layer of autograd's that does other things than to count a change.
+var ownLayers = []string{"detach_", "set_", "requires_grad_"}
 
 func (o *Op) isOut() bool {
 	return o.Overload == "out" || slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Mutable && a.KwOnly })

@@ -43,6 +43,7 @@ type Tables struct {
 	Rules    []*ruleLine
 	Unsafe   []*patternLine
 	Safe     []*patternLine    // the exceptions from Unsafe
+	Unlisted []string          // names of operators of aten that are not in libtorch's list
 	Docs     map[string]string // operator or base name → the rest of the first line
 	Gone     map[string]string // operator → first libtorch version without it
 	Settings []string          // of libtorch, by number: cgo/shim/settings.def
@@ -139,6 +140,8 @@ func (t *Tables) nameLine(line string) error {
 		t.Unsafe = append(t.Unsafe, &patternLine{f, make([]bool, len(f))})
 	case kind == "safe" && len(f) > 0:
 		t.Safe = append(t.Safe, &patternLine{f, make([]bool, len(f))})
+	case kind == "unlisted" && len(f) > 0:
+		t.Unlisted = append(t.Unlisted, f...)
 	default:
 		return fmt.Errorf("%q is not a line of this table", line)
 	}

@@ -15,6 +15,21 @@ type entry struct {
 	Func     string `yaml:"func"`
 	Variants string `yaml:"variants"`
 	Module   string `yaml:"python_module"`
+
+	Dispatch   map[string]string `yaml:"dispatch"`            // kernels by keys, of which several may share one
+	Structured string            `yaml:"structured_delegate"` // the form whose kernels are this one's, too
+	Tags       any               `yaml:"tags"`
+}
+
+// kernel reports an operator with kernels of its own, for all of whose kinds of tensors autograd has
+// a layer. Others are made of operators, each with that layer.
+func (e *entry) kernel() bool {
+	for keys := range e.Dispatch {
+		if slices.Contains(strings.Split(keys, ", "), "CompositeImplicitAutograd") {
+			return false
+		}
+	}
+	return e.Structured != "" || len(e.Dispatch) > 0
 }
 
 // readYAML parses native_functions.yaml into operators, in the file's order.
@@ -33,7 +48,12 @@ func readYAML(path string) ([]*Op, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		ops = append(ops, &Op{Schema: s, Method: strings.Contains(e.Variants, "method"), Module: e.Module})
+		ops = append(ops, &Op{
+			Schema: s,
+			Method: strings.Contains(e.Variants, "method"),
+			Module: e.Module,
+			Kernel: e.kernel() && !strings.Contains(fmt.Sprint(e.Tags), "inplace_view"),
+		})
 	}
 	return ops, nil
 }

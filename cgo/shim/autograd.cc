@@ -100,6 +100,11 @@ void gradients(Args& a, Results& r) {
 	r.tensors(std::move(list));
 }
 
+// keep_tensors(tensors) -> a list that stands for them in later calls
+void keep_tensors(Args& a, Results& r) {
+	r.object<Tensors>(a.tensors().vec());
+}
+
 // clear_gradients(tensors): .grad = undefined, for all in one call
 void clear_gradients(Args& a, Results&) {
 	for (uint64_t n = a.next(); n > 0; n--) {

@@ -56,6 +56,10 @@ c10::IValue read_value(Args& a, const c10::TypePtr& declared);
 // arguments of a call below the dispatcher, or the results of a kernel.
 torch::jit::Stack read_values(Args& a, const std::vector<c10::Argument>& declared);
 
+// The arguments of a call of that schema: positional values, then named ones, then the schema's defaults. Of a method the
+// first is self, which is not among the values.
+torch::jit::Stack read_arguments(Args& a, const c10::FunctionSchema& schema, std::optional<c10::IValue> self = std::nullopt);
+
 // The values as results: their number, then a list for cgo.Call.Boxed.
 void put_boxed(Results& r, at::ArrayRef<c10::IValue> values);
 

@@ -45,11 +45,27 @@ TensorIndex pick(Args& a) {
 	return t;
 }
 
-std::vector<TensorIndex> picks(Args& a) {
+// Each Ellipsis stands for as many dimensions, so what follows a second one is past the last; libtorch reads the size of that one
+// before it asks whether it is there.
+void one_ellipsis(const at::Tensor& self, at::ArrayRef<TensorIndex> indices) {
+	int seen = 0;
+	for (const auto& index : indices) {
+		if (index.is_ellipsis()) {
+			seen++;
+		} else if (seen > 1) {
+			TORCH_CHECK_INDEX(at::indexing::impl::count_specified_dimensions(indices) >= self.dim(),
+				"the first Ellipsis stands for all dimensions without an index of their own, so no index can follow a second one; leave one out");
+			return;
+		}
+	}
+}
+
+std::vector<TensorIndex> picks(Args& a, const at::Tensor& self) {
 	std::vector<TensorIndex> all;
 	for (uint64_t n = a.next(); n > 0; n--) {
 		all.push_back(pick(a));
 	}
+	one_ellipsis(self, all);
 	return all;
 }
 
@@ -91,7 +107,7 @@ const at::Tensor& indexed(Args& a) {
 // index(t, indices) -> t[indices]
 void index(Args& a, Results& r) {
 	const auto& t = indexed(a);
-	r.tensor(at::indexing::get_item(t, picks(a)));
+	r.tensor(at::indexing::get_item(t, picks(a, t)));
 }
 
 // set_index(t, value or undefined, number or none, accumulate, indices): t[indices] = value, or +=
@@ -99,7 +115,7 @@ void set_index(Args& a, Results&) {
 	const auto& t = indexed(a);
 	auto value = value_for(t, a);
 	bool accumulate = a.boolean();
-	auto indices = picks(a);
+	auto indices = picks(a, t);
 	if (accumulate) {
 		add_item(t, indices, value);
 	} else {

@@ -73,6 +73,7 @@ void f18(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
 void f19(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr");
@@ -92,6 +93,7 @@ void f23(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::boolean(s[6]), boxed::ints(s[7]));
 }
 void f24(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution.deprecated");
@@ -99,6 +101,7 @@ void f24(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::boolean(s[6]), boxed::ints(s[7]));
 }
 void f25(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution_double_backward");
@@ -257,886 +260,890 @@ void f73(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[1]));
 }
 void f74(const c10::IValue* s) {
-	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[3]));
+	rule::no_offset(boxed::tensors(s[0]), boxed::tensors(s[1]));
 }
 void f75(const c10::IValue* s) {
+	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[3]));
+}
+void f76(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensors(s[0]), boxed::tensors(s[1]));
 	rule::same_length(boxed::tensors(s[0]), boxed::tensors(s[1]));
 }
-void f76(const c10::IValue* s) {
+void f77(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[2]));
 }
-void f77(const c10::IValue* s) {
+void f78(const c10::IValue* s) {
 	rule::float_mkldnn(boxed::tensors(s[0]));
 }
-void f78(const c10::IValue* s) {
+void f79(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_assert_async.msg");
 }
-void f79(const c10::IValue* s) {
+void f80(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_assert_scalar");
 }
-void f80(const c10::IValue* s) {
+void f81(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_sym_constrain_range");
 }
-void f81(const c10::IValue* s) {
+void f82(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_sym_constrain_range_for_size");
 }
-void f82(const c10::IValue* s) {
+void f83(const c10::IValue* s) {
 	rule::fused_adagrad(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]));
 }
-void f83(const c10::IValue* s) {
+void f84(const c10::IValue* s) {
 	rule::fused_adam(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::tensors(s[4]), boxed::tensors(s[5]));
 }
-void f84(const c10::IValue* s) {
+void f85(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_dropout");
 }
-void f85(const c10::IValue* s) {
+void f86(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_moving_avg_obs_fq_helper");
 }
-void f86(const c10::IValue* s) {
+void f87(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_rms_norm");
 }
-void f87(const c10::IValue* s) {
+void f88(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_rms_norm_backward");
 }
-void f88(const c10::IValue* s) {
+void f89(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_sdp_choice");
 }
-void f89(const c10::IValue* s) {
+void f90(const c10::IValue* s) {
 	rule::fused_sgd(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]));
 }
-void f90(const c10::IValue* s) {
+void f91(const c10::IValue* s) {
 	rule::refuse_unsafe("_fw_primal");
 }
-void f91(const c10::IValue* s) {
+void f92(const c10::IValue* s) {
 	rule::refuse_unsafe("_fw_primal_copy");
 }
-void f92(const c10::IValue* s) {
+void f93(const c10::IValue* s) {
 	rule::refuse_unsafe("_gather_sparse_backward");
 }
-void f93(const c10::IValue* s) {
+void f94(const c10::IValue* s) {
 	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback");
 }
-void f94(const c10::IValue* s) {
+void f95(const c10::IValue* s) {
 	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback_backward");
 }
-void f95(const c10::IValue* s) {
+void f96(const c10::IValue* s) {
 	rule::refuse_unsafe("_grouped_mm");
 }
-void f96(const c10::IValue* s) {
+void f97(const c10::IValue* s) {
 	rule::refuse_unsafe("_has_compatible_shallow_copy_type");
 }
-void f97(const c10::IValue* s) {
+void f98(const c10::IValue* s) {
 	rule::refuse_unsafe("_has_same_storage_numel");
 }
-void f98(const c10::IValue* s) {
+void f99(const c10::IValue* s) {
 	rule::refuse_unsafe("_histogramdd_bin_edges");
 }
-void f99(const c10::IValue* s) {
+void f100(const c10::IValue* s) {
 	rule::refuse_unsafe("_histogramdd_from_bin_cts");
 }
-void f100(const c10::IValue* s) {
+void f101(const c10::IValue* s) {
 	rule::refuse_unsafe("_histogramdd_from_bin_tensors");
 }
-void f101(const c10::IValue* s) {
+void f102(const c10::IValue* s) {
 	rule::refuse_unsafe("_index_put_impl_");
 }
-void f102(const c10::IValue* s) {
+void f103(const c10::IValue* s) {
 	rule::refuse_unsafe("_indices_copy");
 }
-void f103(const c10::IValue* s) {
+void f104(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm");
 }
-void f104(const c10::IValue* s) {
+void f105(const c10::IValue* s) {
 	rule::refuse_unsafe("_jagged_to_padded_dense_forward");
 }
-void f105(const c10::IValue* s) {
+void f106(const c10::IValue* s) {
 	rule::refuse_unsafe("_lazy_clone");
 }
-void f106(const c10::IValue* s) {
+void f107(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_check_errors");
 }
-void f107(const c10::IValue* s) {
+void f108(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det");
 }
-void f108(const c10::IValue* s) {
+void f109(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f109(const c10::IValue* s) {
+void f110(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigvals");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f110(const c10::IValue* s) {
+void f111(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet");
 }
-void f111(const c10::IValue* s) {
+void f112(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex");
 }
-void f112(const c10::IValue* s) {
+void f113(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd");
 }
-void f113(const c10::IValue* s) {
+void f114(const c10::IValue* s) {
 	rule::refuse_unsafe("_local_scalar_dense");
 }
-void f114(const c10::IValue* s) {
+void f115(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data");
 }
-void f115(const c10::IValue* s) {
+void f116(const c10::IValue* s) {
 	rule::refuse_unsafe("_lstm_mps");
 }
-void f116(const c10::IValue* s) {
+void f117(const c10::IValue* s) {
 	rule::refuse_unsafe("_lu_with_info");
 }
-void f117(const c10::IValue* s) {
+void f118(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dep_token");
 }
-void f118(const c10::IValue* s) {
+void f119(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dual");
 }
-void f119(const c10::IValue* s) {
+void f120(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dual_copy");
 }
-void f120(const c10::IValue* s) {
+void f121(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_per_channel_quantized_tensor");
 }
-void f121(const c10::IValue* s) {
+void f122(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_per_tensor_quantized_tensor");
 }
-void f122(const c10::IValue* s) {
+void f123(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_scale");
 }
-void f123(const c10::IValue* s) {
+void f124(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_softmax");
 }
-void f124(const c10::IValue* s) {
+void f125(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_softmax_backward");
 }
-void f125(const c10::IValue* s) {
+void f126(const c10::IValue* s) {
 	rule::refuse_unsafe("_mixed_dtypes_linear");
 }
-void f126(const c10::IValue* s) {
+void f127(const c10::IValue* s) {
 	rule::refuse_unsafe("_mkldnn_reshape");
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f127(const c10::IValue* s) {
+void f128(const c10::IValue* s) {
 	rule::refuse_unsafe("_mkldnn_transpose");
 }
-void f128(const c10::IValue* s) {
+void f129(const c10::IValue* s) {
 	rule::refuse_unsafe("_mkldnn_transpose_");
 }
-void f129(const c10::IValue* s) {
+void f130(const c10::IValue* s) {
 	rule::refuse_unsafe("_mps_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f130(const c10::IValue* s) {
+void f131(const c10::IValue* s) {
 	rule::refuse_unsafe("_mps_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f131(const c10::IValue* s) {
+void f132(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit");
 }
-void f132(const c10::IValue* s) {
+void f133(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats");
 }
-void f133(const c10::IValue* s) {
+void f134(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit_no_training");
 }
-void f134(const c10::IValue* s) {
+void f135(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_multi_head_attention");
 }
-void f135(const c10::IValue* s) {
+void f136(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_compute_contiguous_strides_offsets");
 }
-void f136(const c10::IValue* s) {
+void f137(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded");
 }
-void f137(const c10::IValue* s) {
+void f138(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded_and_nested_example");
 }
-void f138(const c10::IValue* s) {
+void f139(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded_tensor");
 }
-void f139(const c10::IValue* s) {
+void f140(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_jagged_dummy");
 }
-void f140(const c10::IValue* s) {
+void f141(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_lengths");
 }
-void f141(const c10::IValue* s) {
+void f142(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_max_seqlen");
 }
-void f142(const c10::IValue* s) {
+void f143(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_min_seqlen");
 }
-void f143(const c10::IValue* s) {
+void f144(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_offsets");
 }
-void f144(const c10::IValue* s) {
+void f145(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_ragged_idx");
 }
-void f145(const c10::IValue* s) {
+void f146(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_values");
 }
-void f146(const c10::IValue* s) {
+void f147(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_values_copy");
 }
-void f147(const c10::IValue* s) {
+void f148(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_select_backward");
 }
-void f148(const c10::IValue* s) {
+void f149(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_sum_backward");
 }
-void f149(const c10::IValue* s) {
+void f150(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask");
 }
-void f150(const c10::IValue* s) {
+void f151(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask_left_aligned");
 }
-void f151(const c10::IValue* s) {
+void f152(const c10::IValue* s) {
 	rule::quantizable(boxed::tensors(s[0]), boxed::opt_dtype(s[1]));
 }
-void f152(const c10::IValue* s) {
+void f153(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_size");
 }
-void f153(const c10::IValue* s) {
+void f154(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_softmax_with_shape");
 }
-void f154(const c10::IValue* s) {
+void f155(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_storage_offsets");
 }
-void f155(const c10::IValue* s) {
+void f156(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_strides");
 }
-void f156(const c10::IValue* s) {
+void f157(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_buffer");
 }
-void f157(const c10::IValue* s) {
+void f158(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_buffer_copy");
 }
-void f158(const c10::IValue* s) {
+void f159(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_jagged");
 }
-void f159(const c10::IValue* s) {
+void f160(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_jagged_copy");
 }
-void f160(const c10::IValue* s) {
+void f161(const c10::IValue* s) {
 	rule::refuse_unsafe("_new_zeros_with_same_feature_meta");
 }
-void f161(const c10::IValue* s) {
+void f162(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_available");
 }
-void f162(const c10::IValue* s) {
+void f163(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_spatial_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 }
-void f163(const c10::IValue* s) {
+void f164(const c10::IValue* s) {
 	rule::refuse_unsafe("_pack_padded_sequence_backward");
 }
-void f164(const c10::IValue* s) {
+void f165(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f165(const c10::IValue* s) {
+void f166(const c10::IValue* s) {
 	rule::refuse_unsafe("_pad_enum");
 	rule::lengths("pad", boxed::ints(s[1]));
 }
-void f166(const c10::IValue* s) {
+void f167(const c10::IValue* s) {
 	rule::packed(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f167(const c10::IValue* s) {
+void f168(const c10::IValue* s) {
 	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
 }
-void f168(const c10::IValue* s) {
+void f169(const c10::IValue* s) {
 	rule::refuse_unsafe("_pdist_backward");
 }
-void f169(const c10::IValue* s) {
+void f170(const c10::IValue* s) {
 	rule::refuse_unsafe("_pdist_forward");
 }
-void f170(const c10::IValue* s) {
+void f171(const c10::IValue* s) {
 	rule::refuse_unsafe("_prelu_kernel");
 }
-void f171(const c10::IValue* s) {
+void f172(const c10::IValue* s) {
 	rule::refuse_unsafe("_prelu_kernel_backward");
 }
-void f172(const c10::IValue* s) {
+void f173(const c10::IValue* s) {
 	rule::refuse_unsafe("_print");
 }
-void f173(const c10::IValue* s) {
+void f174(const c10::IValue* s) {
 	rule::refuse_unsafe("_propagate_xla_data");
 }
-void f174(const c10::IValue* s) {
+void f175(const c10::IValue* s) {
 	rule::refuse_unsafe("_remove_batch_dim");
 }
-void f175(const c10::IValue* s) {
+void f176(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f176(const c10::IValue* s) {
+void f177(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f177(const c10::IValue* s) {
+void f178(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_from_tensor");
 }
-void f178(const c10::IValue* s) {
+void f179(const c10::IValue* s) {
 	rule::refuse_unsafe("_resize_output_");
 }
-void f179(const c10::IValue* s) {
+void f180(const c10::IValue* s) {
 	rule::refuse_unsafe("_rowwise_prune");
 }
-void f180(const c10::IValue* s) {
+void f181(const c10::IValue* s) {
 	rule::refuse_unsafe("_sample_dirichlet");
 }
-void f181(const c10::IValue* s) {
+void f182(const c10::IValue* s) {
 	rule::refuse_unsafe("_saturate_weight_to_fp16");
 }
-void f182(const c10::IValue* s) {
+void f183(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math");
 }
-void f183(const c10::IValue* s) {
+void f184(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math_for_mps");
 }
-void f184(const c10::IValue* s) {
+void f185(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention");
 }
-void f185(const c10::IValue* s) {
+void f186(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention_backward");
 }
-void f186(const c10::IValue* s) {
+void f187(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention");
 }
-void f187(const c10::IValue* s) {
+void f188(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention_backward");
 }
-void f188(const c10::IValue* s) {
+void f189(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention");
 }
-void f189(const c10::IValue* s) {
+void f190(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention.quantized");
 }
-void f190(const c10::IValue* s) {
+void f191(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_backward");
 }
-void f191(const c10::IValue* s) {
+void f192(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu");
 }
-void f192(const c10::IValue* s) {
+void f193(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu_backward");
 }
-void f193(const c10::IValue* s) {
+void f194(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable");
 }
-void f194(const c10::IValue* s) {
+void f195(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable_backward");
 }
-void f195(const c10::IValue* s) {
+void f196(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm");
 }
-void f196(const c10::IValue* s) {
+void f197(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm_v2");
 }
-void f197(const c10::IValue* s) {
+void f198(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm");
 }
-void f198(const c10::IValue* s) {
+void f199(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2");
 }
-void f199(const c10::IValue* s) {
+void f200(const c10::IValue* s) {
 	rule::refuse_unsafe("_segment_reduce_backward");
 }
-void f200(const c10::IValue* s) {
+void f201(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.output_mask");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f201(const c10::IValue* s) {
+void f202(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
-}
-void f202(const c10::IValue* s) {
-	rule::refuse_unsafe("_sobol_engine_draw");
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
 void f203(const c10::IValue* s) {
-	rule::refuse_unsafe("_sobol_engine_ff_");
+	rule::refuse_unsafe("_sobol_engine_draw");
 }
 void f204(const c10::IValue* s) {
-	rule::refuse_unsafe("_sobol_engine_initialize_state_");
+	rule::refuse_unsafe("_sobol_engine_ff_");
 }
 void f205(const c10::IValue* s) {
-	rule::refuse_unsafe("_sobol_engine_scramble_");
+	rule::refuse_unsafe("_sobol_engine_initialize_state_");
 }
 void f206(const c10::IValue* s) {
-	rule::refuse_unsafe("_softmax_backward_data");
+	rule::refuse_unsafe("_sobol_engine_scramble_");
 }
 void f207(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_addmm");
+	rule::refuse_unsafe("_softmax_backward_data");
 }
 void f208(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_broadcast_to");
+	rule::refuse_unsafe("_sparse_addmm");
 }
 void f209(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_broadcast_to_copy");
+	rule::refuse_unsafe("_sparse_broadcast_to");
 }
 void f210(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_bsc_tensor_unsafe");
+	rule::refuse_unsafe("_sparse_broadcast_to_copy");
 }
 void f211(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_bsr_tensor_unsafe");
+	rule::refuse_unsafe("_sparse_bsc_tensor_unsafe");
 }
 void f212(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_compressed_tensor_unsafe");
+	rule::refuse_unsafe("_sparse_bsr_tensor_unsafe");
 }
 void f213(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_compressed_tensor_with_dims");
+	rule::refuse_unsafe("_sparse_compressed_tensor_unsafe");
 }
 void f214(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_coo_tensor_unsafe");
+	rule::refuse_unsafe("_sparse_compressed_tensor_with_dims");
 }
 void f215(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_coo_tensor_with_dims");
+	rule::refuse_unsafe("_sparse_coo_tensor_unsafe");
 }
 void f216(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_coo_tensor_with_dims_and_tensors");
+	rule::refuse_unsafe("_sparse_coo_tensor_with_dims");
 }
 void f217(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_csc_tensor_unsafe");
+	rule::refuse_unsafe("_sparse_coo_tensor_with_dims_and_tensors");
 }
 void f218(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_csr_prod.dim_dtype");
+	rule::refuse_unsafe("_sparse_csc_tensor_unsafe");
 }
 void f219(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_csr_sum.dim_dtype");
+	rule::refuse_unsafe("_sparse_csr_prod.dim_dtype");
 }
 void f220(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_csr_tensor_unsafe");
+	rule::refuse_unsafe("_sparse_csr_sum.dim_dtype");
 }
 void f221(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_log_softmax");
+	rule::refuse_unsafe("_sparse_csr_tensor_unsafe");
 }
 void f222(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_log_softmax.int");
+	rule::refuse_unsafe("_sparse_log_softmax");
 }
 void f223(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_log_softmax_backward_data");
+	rule::refuse_unsafe("_sparse_log_softmax.int");
 }
 void f224(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_mask_projection");
+	rule::refuse_unsafe("_sparse_log_softmax_backward_data");
 }
 void f225(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_mm");
+	rule::refuse_unsafe("_sparse_mask_projection");
 }
 void f226(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_mm.reduce");
+	rule::refuse_unsafe("_sparse_mm");
 }
 void f227(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_mm_reduce_impl");
+	rule::refuse_unsafe("_sparse_mm.reduce");
 }
 void f228(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_mm_reduce_impl_backward");
+	rule::refuse_unsafe("_sparse_mm_reduce_impl");
 }
 void f229(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_semi_structured_addmm");
+	rule::refuse_unsafe("_sparse_mm_reduce_impl_backward");
 }
 void f230(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_semi_structured_apply");
+	rule::refuse_unsafe("_sparse_semi_structured_addmm");
 }
 void f231(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_semi_structured_apply_dense");
+	rule::refuse_unsafe("_sparse_semi_structured_apply");
 }
 void f232(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_semi_structured_linear");
+	rule::refuse_unsafe("_sparse_semi_structured_apply_dense");
 }
 void f233(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_semi_structured_mm");
+	rule::refuse_unsafe("_sparse_semi_structured_linear");
 }
 void f234(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_semi_structured_tile");
+	rule::refuse_unsafe("_sparse_semi_structured_mm");
 }
 void f235(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_softmax");
+	rule::refuse_unsafe("_sparse_semi_structured_tile");
 }
 void f236(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_softmax.int");
+	rule::refuse_unsafe("_sparse_softmax");
 }
 void f237(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_softmax_backward_data");
+	rule::refuse_unsafe("_sparse_softmax.int");
 }
 void f238(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_sparse_matmul");
+	rule::refuse_unsafe("_sparse_softmax_backward_data");
 }
 void f239(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_sum");
+	rule::refuse_unsafe("_sparse_sparse_matmul");
 }
 void f240(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_sum.dim");
+	rule::refuse_unsafe("_sparse_sum");
 }
 void f241(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_sum.dim_dtype");
+	rule::refuse_unsafe("_sparse_sum.dim");
 }
 void f242(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_sum.dtype");
+	rule::refuse_unsafe("_sparse_sum.dim_dtype");
 }
 void f243(const c10::IValue* s) {
-	rule::refuse_unsafe("_sparse_sum_backward");
+	rule::refuse_unsafe("_sparse_sum.dtype");
 }
 void f244(const c10::IValue* s) {
-	rule::refuse_unsafe("_spdiags");
+	rule::refuse_unsafe("_sparse_sum_backward");
 }
 void f245(const c10::IValue* s) {
-	rule::refuse_unsafe("_spsolve");
+	rule::refuse_unsafe("_spdiags");
 }
 void f246(const c10::IValue* s) {
+	rule::refuse_unsafe("_spsolve");
+}
+void f247(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack");
 	rule::some(boxed::tensors(s[0]));
 }
-void f247(const c10::IValue* s) {
+void f248(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma");
 }
-void f248(const c10::IValue* s) {
+void f249(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma_grad");
 }
-void f249(const c10::IValue* s) {
+void f250(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_gru_cell_backward");
 }
-void f250(const c10::IValue* s) {
+void f251(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_lstm_cell_backward");
 }
-void f251(const c10::IValue* s) {
+void f252(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell");
 }
-void f252(const c10::IValue* s) {
+void f253(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell_backward");
 }
-void f253(const c10::IValue* s) {
+void f254(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell");
 }
-void f254(const c10::IValue* s) {
+void f255(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward");
 }
-void f255(const c10::IValue* s) {
+void f256(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward_impl");
 }
-void f256(const c10::IValue* s) {
+void f257(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::opt_dtype(s[1]));
 }
-void f257(const c10::IValue* s) {
+void f258(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse");
 }
-void f258(const c10::IValue* s) {
+void f259(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse.sparse_dim");
 }
-void f259(const c10::IValue* s) {
+void f260(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsc");
 }
-void f260(const c10::IValue* s) {
+void f261(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsr");
 }
-void f261(const c10::IValue* s) {
+void f262(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csc");
 }
-void f262(const c10::IValue* s) {
+void f263(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csr");
 }
-void f263(const c10::IValue* s) {
+void f264(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_semi_structured");
 }
-void f264(const c10::IValue* s) {
+void f265(const c10::IValue* s) {
 	rule::refuse_unsafe("_transform_bias_rescale_qkv");
 }
-void f265(const c10::IValue* s) {
+void f266(const c10::IValue* s) {
 	rule::refuse_unsafe("_transformer_encoder_layer_fwd");
 }
-void f266(const c10::IValue* s) {
+void f267(const c10::IValue* s) {
 	rule::refuse_unsafe("_trilinear");
 }
-void f267(const c10::IValue* s) {
+void f268(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_multi_head_attention");
 }
-void f268(const c10::IValue* s) {
+void f269(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_scaled_dot_attention");
 }
-void f269(const c10::IValue* s) {
+void f270(const c10::IValue* s) {
 	rule::refuse_unsafe("_unpack_dual");
 }
-void f270(const c10::IValue* s) {
+void f271(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index.Tensor");
 }
-void f271(const c10::IValue* s) {
+void f272(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index_put");
 }
-void f272(const c10::IValue* s) {
+void f273(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index");
 }
-void f273(const c10::IValue* s) {
+void f274(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index_put_accumulate");
 }
-void f274(const c10::IValue* s) {
+void f275(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_view");
 }
-void f275(const c10::IValue* s) {
+void f276(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f276(const c10::IValue* s) {
+void f277(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[3]));
 }
-void f277(const c10::IValue* s) {
+void f278(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f278(const c10::IValue* s) {
+void f279(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f279(const c10::IValue* s) {
+void f280(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[2]));
 }
-void f280(const c10::IValue* s) {
+void f281(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[2]));
 }
-void f281(const c10::IValue* s) {
+void f282(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f282(const c10::IValue* s) {
+void f283(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[2]), boxed::opt_number(s[3]));
 }
-void f283(const c10::IValue* s) {
+void f284(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f284(const c10::IValue* s) {
+void f285(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[2]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f285(const c10::IValue* s) {
+void f286(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f286(const c10::IValue* s) {
+void f287(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss");
 }
-void f287(const c10::IValue* s) {
+void f288(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss.Tensor");
 }
-void f288(const c10::IValue* s) {
+void f289(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_rnn_flatten_weight");
 }
-void f289(const c10::IValue* s) {
+void f290(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss");
 }
-void f290(const c10::IValue* s) {
+void f291(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss.Tensor");
 }
-void f291(const c10::IValue* s) {
+void f292(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_compressed_sparse_indices");
 }
-void f292(const c10::IValue* s) {
+void f293(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsc_tensor_args");
 }
-void f293(const c10::IValue* s) {
+void f294(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsr_tensor_args");
 }
-void f294(const c10::IValue* s) {
+void f295(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_compressed_tensor_args");
 }
-void f295(const c10::IValue* s) {
+void f296(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_coo_tensor_args");
 }
-void f296(const c10::IValue* s) {
+void f297(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csc_tensor_args");
 }
-void f297(const c10::IValue* s) {
+void f298(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csr_tensor_args");
 }
-void f298(const c10::IValue* s) {
+void f299(const c10::IValue* s) {
 	rule::refuse_unsafe("_values_copy");
 }
-void f299(const c10::IValue* s) {
+void f300(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm");
 }
-void f300(const c10::IValue* s) {
+void f301(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_for_cpu");
 }
-void f301(const c10::IValue* s) {
+void f302(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_with_scales_and_zeros");
 }
-void f302(const c10::IValue* s) {
+void f303(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int8pack_mm");
 }
-void f303(const c10::IValue* s) {
+void f304(const c10::IValue* s) {
 	rule::weight_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[2]));
 }
-void f304(const c10::IValue* s) {
+void f305(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_differentiable_backward");
 }
-void f305(const c10::IValue* s) {
+void f306(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface");
 }
-void f306(const c10::IValue* s) {
+void f307(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface_backward");
 }
-void f307(const c10::IValue* s) {
+void f308(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_linear_prepack");
 }
-void f308(const c10::IValue* s) {
-	rule::refuse_unsafe("_wrapped_quantized_linear_prepacked");
-}
 void f309(const c10::IValue* s) {
-	rule::lengths("output_size", boxed::ints(s[1]));
-	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::refuse_unsafe("_wrapped_quantized_linear_prepacked");
 }
 void f310(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
-	rule::cells2(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f311(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
-	rule::cells3(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::cells2(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f312(const c10::IValue* s) {
-	rule::refuse_unsafe("adaptive_max_pool2d_backward");
+	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::cells3(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f313(const c10::IValue* s) {
-	rule::refuse_unsafe("adaptive_max_pool3d_backward");
+	rule::refuse_unsafe("adaptive_max_pool2d_backward");
 }
 void f314(const c10::IValue* s) {
-	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::refuse_unsafe("adaptive_max_pool3d_backward");
 }
 void f315(const c10::IValue* s) {
-	rule::one_backend(boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f316(const c10::IValue* s) {
-	rule::refuse_unsafe("affine_grid_generator_backward");
+	rule::one_backend(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f317(const c10::IValue* s) {
-	rule::some(boxed::tensors(s[0]));
+	rule::refuse_unsafe("affine_grid_generator_backward");
 }
 void f318(const c10::IValue* s) {
-	rule::not_sparse(boxed::tensor(s[0]));
+	rule::some(boxed::tensors(s[0]));
 }
 void f319(const c10::IValue* s) {
+	rule::not_sparse(boxed::tensor(s[0]));
+}
+void f320(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), boxed::opt_dtype(s[3]), {});
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f320(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
-}
 void f321(const c10::IValue* s) {
-	rule::refuse_unsafe("as_strided_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f322(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
+	rule::refuse_unsafe("as_strided_copy");
+	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f323(const c10::IValue* s) {
+	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
+}
+void f324(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f324(const c10::IValue* s) {
+void f325(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 }
-void f325(const c10::IValue* s) {
+void f326(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f326(const c10::IValue* s) {
+void f327(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f327(const c10::IValue* s) {
+void f328(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f328(const c10::IValue* s) {
+void f329(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward");
 }
-void f329(const c10::IValue* s) {
+void f330(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_elemt");
 }
-void f330(const c10::IValue* s) {
+void f331(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_reduce");
 }
-void f331(const c10::IValue* s) {
+void f332(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt");
 }
-void f332(const c10::IValue* s) {
+void f333(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats");
 }
-void f333(const c10::IValue* s) {
+void f334(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats_with_counts");
 }
-void f334(const c10::IValue* s) {
+void f335(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_stats");
 }
-void f335(const c10::IValue* s) {
+void f336(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_update_stats");
 }
-void f336(const c10::IValue* s) {
+void f337(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 	rule::fits(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f337(const c10::IValue* s) {
+void f338(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f338(const c10::IValue* s) {
+void f339(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[4]));
 }
-void f339(const c10::IValue* s) {
+void f340(const c10::IValue* s) {
 	rule::trials(boxed::tensor(s[0]));
 }
-void f340(const c10::IValue* s) {
+void f341(const c10::IValue* s) {
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f341(const c10::IValue* s) {
+void f342(const c10::IValue* s) {
 	rule::refuse_unsafe("ccol_indices_copy");
 }
-void f342(const c10::IValue* s) {
+void f343(const c10::IValue* s) {
 	rule::refuse_unsafe("choose_qparams_optimized");
 }
-void f343(const c10::IValue* s) {
+void f344(const c10::IValue* s) {
 	rule::chunks(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f344(const c10::IValue* s) {
+void f345(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
@@ -1145,281 +1152,289 @@ void f344(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[3]));
 	rule::folded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f345(const c10::IValue* s) {
+void f346(const c10::IValue* s) {
 	rule::refuse_unsafe("col_indices_copy");
 }
-void f346(const c10::IValue* s) {
+void f347(const c10::IValue* s) {
 	rule::combined(boxed::integer(s[1]));
 }
-void f347(const c10::IValue* s) {
+void f348(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f348(const c10::IValue* s) {
+void f349(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {});
 }
-void f349(const c10::IValue* s) {
+void f350(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_depthwise3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
-}
-void f350(const c10::IValue* s) {
-	rule::refuse_unsafe("conv_tbc_backward");
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
 void f351(const c10::IValue* s) {
-	rule::lengths("stride", boxed::ints(s[3]));
-	rule::lengths("padding", boxed::ints(s[4]));
-	rule::lengths("output_padding", boxed::ints(s[5]));
-	rule::lengths("dilation", boxed::ints(s[7]));
-	rule::scattered(boxed::tensor(s[0]), boxed::ints(s[3]));
+	rule::refuse_unsafe("conv_tbc_backward");
 }
 void f352(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
-	rule::lengths("dilation", boxed::ints(s[5]));
-	rule::lengths("output_padding", boxed::ints(s[7]));
+	rule::lengths("output_padding", boxed::ints(s[5]));
+	rule::lengths("dilation", boxed::ints(s[7]));
+	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[7]), boxed::ints(s[5]));
+	rule::scattered(boxed::tensor(s[0]), boxed::ints(s[3]));
 }
 void f353(const c10::IValue* s) {
+	rule::lengths("stride", boxed::ints(s[3]));
+	rule::lengths("padding", boxed::ints(s[4]));
+	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::lengths("output_padding", boxed::ints(s[7]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::boolean(s[6]), boxed::ints(s[7]));
+}
+void f354(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward");
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::lengths("output_padding", boxed::ints(s[8]));
 }
-void f354(const c10::IValue* s) {
+void f355(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f355(const c10::IValue* s) {
+void f356(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f356(const c10::IValue* s) {
+void f357(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::copied(boxed::tensor(s[0]));
 }
-void f357(const c10::IValue* s) {
+void f358(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f358(const c10::IValue* s) {
+void f359(const c10::IValue* s) {
 	rule::refuse_unsafe("copy_sparse_to_sparse_");
 }
-void f359(const c10::IValue* s) {
+void f360(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 }
-void f360(const c10::IValue* s) {
+void f361(const c10::IValue* s) {
 	rule::refuse_unsafe("crow_indices_copy");
 }
-void f361(const c10::IValue* s) {
+void f362(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f362(const c10::IValue* s) {
+void f363(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
 	rule::as_they_lie(boxed::tensor(s[2]));
 }
-void f363(const c10::IValue* s) {
+void f364(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator");
 }
-void f364(const c10::IValue* s) {
+void f365(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
 }
-void f365(const c10::IValue* s) {
+void f366(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm");
 }
-void f366(const c10::IValue* s) {
+void f367(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm_backward");
 }
-void f367(const c10::IValue* s) {
+void f368(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[2]), boxed::ints(s[4]), {}, {});
 }
-void f368(const c10::IValue* s) {
+void f369(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[5]), boxed::ints(s[6]), boxed::ints(s[7]), {}, {});
 }
-void f369(const c10::IValue* s) {
+void f370(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {});
 }
-void f370(const c10::IValue* s) {
+void f371(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
-}
-void f371(const c10::IValue* s) {
-	rule::refuse_unsafe("cudnn_grid_sampler");
+	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[2]), boxed::ints(s[5]), boxed::ints(s[3]));
 }
 void f372(const c10::IValue* s) {
-	rule::refuse_unsafe("cudnn_grid_sampler_backward");
+	rule::refuse_unsafe("cudnn_grid_sampler");
 }
 void f373(const c10::IValue* s) {
-	rule::refuse_unsafe("cudnn_is_acceptable");
+	rule::refuse_unsafe("cudnn_grid_sampler_backward");
 }
 void f374(const c10::IValue* s) {
-	rule::refuse_unsafe("cummaxmin_backward");
+	rule::refuse_unsafe("cudnn_is_acceptable");
 }
 void f375(const c10::IValue* s) {
-	rule::refuse_unsafe("cumprod_backward");
+	rule::refuse_unsafe("cummaxmin_backward");
 }
 void f376(const c10::IValue* s) {
-	rule::not_nested(boxed::tensor(s[0]));
+	rule::refuse_unsafe("cumprod_backward");
 }
 void f377(const c10::IValue* s) {
-	rule::quantized_or_constant(boxed::tensor(s[0]));
+	rule::not_nested(boxed::tensor(s[0]));
 }
 void f378(const c10::IValue* s) {
-	rule::quantized_or_constant(boxed::tensors(s[0]));
+	rule::quantized_or_constant(boxed::tensor(s[0]));
 }
 void f379(const c10::IValue* s) {
-	rule::refuse_unsafe("diagonal_backward");
+	rule::quantized_or_constant(boxed::tensors(s[0]));
 }
 void f380(const c10::IValue* s) {
-	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
+	rule::refuse_unsafe("diagonal_backward");
 }
 void f381(const c10::IValue* s) {
-	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
+	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
 }
 void f382(const c10::IValue* s) {
-	rule::sections(boxed::integer(s[1]));
+	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
 }
 void f383(const c10::IValue* s) {
-	rule::refuse_unsafe("embedding_backward");
+	rule::sections(boxed::integer(s[1]));
 }
 void f384(const c10::IValue* s) {
-	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
+	rule::refuse_unsafe("embedding_backward");
 }
 void f385(const c10::IValue* s) {
-	rule::refuse_unsafe("embedding_dense_backward");
+	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
 void f386(const c10::IValue* s) {
-	rule::refuse_unsafe("embedding_sparse_backward");
+	rule::refuse_unsafe("embedding_dense_backward");
 }
 void f387(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
+	rule::refuse_unsafe("embedding_sparse_backward");
 }
 void f388(const c10::IValue* s) {
-	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
+	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
 }
 void f389(const c10::IValue* s) {
-	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
 }
 void f390(const c10::IValue* s) {
-	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
+	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f391(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
+	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
 }
 void f392(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
+	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
 }
 void f393(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_int8_weight");
+	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
 }
 void f394(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
+	rule::refuse_unsafe("fbgemm_linear_int8_weight");
 }
 void f395(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
+	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
 }
 void f396(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
+	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
 }
 void f397(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
+	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
 }
 void f398(const c10::IValue* s) {
-	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
+	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
 }
 void f399(const c10::IValue* s) {
-	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
 }
 void f400(const c10::IValue* s) {
+	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
+}
+void f401(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f401(const c10::IValue* s) {
+void f402(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f402(const c10::IValue* s) {
+void f403(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f403(const c10::IValue* s) {
+void f404(const c10::IValue* s) {
 	rule::refuse_unsafe("from_file");
 }
-void f404(const c10::IValue* s) {
+void f405(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[3]));
 }
-void f405(const c10::IValue* s) {
+void f406(const c10::IValue* s) {
 	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
 }
-void f406(const c10::IValue* s) {
+void f407(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f407(const c10::IValue* s) {
+void f408(const c10::IValue* s) {
 	rule::refuse_unsafe("gather_backward");
 }
-void f408(const c10::IValue* s) {
+void f409(const c10::IValue* s) {
 	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f409(const c10::IValue* s) {
+void f410(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward");
 }
-void f410(const c10::IValue* s) {
+void f411(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward_jvp");
 }
-void f411(const c10::IValue* s) {
+void f412(const c10::IValue* s) {
 	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
 	rule::places(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[3]));
 }
-void f412(const c10::IValue* s) {
+void f413(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_2d_backward");
 }
-void f413(const c10::IValue* s) {
+void f414(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_3d_backward");
 }
-void f414(const c10::IValue* s) {
+void f415(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[3]));
 }
-void f415(const c10::IValue* s) {
+void f416(const c10::IValue* s) {
 	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f416(const c10::IValue* s) {
+void f417(const c10::IValue* s) {
 	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f417(const c10::IValue* s) {
+void f418(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm");
 }
-void f418(const c10::IValue* s) {
+void f419(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 }
-void f419(const c10::IValue* s) {
+void f420(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1427,90 +1442,82 @@ void f419(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[2]));
 	rule::unfolded(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f420(const c10::IValue* s) {
+void f421(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 }
-void f421(const c10::IValue* s) {
+void f422(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 }
-void f422(const c10::IValue* s) {
+void f423(const c10::IValue* s) {
 	rule::refuse_unsafe("index_select_backward");
 }
-void f423(const c10::IValue* s) {
+void f424(const c10::IValue* s) {
 	rule::refuse_unsafe("indices_copy");
 }
-void f424(const c10::IValue* s) {
+void f425(const c10::IValue* s) {
 	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
 }
-void f425(const c10::IValue* s) {
+void f426(const c10::IValue* s) {
 	rule::multiple(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f426(const c10::IValue* s) {
+void f427(const c10::IValue* s) {
 	rule::refuse_unsafe("lift");
 }
-void f427(const c10::IValue* s) {
+void f428(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh");
 }
-void f428(const c10::IValue* s) {
+void f429(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh_copy");
 }
-void f429(const c10::IValue* s) {
+void f430(const c10::IValue* s) {
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f430(const c10::IValue* s) {
+void f431(const c10::IValue* s) {
 	rule::pivots(boxed::tensor(s[1]));
 	rule::as_many(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f431(const c10::IValue* s) {
+void f432(const c10::IValue* s) {
 	rule::columns(boxed::tensor(s[1]), boxed::opt_string(s[3]));
 }
-void f432(const c10::IValue* s) {
+void f433(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f433(const c10::IValue* s) {
+void f434(const c10::IValue* s) {
 	rule::exponent(boxed::integer(s[1]));
 }
-void f434(const c10::IValue* s) {
+void f435(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
-void f435(const c10::IValue* s) {
+void f436(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
-void f436(const c10::IValue* s) {
+void f437(const c10::IValue* s) {
 	rule::refuse_unsafe("linear_backward");
 }
-void f437(const c10::IValue* s) {
+void f438(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward");
 }
-void f438(const c10::IValue* s) {
+void f439(const c10::IValue* s) {
 	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f439(const c10::IValue* s) {
+void f440(const c10::IValue* s) {
 	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f440(const c10::IValue* s) {
+void f441(const c10::IValue* s) {
 	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
 }
-void f441(const c10::IValue* s) {
+void f442(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_scatter_backward");
 }
-void f442(const c10::IValue* s) {
+void f443(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_select_backward");
 }
-void f443(const c10::IValue* s) {
+void f444(const c10::IValue* s) {
 	rule::refuse_unsafe("matmul_backward");
 }
-void f444(const c10::IValue* s) {
-	rule::refuse_unsafe("matrix_exp_backward");
-}
 void f445(const c10::IValue* s) {
-	rule::lengths("kernel_size", boxed::ints(s[1]));
-	rule::lengths("stride", boxed::ints(s[2]));
-	rule::lengths("padding", boxed::ints(s[3]));
-	rule::lengths("dilation", boxed::ints(s[4]));
-	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
-	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+	rule::refuse_unsafe("matrix_exp_backward");
 }
 void f446(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
@@ -1518,9 +1525,17 @@ void f446(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
-	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
 void f447(const c10::IValue* s) {
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
+	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+}
+void f448(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1528,7 +1543,7 @@ void f447(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f448(const c10::IValue* s) {
+void f449(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1536,7 +1551,7 @@ void f448(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f449(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1544,7 +1559,7 @@ void f449(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f450(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1552,91 +1567,92 @@ void f450(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f451(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f452(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f453(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f454(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f455(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f456(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f457(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f458(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f459(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f460(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f461(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f462(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f463(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f464(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f465(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f466(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
-}
-void f467(const c10::IValue* s) {
-	rule::refuse_unsafe("mkldnn_linear");
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[3]), boxed::ints(s[5]), {}, {});
 }
 void f468(const c10::IValue* s) {
-	rule::refuse_unsafe("mkldnn_linear_backward");
+	rule::refuse_unsafe("mkldnn_linear");
 }
 void f469(const c10::IValue* s) {
-	rule::refuse_unsafe("mkldnn_linear_backward_input");
+	rule::refuse_unsafe("mkldnn_linear_backward");
 }
 void f470(const c10::IValue* s) {
-	rule::refuse_unsafe("mkldnn_linear_backward_weights");
+	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
 void f471(const c10::IValue* s) {
+	rule::refuse_unsafe("mkldnn_linear_backward_weights");
+}
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1645,7 +1661,7 @@ void f471(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f472(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1653,7 +1669,7 @@ void f472(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f473(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1662,7 +1678,7 @@ void f473(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f474(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1670,121 +1686,121 @@ void f474(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f475(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f476(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f477(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f478(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f479(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f480(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f481(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f482(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f483(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f484(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f485(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f486(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f487(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f488(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f489(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f490(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f491(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f492(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f493(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f494(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f495(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f496(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f497(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f498(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f499(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f500(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f501(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
 }
-void f502(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f503(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f504(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f505(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1793,7 +1809,7 @@ void f505(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f506(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1802,7 +1818,7 @@ void f506(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f507(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1811,154 +1827,158 @@ void f507(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f508(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f509(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f510(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f511(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 2, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f512(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f513(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 4, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f514(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f515(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 6, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f516(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f517(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[0]));
 }
-void f518(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[1]));
 }
-void f519(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f520(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f521(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f522(const c10::IValue* s) {
+void f523(const c10::IValue* s) {
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f523(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f524(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f525(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f526(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f527(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f528(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f529(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f530(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f531(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f532(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f533(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f534(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f535(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f536(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f537(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::refuse_unsafe("select_backward");
 }
-void f538(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
 }
-void f539(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_backward");
 }
-void f540(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_inverse");
 }
-void f541(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f542(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f543(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f544(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f545(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1966,8 +1986,9 @@ void f545(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
+	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f546(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1975,154 +1996,153 @@ void f546(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
-}
-void f547(const c10::IValue* s) {
-	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
 void f548(const c10::IValue* s) {
-	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
+	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f549(const c10::IValue* s) {
-	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
 void f550(const c10::IValue* s) {
-	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
+	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f551(const c10::IValue* s) {
-	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
+	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
 void f552(const c10::IValue* s) {
-	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
+	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
 void f553(const c10::IValue* s) {
-	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
+	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
 void f554(const c10::IValue* s) {
-	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
 void f555(const c10::IValue* s) {
-	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
+	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f556(const c10::IValue* s) {
-	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
 void f557(const c10::IValue* s) {
-	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
+	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f558(const c10::IValue* s) {
-	rule::refuse_unsafe("sparse_resize_");
+	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
 void f559(const c10::IValue* s) {
-	rule::refuse_unsafe("sparse_resize_and_clear_");
+	rule::refuse_unsafe("sparse_resize_");
 }
 void f560(const c10::IValue* s) {
-	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
 void f561(const c10::IValue* s) {
-	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
+	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f562(const c10::IValue* s) {
-	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
+	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
 void f563(const c10::IValue* s) {
-	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
+	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
 void f564(const c10::IValue* s) {
-	rule::refuse_unsafe("sspaddmm");
+	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
 void f565(const c10::IValue* s) {
-	rule::sections(boxed::tensor(s[1]));
+	rule::refuse_unsafe("sspaddmm");
 }
 void f566(const c10::IValue* s) {
+	rule::sections(boxed::tensor(s[1]));
+}
+void f567(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
-}
-void f567(const c10::IValue* s) {
-	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[2]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
 void f568(const c10::IValue* s) {
-	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[1]));
+	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[2]));
 }
 void f569(const c10::IValue* s) {
-	rule::refuse_unsafe("to_dense_backward");
+	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
 void f570(const c10::IValue* s) {
-	rule::some_elements(boxed::tensor(s[0]));
+	rule::refuse_unsafe("to_dense_backward");
 }
 void f571(const c10::IValue* s) {
-	rule::refuse_unsafe("to_mkldnn_backward");
+	rule::some_elements(boxed::tensor(s[0]));
 }
 void f572(const c10::IValue* s) {
-	rule::refuse_unsafe("trace_backward");
+	rule::refuse_unsafe("to_mkldnn_backward");
 }
 void f573(const c10::IValue* s) {
-	rule::reduction(boxed::integer(s[7]));
+	rule::refuse_unsafe("trace_backward");
 }
 void f574(const c10::IValue* s) {
-	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
+	rule::reduction(boxed::integer(s[7]));
 }
 void f575(const c10::IValue* s) {
-	rule::refuse_unsafe("unfold_backward");
+	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
 void f576(const c10::IValue* s) {
+	rule::refuse_unsafe("unfold_backward");
+}
+void f577(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f577(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f578(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f579(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f580(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f581(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f582(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f583(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f584(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f585(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f586(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f587(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f588(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f589(const c10::IValue* s) {
-	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
-}
 void f590(const c10::IValue* s) {
-	rule::float_mkldnn(boxed::tensor(s[0]));
+	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
 void f591(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
@@ -2149,6 +2169,7 @@ void f597(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[2]), boxed::ints(s[4]), {}, {});
 }
 void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
@@ -2178,127 +2199,130 @@ void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
 void f607(const c10::IValue* s) {
-	rule::refuse_unsafe("_native_batch_norm_legit.out");
+	rule::no_offset(boxed::tensor(s[2]), boxed::tensor(s[1]));
 }
 void f608(const c10::IValue* s) {
-	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
+	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
 void f609(const c10::IValue* s) {
-	rule::refuse_unsafe("batch_norm_elemt.out");
+	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
 void f610(const c10::IValue* s) {
-	rule::refuse_unsafe("_softmax_backward_data.out");
+	rule::refuse_unsafe("batch_norm_elemt.out");
 }
 void f611(const c10::IValue* s) {
-	rule::refuse_unsafe("sspaddmm.out");
+	rule::refuse_unsafe("_softmax_backward_data.out");
 }
 void f612(const c10::IValue* s) {
-	rule::refuse_unsafe("_chunk_cat.out");
+	rule::refuse_unsafe("sspaddmm.out");
 }
 void f613(const c10::IValue* s) {
+	rule::refuse_unsafe("_chunk_cat.out");
+}
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f614(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f615(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f616(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f617(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f618(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f619(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f620(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f621(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f622(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f623(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f624(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f625(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f626(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f627(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f628(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f629(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f630(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f631(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f632(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f633(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f634(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f635(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f636(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f637(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f638(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f639(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f640(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f641(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2306,7 +2330,7 @@ void f641(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f642(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2314,92 +2338,92 @@ void f642(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f643(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f644(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f645(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f646(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f647(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f648(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f649(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f650(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f651(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f652(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f653(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f654(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f655(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f656(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f657(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f658(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f659(const c10::IValue* s) {
+void f660(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f660(const c10::IValue* s) {
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f661(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2407,8 +2431,9 @@ void f661(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
+	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f662(const c10::IValue* s) {
+void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2416,59 +2441,65 @@ void f662(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
+	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f663(const c10::IValue* s) {
+void f664(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f664(const c10::IValue* s) {
+void f665(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f665(const c10::IValue* s) {
+void f666(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f666(const c10::IValue* s) {
+void f667(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f667(const c10::IValue* s) {
+void f668(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f668(const c10::IValue* s) {
+void f669(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
-}
-void f669(const c10::IValue* s) {
-	rule::refuse_unsafe("_linalg_det.result");
+	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
 void f670(const c10::IValue* s) {
-	rule::refuse_unsafe("_linalg_slogdet.sign");
+	rule::refuse_unsafe("_linalg_det.result");
 }
 void f671(const c10::IValue* s) {
+	rule::refuse_unsafe("_linalg_slogdet.sign");
+}
+void f672(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f672(const c10::IValue* s) {
+void f673(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f673(const c10::IValue* s) {
+void f674(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -2550,955 +2581,970 @@ const GuardRow guard_rows[] = {
 	{"aten::_flash_attention_forward", "", f71},
 	{"aten::_flash_attention_forward", "quantized", f72},
 	{"aten::_foreach_add", "ScalarList", f73},
+	{"aten::_foreach_add_", "List", f74},
 	{"aten::_foreach_add_", "ScalarList", f73},
-	{"aten::_foreach_addcdiv", "ScalarList", f74},
-	{"aten::_foreach_addcdiv_", "ScalarList", f74},
-	{"aten::_foreach_addcmul", "ScalarList", f74},
-	{"aten::_foreach_addcmul_", "ScalarList", f74},
+	{"aten::_foreach_addcdiv", "ScalarList", f75},
+	{"aten::_foreach_addcdiv_", "ScalarList", f75},
+	{"aten::_foreach_addcmul", "ScalarList", f75},
+	{"aten::_foreach_addcmul_", "ScalarList", f75},
 	{"aten::_foreach_clamp_max", "ScalarList", f73},
 	{"aten::_foreach_clamp_max_", "ScalarList", f73},
 	{"aten::_foreach_clamp_min", "ScalarList", f73},
 	{"aten::_foreach_clamp_min_", "ScalarList", f73},
-	{"aten::_foreach_copy", "", f75},
-	{"aten::_foreach_copy_", "", f75},
+	{"aten::_foreach_copy", "", f76},
+	{"aten::_foreach_copy_", "", f76},
 	{"aten::_foreach_div", "ScalarList", f73},
 	{"aten::_foreach_div_", "ScalarList", f73},
-	{"aten::_foreach_lerp", "ScalarList", f76},
-	{"aten::_foreach_lerp_", "ScalarList", f76},
+	{"aten::_foreach_lerp", "ScalarList", f77},
+	{"aten::_foreach_lerp_", "ScalarList", f77},
 	{"aten::_foreach_maximum", "ScalarList", f73},
 	{"aten::_foreach_maximum_", "ScalarList", f73},
 	{"aten::_foreach_minimum", "ScalarList", f73},
 	{"aten::_foreach_minimum_", "ScalarList", f73},
 	{"aten::_foreach_mul", "ScalarList", f73},
+	{"aten::_foreach_mul_", "List", f74},
 	{"aten::_foreach_mul_", "ScalarList", f73},
 	{"aten::_foreach_pow", "ScalarList", f73},
 	{"aten::_foreach_pow_", "ScalarList", f73},
 	{"aten::_foreach_sub", "ScalarList", f73},
+	{"aten::_foreach_sub_", "List", f74},
 	{"aten::_foreach_sub_", "ScalarList", f73},
-	{"aten::_foreach_zero_", "", f77},
-	{"aten::_functional_assert_async", "msg", f78},
-	{"aten::_functional_assert_scalar", "", f79},
-	{"aten::_functional_sym_constrain_range", "", f80},
-	{"aten::_functional_sym_constrain_range_for_size", "", f81},
-	{"aten::_fused_adagrad_", "", f82},
-	{"aten::_fused_adagrad_", "tensor_lr", f82},
-	{"aten::_fused_adam_", "", f83},
-	{"aten::_fused_adam_", "tensor_lr", f83},
-	{"aten::_fused_adamw_", "", f83},
-	{"aten::_fused_adamw_", "tensor_lr", f83},
-	{"aten::_fused_dropout", "", f84},
-	{"aten::_fused_moving_avg_obs_fq_helper", "", f85},
-	{"aten::_fused_rms_norm", "", f86},
-	{"aten::_fused_rms_norm_backward", "", f87},
-	{"aten::_fused_sdp_choice", "", f88},
-	{"aten::_fused_sgd_", "", f89},
-	{"aten::_fused_sgd_", "tensor_lr", f89},
-	{"aten::_fw_primal", "", f90},
-	{"aten::_fw_primal_copy", "", f91},
-	{"aten::_gather_sparse_backward", "", f92},
-	{"aten::_grid_sampler_2d_cpu_fallback", "", f93},
-	{"aten::_grid_sampler_2d_cpu_fallback_backward", "", f94},
-	{"aten::_grouped_mm", "", f95},
-	{"aten::_has_compatible_shallow_copy_type", "", f96},
-	{"aten::_has_same_storage_numel", "", f97},
-	{"aten::_histogramdd_bin_edges", "", f98},
-	{"aten::_histogramdd_from_bin_cts", "", f99},
-	{"aten::_histogramdd_from_bin_tensors", "", f100},
-	{"aten::_index_put_impl_", "", f101},
-	{"aten::_indices_copy", "", f102},
-	{"aten::_int_mm", "", f103},
-	{"aten::_jagged_to_padded_dense_forward", "", f104},
-	{"aten::_lazy_clone", "", f105},
-	{"aten::_linalg_check_errors", "", f106},
-	{"aten::_linalg_det", "", f107},
-	{"aten::_linalg_eigh", "", f108},
-	{"aten::_linalg_eigvals", "", f109},
-	{"aten::_linalg_slogdet", "", f110},
-	{"aten::_linalg_solve_ex", "", f111},
-	{"aten::_linalg_svd", "", f112},
-	{"aten::_local_scalar_dense", "", f113},
-	{"aten::_log_softmax_backward_data", "", f114},
-	{"aten::_lstm_mps", "", f115},
-	{"aten::_lu_with_info", "", f116},
-	{"aten::_make_dep_token", "", f117},
-	{"aten::_make_dual", "", f118},
-	{"aten::_make_dual_copy", "", f119},
-	{"aten::_make_per_channel_quantized_tensor", "", f120},
-	{"aten::_make_per_tensor_quantized_tensor", "", f121},
-	{"aten::_masked_scale", "", f122},
-	{"aten::_masked_softmax", "", f123},
-	{"aten::_masked_softmax_backward", "", f124},
-	{"aten::_mixed_dtypes_linear", "", f125},
-	{"aten::_mkldnn_reshape", "", f126},
-	{"aten::_mkldnn_transpose", "", f127},
-	{"aten::_mkldnn_transpose_", "", f128},
-	{"aten::_mps_convolution", "", f129},
-	{"aten::_mps_convolution_transpose", "", f130},
-	{"aten::_native_batch_norm_legit", "", f131},
-	{"aten::_native_batch_norm_legit", "no_stats", f132},
-	{"aten::_native_batch_norm_legit_no_training", "", f133},
-	{"aten::_native_multi_head_attention", "", f134},
+	{"aten::_foreach_zero_", "", f78},
+	{"aten::_functional_assert_async", "msg", f79},
+	{"aten::_functional_assert_scalar", "", f80},
+	{"aten::_functional_sym_constrain_range", "", f81},
+	{"aten::_functional_sym_constrain_range_for_size", "", f82},
+	{"aten::_fused_adagrad_", "", f83},
+	{"aten::_fused_adagrad_", "tensor_lr", f83},
+	{"aten::_fused_adam_", "", f84},
+	{"aten::_fused_adam_", "tensor_lr", f84},
+	{"aten::_fused_adamw_", "", f84},
+	{"aten::_fused_adamw_", "tensor_lr", f84},
+	{"aten::_fused_dropout", "", f85},
+	{"aten::_fused_moving_avg_obs_fq_helper", "", f86},
+	{"aten::_fused_rms_norm", "", f87},
+	{"aten::_fused_rms_norm_backward", "", f88},
+	{"aten::_fused_sdp_choice", "", f89},
+	{"aten::_fused_sgd_", "", f90},
+	{"aten::_fused_sgd_", "tensor_lr", f90},
+	{"aten::_fw_primal", "", f91},
+	{"aten::_fw_primal_copy", "", f92},
+	{"aten::_gather_sparse_backward", "", f93},
+	{"aten::_grid_sampler_2d_cpu_fallback", "", f94},
+	{"aten::_grid_sampler_2d_cpu_fallback_backward", "", f95},
+	{"aten::_grouped_mm", "", f96},
+	{"aten::_has_compatible_shallow_copy_type", "", f97},
+	{"aten::_has_same_storage_numel", "", f98},
+	{"aten::_histogramdd_bin_edges", "", f99},
+	{"aten::_histogramdd_from_bin_cts", "", f100},
+	{"aten::_histogramdd_from_bin_tensors", "", f101},
+	{"aten::_index_put_impl_", "", f102},
+	{"aten::_indices_copy", "", f103},
+	{"aten::_int_mm", "", f104},
+	{"aten::_jagged_to_padded_dense_forward", "", f105},
+	{"aten::_lazy_clone", "", f106},
+	{"aten::_linalg_check_errors", "", f107},
+	{"aten::_linalg_det", "", f108},
+	{"aten::_linalg_eigh", "", f109},
+	{"aten::_linalg_eigvals", "", f110},
+	{"aten::_linalg_slogdet", "", f111},
+	{"aten::_linalg_solve_ex", "", f112},
+	{"aten::_linalg_svd", "", f113},
+	{"aten::_local_scalar_dense", "", f114},
+	{"aten::_log_softmax_backward_data", "", f115},
+	{"aten::_lstm_mps", "", f116},
+	{"aten::_lu_with_info", "", f117},
+	{"aten::_make_dep_token", "", f118},
+	{"aten::_make_dual", "", f119},
+	{"aten::_make_dual_copy", "", f120},
+	{"aten::_make_per_channel_quantized_tensor", "", f121},
+	{"aten::_make_per_tensor_quantized_tensor", "", f122},
+	{"aten::_masked_scale", "", f123},
+	{"aten::_masked_softmax", "", f124},
+	{"aten::_masked_softmax_backward", "", f125},
+	{"aten::_mixed_dtypes_linear", "", f126},
+	{"aten::_mkldnn_reshape", "", f127},
+	{"aten::_mkldnn_transpose", "", f128},
+	{"aten::_mkldnn_transpose_", "", f129},
+	{"aten::_mps_convolution", "", f130},
+	{"aten::_mps_convolution_transpose", "", f131},
+	{"aten::_native_batch_norm_legit", "", f132},
+	{"aten::_native_batch_norm_legit", "no_stats", f133},
+	{"aten::_native_batch_norm_legit_no_training", "", f134},
+	{"aten::_native_multi_head_attention", "", f135},
 	{"aten::_neg_view", "", f17},
 	{"aten::_neg_view_copy", "", f17},
-	{"aten::_nested_compute_contiguous_strides_offsets", "", f135},
-	{"aten::_nested_from_padded", "", f136},
-	{"aten::_nested_from_padded_and_nested_example", "", f137},
-	{"aten::_nested_from_padded_tensor", "", f138},
-	{"aten::_nested_get_jagged_dummy", "", f139},
-	{"aten::_nested_get_lengths", "", f140},
-	{"aten::_nested_get_max_seqlen", "", f141},
-	{"aten::_nested_get_min_seqlen", "", f142},
-	{"aten::_nested_get_offsets", "", f143},
-	{"aten::_nested_get_ragged_idx", "", f144},
-	{"aten::_nested_get_values", "", f145},
-	{"aten::_nested_get_values_copy", "", f146},
-	{"aten::_nested_select_backward", "", f147},
-	{"aten::_nested_sum_backward", "", f148},
-	{"aten::_nested_tensor_from_mask", "", f149},
-	{"aten::_nested_tensor_from_mask_left_aligned", "", f150},
-	{"aten::_nested_tensor_from_tensor_list", "", f151},
-	{"aten::_nested_tensor_size", "", f152},
-	{"aten::_nested_tensor_softmax_with_shape", "", f153},
-	{"aten::_nested_tensor_storage_offsets", "", f154},
-	{"aten::_nested_tensor_strides", "", f155},
-	{"aten::_nested_view_from_buffer", "", f156},
-	{"aten::_nested_view_from_buffer_copy", "", f157},
-	{"aten::_nested_view_from_jagged", "", f158},
-	{"aten::_nested_view_from_jagged_copy", "", f159},
-	{"aten::_new_zeros_with_same_feature_meta", "", f160},
-	{"aten::_nnpack_available", "", f161},
-	{"aten::_nnpack_spatial_convolution", "", f162},
-	{"aten::_pack_padded_sequence_backward", "", f163},
-	{"aten::_pad_circular", "", f164},
-	{"aten::_pad_enum", "", f165},
-	{"aten::_pad_packed_sequence", "", f166},
-	{"aten::_padded_dense_to_jagged_forward", "", f167},
-	{"aten::_pdist_backward", "", f168},
-	{"aten::_pdist_forward", "", f169},
-	{"aten::_prelu_kernel", "", f170},
-	{"aten::_prelu_kernel_backward", "", f171},
-	{"aten::_print", "", f172},
-	{"aten::_propagate_xla_data", "", f173},
-	{"aten::_remove_batch_dim", "", f174},
-	{"aten::_reshape_alias", "", f175},
-	{"aten::_reshape_alias_copy", "", f176},
-	{"aten::_reshape_from_tensor", "", f177},
-	{"aten::_resize_output_", "", f178},
-	{"aten::_rowwise_prune", "", f179},
-	{"aten::_sample_dirichlet", "", f180},
-	{"aten::_saturate_weight_to_fp16", "", f181},
-	{"aten::_scaled_dot_product_attention_math", "", f182},
-	{"aten::_scaled_dot_product_attention_math_for_mps", "", f183},
-	{"aten::_scaled_dot_product_cudnn_attention", "", f184},
-	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f185},
-	{"aten::_scaled_dot_product_efficient_attention", "", f186},
-	{"aten::_scaled_dot_product_efficient_attention_backward", "", f187},
-	{"aten::_scaled_dot_product_flash_attention", "", f188},
-	{"aten::_scaled_dot_product_flash_attention", "quantized", f189},
-	{"aten::_scaled_dot_product_flash_attention_backward", "", f190},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f191},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f192},
-	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f193},
-	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f194},
-	{"aten::_scaled_grouped_mm", "", f195},
-	{"aten::_scaled_grouped_mm_v2", "", f196},
-	{"aten::_scaled_mm", "", f197},
-	{"aten::_scaled_mm_v2", "", f198},
-	{"aten::_segment_reduce_backward", "", f199},
-	{"aten::_slow_conv2d_backward", "output_mask", f200},
-	{"aten::_slow_conv2d_forward", "", f201},
-	{"aten::_sobol_engine_draw", "", f202},
-	{"aten::_sobol_engine_ff_", "", f203},
-	{"aten::_sobol_engine_initialize_state_", "", f204},
-	{"aten::_sobol_engine_scramble_", "", f205},
-	{"aten::_softmax_backward_data", "", f206},
-	{"aten::_sparse_addmm", "", f207},
-	{"aten::_sparse_broadcast_to", "", f208},
-	{"aten::_sparse_broadcast_to_copy", "", f209},
-	{"aten::_sparse_bsc_tensor_unsafe", "", f210},
-	{"aten::_sparse_bsr_tensor_unsafe", "", f211},
-	{"aten::_sparse_compressed_tensor_unsafe", "", f212},
-	{"aten::_sparse_compressed_tensor_with_dims", "", f213},
-	{"aten::_sparse_coo_tensor_unsafe", "", f214},
-	{"aten::_sparse_coo_tensor_with_dims", "", f215},
-	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f216},
-	{"aten::_sparse_csc_tensor_unsafe", "", f217},
-	{"aten::_sparse_csr_prod", "dim_dtype", f218},
-	{"aten::_sparse_csr_sum", "dim_dtype", f219},
-	{"aten::_sparse_csr_tensor_unsafe", "", f220},
-	{"aten::_sparse_log_softmax", "", f221},
-	{"aten::_sparse_log_softmax", "int", f222},
-	{"aten::_sparse_log_softmax_backward_data", "", f223},
-	{"aten::_sparse_mask_projection", "", f224},
-	{"aten::_sparse_mm", "", f225},
-	{"aten::_sparse_mm", "reduce", f226},
-	{"aten::_sparse_mm_reduce_impl", "", f227},
-	{"aten::_sparse_mm_reduce_impl_backward", "", f228},
-	{"aten::_sparse_semi_structured_addmm", "", f229},
-	{"aten::_sparse_semi_structured_apply", "", f230},
-	{"aten::_sparse_semi_structured_apply_dense", "", f231},
-	{"aten::_sparse_semi_structured_linear", "", f232},
-	{"aten::_sparse_semi_structured_mm", "", f233},
-	{"aten::_sparse_semi_structured_tile", "", f234},
-	{"aten::_sparse_softmax", "", f235},
-	{"aten::_sparse_softmax", "int", f236},
-	{"aten::_sparse_softmax_backward_data", "", f237},
-	{"aten::_sparse_sparse_matmul", "", f238},
-	{"aten::_sparse_sum", "", f239},
-	{"aten::_sparse_sum", "dim", f240},
-	{"aten::_sparse_sum", "dim_dtype", f241},
-	{"aten::_sparse_sum", "dtype", f242},
-	{"aten::_sparse_sum_backward", "", f243},
-	{"aten::_spdiags", "", f244},
-	{"aten::_spsolve", "", f245},
-	{"aten::_stack", "", f246},
-	{"aten::_standard_gamma", "", f247},
-	{"aten::_standard_gamma_grad", "", f248},
-	{"aten::_thnn_differentiable_gru_cell_backward", "", f249},
-	{"aten::_thnn_differentiable_lstm_cell_backward", "", f250},
-	{"aten::_thnn_fused_gru_cell", "", f251},
-	{"aten::_thnn_fused_gru_cell_backward", "", f252},
-	{"aten::_thnn_fused_lstm_cell", "", f253},
-	{"aten::_thnn_fused_lstm_cell_backward", "", f254},
-	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f255},
-	{"aten::_to_copy", "", f256},
-	{"aten::_to_sparse", "", f257},
-	{"aten::_to_sparse", "sparse_dim", f258},
-	{"aten::_to_sparse_bsc", "", f259},
-	{"aten::_to_sparse_bsr", "", f260},
-	{"aten::_to_sparse_csc", "", f261},
-	{"aten::_to_sparse_csr", "", f262},
-	{"aten::_to_sparse_semi_structured", "", f263},
-	{"aten::_transform_bias_rescale_qkv", "", f264},
-	{"aten::_transformer_encoder_layer_fwd", "", f265},
-	{"aten::_trilinear", "", f266},
-	{"aten::_triton_multi_head_attention", "", f267},
-	{"aten::_triton_scaled_dot_attention", "", f268},
-	{"aten::_unpack_dual", "", f269},
-	{"aten::_unsafe_index", "Tensor", f270},
-	{"aten::_unsafe_index_put", "", f271},
-	{"aten::_unsafe_masked_index", "", f272},
-	{"aten::_unsafe_masked_index_put_accumulate", "", f273},
-	{"aten::_unsafe_view", "", f274},
-	{"aten::_upsample_bicubic2d_aa", "", f275},
-	{"aten::_upsample_bicubic2d_aa", "vec", f276},
-	{"aten::_upsample_bicubic2d_aa_backward", "", f277},
-	{"aten::_upsample_bilinear2d_aa", "", f275},
-	{"aten::_upsample_bilinear2d_aa", "vec", f276},
-	{"aten::_upsample_bilinear2d_aa_backward", "", f278},
-	{"aten::_upsample_nearest_exact1d", "", f279},
-	{"aten::_upsample_nearest_exact1d", "vec", f280},
-	{"aten::_upsample_nearest_exact1d_backward", "", f281},
-	{"aten::_upsample_nearest_exact2d", "", f282},
-	{"aten::_upsample_nearest_exact2d", "vec", f280},
-	{"aten::_upsample_nearest_exact2d_backward", "", f283},
-	{"aten::_upsample_nearest_exact3d", "", f284},
-	{"aten::_upsample_nearest_exact3d", "vec", f280},
-	{"aten::_upsample_nearest_exact3d_backward", "", f285},
-	{"aten::_use_cudnn_ctc_loss", "", f286},
-	{"aten::_use_cudnn_ctc_loss", "Tensor", f287},
-	{"aten::_use_cudnn_rnn_flatten_weight", "", f288},
-	{"aten::_use_miopen_ctc_loss", "", f289},
-	{"aten::_use_miopen_ctc_loss", "Tensor", f290},
-	{"aten::_validate_compressed_sparse_indices", "", f291},
-	{"aten::_validate_sparse_bsc_tensor_args", "", f292},
-	{"aten::_validate_sparse_bsr_tensor_args", "", f293},
-	{"aten::_validate_sparse_compressed_tensor_args", "", f294},
-	{"aten::_validate_sparse_coo_tensor_args", "", f295},
-	{"aten::_validate_sparse_csc_tensor_args", "", f296},
-	{"aten::_validate_sparse_csr_tensor_args", "", f297},
-	{"aten::_values_copy", "", f298},
-	{"aten::_weight_int4pack_mm", "", f299},
-	{"aten::_weight_int4pack_mm_for_cpu", "", f300},
-	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f301},
-	{"aten::_weight_int8pack_mm", "", f302},
-	{"aten::_weight_norm", "", f303},
-	{"aten::_weight_norm_differentiable_backward", "", f304},
-	{"aten::_weight_norm_interface", "", f305},
-	{"aten::_weight_norm_interface_backward", "", f306},
-	{"aten::_wrapped_linear_prepack", "", f307},
-	{"aten::_wrapped_quantized_linear_prepacked", "", f308},
-	{"aten::adaptive_avg_pool1d", "", f309},
-	{"aten::adaptive_avg_pool2d", "", f310},
-	{"aten::adaptive_avg_pool3d", "", f311},
-	{"aten::adaptive_max_pool1d", "", f309},
-	{"aten::adaptive_max_pool2d", "", f309},
-	{"aten::adaptive_max_pool2d_backward", "", f312},
-	{"aten::adaptive_max_pool3d", "", f309},
-	{"aten::adaptive_max_pool3d_backward", "", f313},
-	{"aten::add_", "Tensor", f314},
-	{"aten::addbmm", "", f315},
-	{"aten::addbmm_", "", f315},
-	{"aten::addmm", "", f315},
-	{"aten::addmm_", "", f315},
-	{"aten::addmv", "", f315},
-	{"aten::addmv_", "", f315},
-	{"aten::affine_grid_generator_backward", "", f316},
-	{"aten::align_tensors", "", f317},
-	{"aten::alpha_dropout", "", f318},
-	{"aten::alpha_dropout_", "", f318},
-	{"aten::arange", "start_step", f319},
-	{"aten::as_strided", "", f320},
-	{"aten::as_strided_", "", f320},
-	{"aten::as_strided_copy", "", f321},
-	{"aten::as_strided_scatter", "", f322},
-	{"aten::avg_pool1d", "", f323},
-	{"aten::avg_pool2d", "", f324},
-	{"aten::avg_pool2d_backward", "", f325},
-	{"aten::avg_pool3d", "", f326},
-	{"aten::avg_pool3d_backward", "", f327},
-	{"aten::baddbmm", "", f315},
-	{"aten::baddbmm_", "", f315},
-	{"aten::batch_norm_backward", "", f328},
-	{"aten::batch_norm_backward_elemt", "", f329},
-	{"aten::batch_norm_backward_reduce", "", f330},
-	{"aten::batch_norm_elemt", "", f331},
-	{"aten::batch_norm_gather_stats", "", f332},
-	{"aten::batch_norm_gather_stats_with_counts", "", f333},
-	{"aten::batch_norm_stats", "", f334},
-	{"aten::batch_norm_update_stats", "", f335},
-	{"aten::binary_cross_entropy", "", f336},
-	{"aten::binary_cross_entropy_backward", "", f337},
-	{"aten::binary_cross_entropy_with_logits", "", f338},
-	{"aten::binomial", "", f339},
-	{"aten::bmm", "", f340},
-	{"aten::ccol_indices_copy", "", f341},
-	{"aten::choose_qparams_optimized", "", f342},
-	{"aten::chunk", "", f343},
-	{"aten::col2im", "", f344},
-	{"aten::col_indices_copy", "", f345},
-	{"aten::combinations", "", f346},
-	{"aten::constant_pad_nd", "", f347},
-	{"aten::conv1d", "", f348},
-	{"aten::conv2d", "", f348},
-	{"aten::conv3d", "", f348},
-	{"aten::conv_depthwise3d", "", f349},
-	{"aten::conv_tbc_backward", "", f350},
-	{"aten::conv_transpose1d", "", f351},
-	{"aten::conv_transpose2d", "input", f351},
-	{"aten::conv_transpose3d", "input", f351},
-	{"aten::convolution", "", f352},
-	{"aten::convolution_backward", "", f353},
-	{"aten::convolution_backward_overrideable", "", f354},
-	{"aten::convolution_overrideable", "", f355},
-	{"aten::copy", "", f356},
-	{"aten::copy_", "", f357},
-	{"aten::copy_sparse_to_sparse_", "", f358},
-	{"aten::cosine_embedding_loss", "", f338},
-	{"aten::cross_entropy_loss", "", f359},
-	{"aten::crow_indices_copy", "", f360},
-	{"aten::ctc_loss", "IntList", f361},
-	{"aten::ctc_loss", "Tensor", f362},
-	{"aten::cudnn_affine_grid_generator", "", f363},
-	{"aten::cudnn_affine_grid_generator_backward", "", f364},
-	{"aten::cudnn_batch_norm", "", f365},
-	{"aten::cudnn_batch_norm_backward", "", f366},
-	{"aten::cudnn_convolution", "", f367},
-	{"aten::cudnn_convolution_add_relu", "", f368},
-	{"aten::cudnn_convolution_relu", "", f369},
-	{"aten::cudnn_convolution_transpose", "", f370},
-	{"aten::cudnn_grid_sampler", "", f371},
-	{"aten::cudnn_grid_sampler_backward", "", f372},
-	{"aten::cudnn_is_acceptable", "", f373},
-	{"aten::cummaxmin_backward", "", f374},
-	{"aten::cumprod_backward", "", f375},
-	{"aten::cumulative_trapezoid", "dx", f376},
-	{"aten::cumulative_trapezoid", "x", f376},
-	{"aten::dequantize", "self", f377},
-	{"aten::dequantize", "tensors", f378},
-	{"aten::diagonal_backward", "", f379},
-	{"aten::div", "Scalar_mode", f380},
-	{"aten::div", "Tensor_mode", f381},
-	{"aten::div_", "Scalar_mode", f380},
-	{"aten::div_", "Tensor_mode", f381},
-	{"aten::divide", "Scalar_mode", f380},
-	{"aten::divide", "Tensor_mode", f381},
-	{"aten::divide_", "Scalar_mode", f380},
-	{"aten::divide_", "Tensor_mode", f381},
-	{"aten::dot", "", f340},
-	{"aten::dropout", "", f318},
-	{"aten::dropout_", "", f318},
-	{"aten::dsplit", "int", f382},
-	{"aten::embedding_backward", "", f383},
-	{"aten::embedding_bag", "", f384},
-	{"aten::embedding_bag", "padding_idx", f384},
-	{"aten::embedding_dense_backward", "", f385},
-	{"aten::embedding_sparse_backward", "", f386},
-	{"aten::empty_strided", "", f387},
-	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f388},
-	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f389},
-	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f390},
-	{"aten::fbgemm_linear_fp16_weight", "", f391},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f392},
-	{"aten::fbgemm_linear_int8_weight", "", f393},
-	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f394},
-	{"aten::fbgemm_linear_quantize_weight", "", f395},
-	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f396},
-	{"aten::fbgemm_pack_quantized_matrix", "", f397},
-	{"aten::fbgemm_pack_quantized_matrix", "KN", f398},
-	{"aten::feature_alpha_dropout", "", f318},
-	{"aten::feature_alpha_dropout_", "", f318},
-	{"aten::feature_dropout", "", f318},
-	{"aten::feature_dropout_", "", f318},
-	{"aten::fill", "Tensor", f399},
-	{"aten::fill_", "Tensor", f399},
-	{"aten::fractional_max_pool2d", "", f400},
-	{"aten::fractional_max_pool2d_backward", "", f401},
-	{"aten::fractional_max_pool3d", "", f400},
-	{"aten::fractional_max_pool3d_backward", "", f402},
-	{"aten::from_file", "", f403},
-	{"aten::full", "", f404},
-	{"aten::full_like", "", f404},
-	{"aten::fused_moving_avg_obs_fake_quant", "", f405},
-	{"aten::gather", "", f406},
-	{"aten::gather_backward", "", f407},
-	{"aten::gelu_backward", "", f408},
-	{"aten::glu_backward", "", f409},
-	{"aten::glu_backward_jvp", "", f410},
-	{"aten::grid_sampler", "", f411},
-	{"aten::grid_sampler_2d", "", f411},
-	{"aten::grid_sampler_2d_backward", "", f412},
-	{"aten::grid_sampler_3d", "", f411},
-	{"aten::grid_sampler_3d_backward", "", f413},
-	{"aten::group_norm", "", f414},
-	{"aten::gru", "data", f415},
-	{"aten::gru", "input", f416},
-	{"aten::hinge_embedding_loss", "", f359},
-	{"aten::hsplit", "int", f382},
-	{"aten::hspmm", "", f417},
-	{"aten::huber_loss", "", f418},
-	{"aten::huber_loss_backward", "", f359},
-	{"aten::im2col", "", f419},
-	{"aten::index_add", "", f420},
-	{"aten::index_add_", "", f420},
-	{"aten::index_copy", "", f420},
-	{"aten::index_copy_", "", f420},
-	{"aten::index_fill", "int_Scalar", f421},
-	{"aten::index_fill", "int_Tensor", f420},
-	{"aten::index_fill_", "int_Scalar", f421},
-	{"aten::index_fill_", "int_Tensor", f420},
-	{"aten::index_reduce", "", f420},
-	{"aten::index_reduce_", "", f420},
-	{"aten::index_select_backward", "", f422},
-	{"aten::indices_copy", "", f423},
-	{"aten::infinitely_differentiable_gelu_backward", "", f424},
-	{"aten::kl_div", "", f418},
-	{"aten::l1_loss", "", f418},
-	{"aten::lcm", "", f425},
-	{"aten::lcm_", "", f425},
-	{"aten::lift", "", f426},
-	{"aten::lift_fresh", "", f427},
-	{"aten::lift_fresh_copy", "", f428},
-	{"aten::linalg_eigh", "", f429},
-	{"aten::linalg_eigvals", "", f429},
-	{"aten::linalg_eigvalsh", "", f429},
-	{"aten::linalg_ldl_solve", "", f430},
-	{"aten::linalg_lstsq", "", f431},
-	{"aten::linalg_matmul", "", f432},
-	{"aten::linalg_matrix_power", "", f433},
-	{"aten::linalg_matrix_rank", "", f434},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f435},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f435},
-	{"aten::linalg_matrix_rank", "tol_tensor", f434},
-	{"aten::linalg_pinv", "", f434},
-	{"aten::linalg_pinv", "atol_rtol_float", f435},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f435},
-	{"aten::linalg_pinv", "rcond_tensor", f434},
-	{"aten::linear_backward", "", f436},
-	{"aten::log_sigmoid_backward", "", f437},
-	{"aten::lstm", "data", f438},
-	{"aten::lstm", "input", f439},
-	{"aten::lu_unpack", "", f440},
-	{"aten::margin_ranking_loss", "", f338},
-	{"aten::masked_scatter_backward", "", f441},
-	{"aten::masked_select_backward", "", f442},
-	{"aten::matmul", "", f432},
-	{"aten::matmul_backward", "", f443},
-	{"aten::matrix_exp_backward", "", f444},
-	{"aten::matrix_power", "", f433},
-	{"aten::max_pool1d", "", f445},
-	{"aten::max_pool1d_with_indices", "", f445},
-	{"aten::max_pool2d", "", f446},
-	{"aten::max_pool2d_backward", "", f447},
-	{"aten::max_pool2d_with_indices", "", f446},
-	{"aten::max_pool2d_with_indices_backward", "", f448},
-	{"aten::max_pool3d", "", f449},
-	{"aten::max_pool3d_with_indices", "", f449},
-	{"aten::max_pool3d_with_indices_backward", "", f450},
-	{"aten::max_unpool2d", "", f451},
-	{"aten::max_unpool3d", "", f452},
-	{"aten::miopen_batch_norm", "", f453},
-	{"aten::miopen_batch_norm_backward", "", f454},
-	{"aten::miopen_convolution", "", f455},
-	{"aten::miopen_convolution_add_relu", "", f456},
-	{"aten::miopen_convolution_relu", "", f457},
-	{"aten::miopen_convolution_transpose", "", f458},
-	{"aten::miopen_ctc_loss", "", f459},
-	{"aten::miopen_ctc_loss", "Tensor", f460},
-	{"aten::miopen_depthwise_convolution", "", f461},
-	{"aten::miopen_rnn", "", f462},
-	{"aten::miopen_rnn_backward", "", f463},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f464},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f465},
-	{"aten::mkldnn_convolution", "", f466},
-	{"aten::mkldnn_linear", "", f467},
-	{"aten::mkldnn_linear_backward", "", f468},
-	{"aten::mkldnn_linear_backward_input", "", f469},
-	{"aten::mkldnn_linear_backward_weights", "", f470},
-	{"aten::mkldnn_max_pool2d", "", f471},
-	{"aten::mkldnn_max_pool2d_backward", "", f472},
-	{"aten::mkldnn_max_pool3d", "", f473},
-	{"aten::mkldnn_max_pool3d_backward", "", f474},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f475},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f476},
-	{"aten::mkldnn_rnn_layer", "", f477},
-	{"aten::mkldnn_rnn_layer_backward", "", f478},
-	{"aten::mm", "", f340},
-	{"aten::mps_convolution_backward", "", f479},
-	{"aten::mps_convolution_transpose_backward", "", f480},
-	{"aten::mse_loss", "", f418},
-	{"aten::mse_loss_backward", "", f359},
-	{"aten::multi_margin_loss", "", f481},
-	{"aten::multi_margin_loss_backward", "", f482},
-	{"aten::multilabel_margin_loss", "", f418},
-	{"aten::multilabel_margin_loss_backward", "", f483},
-	{"aten::multilabel_margin_loss_forward", "", f484},
-	{"aten::mv", "", f432},
-	{"aten::native_batch_norm", "", f485},
-	{"aten::native_batch_norm_backward", "", f486},
-	{"aten::native_channel_shuffle", "", f487},
-	{"aten::native_dropout_backward", "", f488},
-	{"aten::native_group_norm", "", f489},
-	{"aten::native_group_norm_backward", "", f490},
-	{"aten::native_layer_norm_backward", "", f491},
-	{"aten::new_empty_strided", "", f492},
-	{"aten::new_full", "", f493},
-	{"aten::new_ones", "", f404},
-	{"aten::new_zeros", "", f494},
-	{"aten::nll_loss", "", f359},
-	{"aten::nll_loss2d", "", f359},
-	{"aten::nll_loss2d_backward", "", f495},
-	{"aten::nll_loss2d_forward", "", f496},
-	{"aten::nll_loss_backward", "", f497},
-	{"aten::nll_loss_forward", "", f498},
-	{"aten::nll_loss_nd", "", f359},
-	{"aten::normal", "float_float", f499},
-	{"aten::ones", "", f500},
-	{"aten::ones_like", "", f500},
-	{"aten::pad", "", f501},
-	{"aten::poisson_nll_loss", "", f481},
-	{"aten::quantize_per_tensor", "tensor_qparams", f389},
-	{"aten::quantized_batch_norm", "", f502},
-	{"aten::quantized_gru_cell", "", f503},
-	{"aten::quantized_lstm_cell", "", f504},
-	{"aten::quantized_max_pool1d", "", f505},
-	{"aten::quantized_max_pool2d", "", f506},
-	{"aten::quantized_max_pool3d", "", f507},
-	{"aten::quantized_rnn_relu_cell", "", f508},
-	{"aten::quantized_rnn_tanh_cell", "", f509},
-	{"aten::rand", "", f500},
-	{"aten::rand", "generator", f404},
-	{"aten::rand_like", "", f500},
-	{"aten::rand_like", "generator", f404},
-	{"aten::randint", "", f404},
-	{"aten::randint", "generator", f493},
-	{"aten::randint", "low", f493},
-	{"aten::randint", "low_generator", f499},
-	{"aten::randint_like", "", f404},
-	{"aten::randint_like", "Tensor", f404},
-	{"aten::randint_like", "Tensor_generator", f493},
-	{"aten::randint_like", "generator", f493},
-	{"aten::randint_like", "low_dtype", f493},
-	{"aten::randint_like", "low_generator_dtype", f499},
-	{"aten::randn", "", f500},
-	{"aten::randn", "generator", f404},
-	{"aten::randn_like", "", f500},
-	{"aten::randn_like", "generator", f404},
-	{"aten::random_", "from", f510},
-	{"aten::randperm", "", f500},
-	{"aten::randperm", "generator", f404},
-	{"aten::range", "step", f319},
-	{"aten::reflection_pad1d", "", f511},
-	{"aten::reflection_pad1d_backward", "", f512},
-	{"aten::reflection_pad2d", "", f513},
-	{"aten::reflection_pad2d_backward", "", f514},
-	{"aten::reflection_pad3d", "", f515},
-	{"aten::reflection_pad3d_backward", "", f516},
-	{"aten::repeat_interleave", "Tensor", f517},
-	{"aten::repeat_interleave", "self_Tensor", f518},
-	{"aten::replication_pad1d", "", f511},
-	{"aten::replication_pad1d_backward", "", f519},
-	{"aten::replication_pad2d", "", f513},
-	{"aten::replication_pad2d_backward", "", f520},
-	{"aten::replication_pad3d", "", f515},
-	{"aten::replication_pad3d_backward", "", f521},
-	{"aten::reshape", "", f522},
-	{"aten::resize_", "", f523},
-	{"aten::resize_as_", "", f524},
-	{"aten::resize_as_sparse_", "", f525},
-	{"aten::rnn_relu", "data", f526},
-	{"aten::rnn_relu", "input", f527},
-	{"aten::rnn_tanh", "data", f526},
-	{"aten::rnn_tanh", "input", f527},
-	{"aten::row_indices_copy", "", f528},
-	{"aten::rrelu_with_noise", "", f529},
-	{"aten::rrelu_with_noise_", "", f530},
-	{"aten::rrelu_with_noise_backward", "", f531},
-	{"aten::scaled_dot_product_attention", "", f532},
-	{"aten::scatter", "reduce", f533},
-	{"aten::scatter", "src", f533},
-	{"aten::scatter", "value", f534},
-	{"aten::scatter", "value_reduce", f534},
-	{"aten::scatter_", "reduce", f533},
-	{"aten::scatter_", "src", f533},
-	{"aten::scatter_", "value", f534},
-	{"aten::scatter_", "value_reduce", f534},
-	{"aten::scatter_add", "", f533},
-	{"aten::scatter_add_", "", f533},
-	{"aten::scatter_reduce", "two", f533},
-	{"aten::scatter_reduce_", "two", f533},
-	{"aten::segment_reduce", "", f535},
-	{"aten::select", "int", f536},
-	{"aten::select_backward", "", f537},
-	{"aten::select_copy", "int", f536},
-	{"aten::set_", "source_Tensor_storage_offset", f538},
-	{"aten::slice_backward", "", f539},
-	{"aten::slice_inverse", "", f540},
-	{"aten::slow_conv3d", "", f541},
-	{"aten::slow_conv3d_forward", "", f542},
-	{"aten::slow_conv_dilated2d", "", f543},
-	{"aten::slow_conv_dilated3d", "", f544},
-	{"aten::slow_conv_transpose2d", "", f545},
-	{"aten::slow_conv_transpose3d", "", f546},
-	{"aten::smooth_l1_loss", "", f418},
-	{"aten::smooth_l1_loss_backward", "", f359},
-	{"aten::soft_margin_loss", "", f418},
-	{"aten::soft_margin_loss_backward", "", f359},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f547},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f548},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f549},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f550},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f551},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f552},
-	{"aten::sparse_coo_tensor", "indices_size", f553},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f554},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f555},
-	{"aten::sparse_csr_tensor", "crow_col_value", f556},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f557},
-	{"aten::sparse_resize_", "", f558},
-	{"aten::sparse_resize_and_clear_", "", f559},
-	{"aten::special_chebyshev_polynomial_t", "", f560},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f561},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f562},
-	{"aten::special_chebyshev_polynomial_u", "", f560},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f561},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f562},
-	{"aten::special_chebyshev_polynomial_v", "", f560},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f561},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f562},
-	{"aten::special_chebyshev_polynomial_w", "", f560},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f561},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f562},
-	{"aten::special_hermite_polynomial_h", "", f560},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f561},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f562},
-	{"aten::special_hermite_polynomial_he", "", f560},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f561},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f562},
-	{"aten::special_laguerre_polynomial_l", "", f560},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f561},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f562},
-	{"aten::special_legendre_polynomial_p", "", f560},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f561},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f562},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f560},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f561},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f562},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f560},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f561},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f562},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f560},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f561},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f562},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f560},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f561},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f562},
-	{"aten::split", "Tensor", f563},
-	{"aten::split_copy", "Tensor", f563},
-	{"aten::sspaddmm", "", f564},
-	{"aten::sub_", "Tensor", f314},
-	{"aten::tensor_split", "sections", f382},
-	{"aten::tensor_split", "tensor_indices_or_sections", f565},
-	{"aten::thnn_conv2d", "", f566},
-	{"aten::to", "device", f567},
-	{"aten::to", "dtype", f568},
-	{"aten::to", "dtype_layout", f256},
-	{"aten::to_dense_backward", "", f569},
-	{"aten::to_mkldnn", "", f570},
-	{"aten::to_mkldnn_backward", "", f571},
-	{"aten::trace_backward", "", f572},
-	{"aten::trapezoid", "dx", f376},
-	{"aten::trapezoid", "x", f376},
-	{"aten::trapz", "dx", f376},
-	{"aten::trapz", "x", f376},
-	{"aten::triplet_margin_loss", "", f573},
-	{"aten::unbind", "int", f574},
-	{"aten::unbind_copy", "int", f574},
-	{"aten::unfold_backward", "", f575},
-	{"aten::unsafe_chunk", "", f343},
-	{"aten::unsafe_split", "Tensor", f563},
-	{"aten::upsample_bicubic2d", "", f576},
-	{"aten::upsample_bicubic2d", "vec", f276},
-	{"aten::upsample_bicubic2d_backward", "", f577},
-	{"aten::upsample_bilinear2d", "", f576},
-	{"aten::upsample_bilinear2d", "vec", f276},
-	{"aten::upsample_bilinear2d_backward", "", f578},
-	{"aten::upsample_linear1d", "", f579},
-	{"aten::upsample_linear1d", "vec", f276},
-	{"aten::upsample_linear1d_backward", "", f580},
-	{"aten::upsample_nearest1d", "", f279},
-	{"aten::upsample_nearest1d", "vec", f280},
-	{"aten::upsample_nearest1d_backward", "", f581},
-	{"aten::upsample_nearest2d", "", f282},
-	{"aten::upsample_nearest2d", "vec", f280},
-	{"aten::upsample_nearest2d_backward", "", f582},
-	{"aten::upsample_nearest3d", "", f284},
-	{"aten::upsample_nearest3d", "vec", f280},
-	{"aten::upsample_nearest3d_backward", "", f583},
-	{"aten::upsample_trilinear3d", "", f584},
-	{"aten::upsample_trilinear3d", "vec", f276},
-	{"aten::upsample_trilinear3d_backward", "", f585},
-	{"aten::value_selecting_reduction_backward", "", f586},
-	{"aten::values_copy", "", f587},
-	{"aten::vander", "", f588},
-	{"aten::view", "dtype", f589},
-	{"aten::view_copy", "dtype", f589},
-	{"aten::vsplit", "int", f382},
-	{"aten::zero_", "", f590},
+	{"aten::_nested_compute_contiguous_strides_offsets", "", f136},
+	{"aten::_nested_from_padded", "", f137},
+	{"aten::_nested_from_padded_and_nested_example", "", f138},
+	{"aten::_nested_from_padded_tensor", "", f139},
+	{"aten::_nested_get_jagged_dummy", "", f140},
+	{"aten::_nested_get_lengths", "", f141},
+	{"aten::_nested_get_max_seqlen", "", f142},
+	{"aten::_nested_get_min_seqlen", "", f143},
+	{"aten::_nested_get_offsets", "", f144},
+	{"aten::_nested_get_ragged_idx", "", f145},
+	{"aten::_nested_get_values", "", f146},
+	{"aten::_nested_get_values_copy", "", f147},
+	{"aten::_nested_select_backward", "", f148},
+	{"aten::_nested_sum_backward", "", f149},
+	{"aten::_nested_tensor_from_mask", "", f150},
+	{"aten::_nested_tensor_from_mask_left_aligned", "", f151},
+	{"aten::_nested_tensor_from_tensor_list", "", f152},
+	{"aten::_nested_tensor_size", "", f153},
+	{"aten::_nested_tensor_softmax_with_shape", "", f154},
+	{"aten::_nested_tensor_storage_offsets", "", f155},
+	{"aten::_nested_tensor_strides", "", f156},
+	{"aten::_nested_view_from_buffer", "", f157},
+	{"aten::_nested_view_from_buffer_copy", "", f158},
+	{"aten::_nested_view_from_jagged", "", f159},
+	{"aten::_nested_view_from_jagged_copy", "", f160},
+	{"aten::_new_zeros_with_same_feature_meta", "", f161},
+	{"aten::_nnpack_available", "", f162},
+	{"aten::_nnpack_spatial_convolution", "", f163},
+	{"aten::_pack_padded_sequence_backward", "", f164},
+	{"aten::_pad_circular", "", f165},
+	{"aten::_pad_enum", "", f166},
+	{"aten::_pad_packed_sequence", "", f167},
+	{"aten::_padded_dense_to_jagged_forward", "", f168},
+	{"aten::_pdist_backward", "", f169},
+	{"aten::_pdist_forward", "", f170},
+	{"aten::_prelu_kernel", "", f171},
+	{"aten::_prelu_kernel_backward", "", f172},
+	{"aten::_print", "", f173},
+	{"aten::_propagate_xla_data", "", f174},
+	{"aten::_remove_batch_dim", "", f175},
+	{"aten::_reshape_alias", "", f176},
+	{"aten::_reshape_alias_copy", "", f177},
+	{"aten::_reshape_from_tensor", "", f178},
+	{"aten::_resize_output_", "", f179},
+	{"aten::_rowwise_prune", "", f180},
+	{"aten::_sample_dirichlet", "", f181},
+	{"aten::_saturate_weight_to_fp16", "", f182},
+	{"aten::_scaled_dot_product_attention_math", "", f183},
+	{"aten::_scaled_dot_product_attention_math_for_mps", "", f184},
+	{"aten::_scaled_dot_product_cudnn_attention", "", f185},
+	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f186},
+	{"aten::_scaled_dot_product_efficient_attention", "", f187},
+	{"aten::_scaled_dot_product_efficient_attention_backward", "", f188},
+	{"aten::_scaled_dot_product_flash_attention", "", f189},
+	{"aten::_scaled_dot_product_flash_attention", "quantized", f190},
+	{"aten::_scaled_dot_product_flash_attention_backward", "", f191},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f192},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f193},
+	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f194},
+	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f195},
+	{"aten::_scaled_grouped_mm", "", f196},
+	{"aten::_scaled_grouped_mm_v2", "", f197},
+	{"aten::_scaled_mm", "", f198},
+	{"aten::_scaled_mm_v2", "", f199},
+	{"aten::_segment_reduce_backward", "", f200},
+	{"aten::_slow_conv2d_backward", "output_mask", f201},
+	{"aten::_slow_conv2d_forward", "", f202},
+	{"aten::_sobol_engine_draw", "", f203},
+	{"aten::_sobol_engine_ff_", "", f204},
+	{"aten::_sobol_engine_initialize_state_", "", f205},
+	{"aten::_sobol_engine_scramble_", "", f206},
+	{"aten::_softmax_backward_data", "", f207},
+	{"aten::_sparse_addmm", "", f208},
+	{"aten::_sparse_broadcast_to", "", f209},
+	{"aten::_sparse_broadcast_to_copy", "", f210},
+	{"aten::_sparse_bsc_tensor_unsafe", "", f211},
+	{"aten::_sparse_bsr_tensor_unsafe", "", f212},
+	{"aten::_sparse_compressed_tensor_unsafe", "", f213},
+	{"aten::_sparse_compressed_tensor_with_dims", "", f214},
+	{"aten::_sparse_coo_tensor_unsafe", "", f215},
+	{"aten::_sparse_coo_tensor_with_dims", "", f216},
+	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f217},
+	{"aten::_sparse_csc_tensor_unsafe", "", f218},
+	{"aten::_sparse_csr_prod", "dim_dtype", f219},
+	{"aten::_sparse_csr_sum", "dim_dtype", f220},
+	{"aten::_sparse_csr_tensor_unsafe", "", f221},
+	{"aten::_sparse_log_softmax", "", f222},
+	{"aten::_sparse_log_softmax", "int", f223},
+	{"aten::_sparse_log_softmax_backward_data", "", f224},
+	{"aten::_sparse_mask_projection", "", f225},
+	{"aten::_sparse_mm", "", f226},
+	{"aten::_sparse_mm", "reduce", f227},
+	{"aten::_sparse_mm_reduce_impl", "", f228},
+	{"aten::_sparse_mm_reduce_impl_backward", "", f229},
+	{"aten::_sparse_semi_structured_addmm", "", f230},
+	{"aten::_sparse_semi_structured_apply", "", f231},
+	{"aten::_sparse_semi_structured_apply_dense", "", f232},
+	{"aten::_sparse_semi_structured_linear", "", f233},
+	{"aten::_sparse_semi_structured_mm", "", f234},
+	{"aten::_sparse_semi_structured_tile", "", f235},
+	{"aten::_sparse_softmax", "", f236},
+	{"aten::_sparse_softmax", "int", f237},
+	{"aten::_sparse_softmax_backward_data", "", f238},
+	{"aten::_sparse_sparse_matmul", "", f239},
+	{"aten::_sparse_sum", "", f240},
+	{"aten::_sparse_sum", "dim", f241},
+	{"aten::_sparse_sum", "dim_dtype", f242},
+	{"aten::_sparse_sum", "dtype", f243},
+	{"aten::_sparse_sum_backward", "", f244},
+	{"aten::_spdiags", "", f245},
+	{"aten::_spsolve", "", f246},
+	{"aten::_stack", "", f247},
+	{"aten::_standard_gamma", "", f248},
+	{"aten::_standard_gamma_grad", "", f249},
+	{"aten::_thnn_differentiable_gru_cell_backward", "", f250},
+	{"aten::_thnn_differentiable_lstm_cell_backward", "", f251},
+	{"aten::_thnn_fused_gru_cell", "", f252},
+	{"aten::_thnn_fused_gru_cell_backward", "", f253},
+	{"aten::_thnn_fused_lstm_cell", "", f254},
+	{"aten::_thnn_fused_lstm_cell_backward", "", f255},
+	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f256},
+	{"aten::_to_copy", "", f257},
+	{"aten::_to_sparse", "", f258},
+	{"aten::_to_sparse", "sparse_dim", f259},
+	{"aten::_to_sparse_bsc", "", f260},
+	{"aten::_to_sparse_bsr", "", f261},
+	{"aten::_to_sparse_csc", "", f262},
+	{"aten::_to_sparse_csr", "", f263},
+	{"aten::_to_sparse_semi_structured", "", f264},
+	{"aten::_transform_bias_rescale_qkv", "", f265},
+	{"aten::_transformer_encoder_layer_fwd", "", f266},
+	{"aten::_trilinear", "", f267},
+	{"aten::_triton_multi_head_attention", "", f268},
+	{"aten::_triton_scaled_dot_attention", "", f269},
+	{"aten::_unpack_dual", "", f270},
+	{"aten::_unsafe_index", "Tensor", f271},
+	{"aten::_unsafe_index_put", "", f272},
+	{"aten::_unsafe_masked_index", "", f273},
+	{"aten::_unsafe_masked_index_put_accumulate", "", f274},
+	{"aten::_unsafe_view", "", f275},
+	{"aten::_upsample_bicubic2d_aa", "", f276},
+	{"aten::_upsample_bicubic2d_aa", "vec", f277},
+	{"aten::_upsample_bicubic2d_aa_backward", "", f278},
+	{"aten::_upsample_bilinear2d_aa", "", f276},
+	{"aten::_upsample_bilinear2d_aa", "vec", f277},
+	{"aten::_upsample_bilinear2d_aa_backward", "", f279},
+	{"aten::_upsample_nearest_exact1d", "", f280},
+	{"aten::_upsample_nearest_exact1d", "vec", f281},
+	{"aten::_upsample_nearest_exact1d_backward", "", f282},
+	{"aten::_upsample_nearest_exact2d", "", f283},
+	{"aten::_upsample_nearest_exact2d", "vec", f281},
+	{"aten::_upsample_nearest_exact2d_backward", "", f284},
+	{"aten::_upsample_nearest_exact3d", "", f285},
+	{"aten::_upsample_nearest_exact3d", "vec", f281},
+	{"aten::_upsample_nearest_exact3d_backward", "", f286},
+	{"aten::_use_cudnn_ctc_loss", "", f287},
+	{"aten::_use_cudnn_ctc_loss", "Tensor", f288},
+	{"aten::_use_cudnn_rnn_flatten_weight", "", f289},
+	{"aten::_use_miopen_ctc_loss", "", f290},
+	{"aten::_use_miopen_ctc_loss", "Tensor", f291},
+	{"aten::_validate_compressed_sparse_indices", "", f292},
+	{"aten::_validate_sparse_bsc_tensor_args", "", f293},
+	{"aten::_validate_sparse_bsr_tensor_args", "", f294},
+	{"aten::_validate_sparse_compressed_tensor_args", "", f295},
+	{"aten::_validate_sparse_coo_tensor_args", "", f296},
+	{"aten::_validate_sparse_csc_tensor_args", "", f297},
+	{"aten::_validate_sparse_csr_tensor_args", "", f298},
+	{"aten::_values_copy", "", f299},
+	{"aten::_weight_int4pack_mm", "", f300},
+	{"aten::_weight_int4pack_mm_for_cpu", "", f301},
+	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f302},
+	{"aten::_weight_int8pack_mm", "", f303},
+	{"aten::_weight_norm", "", f304},
+	{"aten::_weight_norm_differentiable_backward", "", f305},
+	{"aten::_weight_norm_interface", "", f306},
+	{"aten::_weight_norm_interface_backward", "", f307},
+	{"aten::_wrapped_linear_prepack", "", f308},
+	{"aten::_wrapped_quantized_linear_prepacked", "", f309},
+	{"aten::adaptive_avg_pool1d", "", f310},
+	{"aten::adaptive_avg_pool2d", "", f311},
+	{"aten::adaptive_avg_pool3d", "", f312},
+	{"aten::adaptive_max_pool1d", "", f310},
+	{"aten::adaptive_max_pool2d", "", f310},
+	{"aten::adaptive_max_pool2d_backward", "", f313},
+	{"aten::adaptive_max_pool3d", "", f310},
+	{"aten::adaptive_max_pool3d_backward", "", f314},
+	{"aten::add_", "Tensor", f315},
+	{"aten::addbmm", "", f316},
+	{"aten::addbmm_", "", f316},
+	{"aten::addmm", "", f316},
+	{"aten::addmm_", "", f316},
+	{"aten::addmv", "", f316},
+	{"aten::addmv_", "", f316},
+	{"aten::affine_grid_generator_backward", "", f317},
+	{"aten::align_tensors", "", f318},
+	{"aten::alpha_dropout", "", f319},
+	{"aten::alpha_dropout_", "", f319},
+	{"aten::arange", "start_step", f320},
+	{"aten::as_strided", "", f321},
+	{"aten::as_strided_", "", f321},
+	{"aten::as_strided_copy", "", f322},
+	{"aten::as_strided_scatter", "", f323},
+	{"aten::avg_pool1d", "", f324},
+	{"aten::avg_pool2d", "", f325},
+	{"aten::avg_pool2d_backward", "", f326},
+	{"aten::avg_pool3d", "", f327},
+	{"aten::avg_pool3d_backward", "", f328},
+	{"aten::baddbmm", "", f316},
+	{"aten::baddbmm_", "", f316},
+	{"aten::batch_norm_backward", "", f329},
+	{"aten::batch_norm_backward_elemt", "", f330},
+	{"aten::batch_norm_backward_reduce", "", f331},
+	{"aten::batch_norm_elemt", "", f332},
+	{"aten::batch_norm_gather_stats", "", f333},
+	{"aten::batch_norm_gather_stats_with_counts", "", f334},
+	{"aten::batch_norm_stats", "", f335},
+	{"aten::batch_norm_update_stats", "", f336},
+	{"aten::binary_cross_entropy", "", f337},
+	{"aten::binary_cross_entropy_backward", "", f338},
+	{"aten::binary_cross_entropy_with_logits", "", f339},
+	{"aten::binomial", "", f340},
+	{"aten::bmm", "", f341},
+	{"aten::ccol_indices_copy", "", f342},
+	{"aten::choose_qparams_optimized", "", f343},
+	{"aten::chunk", "", f344},
+	{"aten::col2im", "", f345},
+	{"aten::col_indices_copy", "", f346},
+	{"aten::combinations", "", f347},
+	{"aten::constant_pad_nd", "", f348},
+	{"aten::conv1d", "", f349},
+	{"aten::conv2d", "", f349},
+	{"aten::conv3d", "", f349},
+	{"aten::conv_depthwise3d", "", f350},
+	{"aten::conv_tbc_backward", "", f351},
+	{"aten::conv_transpose1d", "", f352},
+	{"aten::conv_transpose2d", "input", f352},
+	{"aten::conv_transpose3d", "input", f352},
+	{"aten::convolution", "", f353},
+	{"aten::convolution_backward", "", f354},
+	{"aten::convolution_backward_overrideable", "", f355},
+	{"aten::convolution_overrideable", "", f356},
+	{"aten::copy", "", f357},
+	{"aten::copy_", "", f358},
+	{"aten::copy_sparse_to_sparse_", "", f359},
+	{"aten::cosine_embedding_loss", "", f339},
+	{"aten::cross_entropy_loss", "", f360},
+	{"aten::crow_indices_copy", "", f361},
+	{"aten::ctc_loss", "IntList", f362},
+	{"aten::ctc_loss", "Tensor", f363},
+	{"aten::cudnn_affine_grid_generator", "", f364},
+	{"aten::cudnn_affine_grid_generator_backward", "", f365},
+	{"aten::cudnn_batch_norm", "", f366},
+	{"aten::cudnn_batch_norm_backward", "", f367},
+	{"aten::cudnn_convolution", "", f368},
+	{"aten::cudnn_convolution_add_relu", "", f369},
+	{"aten::cudnn_convolution_relu", "", f370},
+	{"aten::cudnn_convolution_transpose", "", f371},
+	{"aten::cudnn_grid_sampler", "", f372},
+	{"aten::cudnn_grid_sampler_backward", "", f373},
+	{"aten::cudnn_is_acceptable", "", f374},
+	{"aten::cummaxmin_backward", "", f375},
+	{"aten::cumprod_backward", "", f376},
+	{"aten::cumulative_trapezoid", "dx", f377},
+	{"aten::cumulative_trapezoid", "x", f377},
+	{"aten::dequantize", "self", f378},
+	{"aten::dequantize", "tensors", f379},
+	{"aten::diagonal_backward", "", f380},
+	{"aten::div", "Scalar_mode", f381},
+	{"aten::div", "Tensor_mode", f382},
+	{"aten::div_", "Scalar_mode", f381},
+	{"aten::div_", "Tensor_mode", f382},
+	{"aten::divide", "Scalar_mode", f381},
+	{"aten::divide", "Tensor_mode", f382},
+	{"aten::divide_", "Scalar_mode", f381},
+	{"aten::divide_", "Tensor_mode", f382},
+	{"aten::dot", "", f341},
+	{"aten::dropout", "", f319},
+	{"aten::dropout_", "", f319},
+	{"aten::dsplit", "int", f383},
+	{"aten::embedding_backward", "", f384},
+	{"aten::embedding_bag", "", f385},
+	{"aten::embedding_bag", "padding_idx", f385},
+	{"aten::embedding_dense_backward", "", f386},
+	{"aten::embedding_sparse_backward", "", f387},
+	{"aten::empty_strided", "", f388},
+	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f389},
+	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f390},
+	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f391},
+	{"aten::fbgemm_linear_fp16_weight", "", f392},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f393},
+	{"aten::fbgemm_linear_int8_weight", "", f394},
+	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f395},
+	{"aten::fbgemm_linear_quantize_weight", "", f396},
+	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f397},
+	{"aten::fbgemm_pack_quantized_matrix", "", f398},
+	{"aten::fbgemm_pack_quantized_matrix", "KN", f399},
+	{"aten::feature_alpha_dropout", "", f319},
+	{"aten::feature_alpha_dropout_", "", f319},
+	{"aten::feature_dropout", "", f319},
+	{"aten::feature_dropout_", "", f319},
+	{"aten::fill", "Tensor", f400},
+	{"aten::fill_", "Tensor", f400},
+	{"aten::fractional_max_pool2d", "", f401},
+	{"aten::fractional_max_pool2d_backward", "", f402},
+	{"aten::fractional_max_pool3d", "", f401},
+	{"aten::fractional_max_pool3d_backward", "", f403},
+	{"aten::from_file", "", f404},
+	{"aten::full", "", f405},
+	{"aten::full_like", "", f405},
+	{"aten::fused_moving_avg_obs_fake_quant", "", f406},
+	{"aten::gather", "", f407},
+	{"aten::gather_backward", "", f408},
+	{"aten::gelu_backward", "", f409},
+	{"aten::glu_backward", "", f410},
+	{"aten::glu_backward_jvp", "", f411},
+	{"aten::grid_sampler", "", f412},
+	{"aten::grid_sampler_2d", "", f412},
+	{"aten::grid_sampler_2d_backward", "", f413},
+	{"aten::grid_sampler_3d", "", f412},
+	{"aten::grid_sampler_3d_backward", "", f414},
+	{"aten::group_norm", "", f415},
+	{"aten::gru", "data", f416},
+	{"aten::gru", "input", f417},
+	{"aten::hinge_embedding_loss", "", f360},
+	{"aten::hsplit", "int", f383},
+	{"aten::hspmm", "", f418},
+	{"aten::huber_loss", "", f419},
+	{"aten::huber_loss_backward", "", f360},
+	{"aten::im2col", "", f420},
+	{"aten::index_add", "", f421},
+	{"aten::index_add_", "", f421},
+	{"aten::index_copy", "", f421},
+	{"aten::index_copy_", "", f421},
+	{"aten::index_fill", "int_Scalar", f422},
+	{"aten::index_fill", "int_Tensor", f421},
+	{"aten::index_fill_", "int_Scalar", f422},
+	{"aten::index_fill_", "int_Tensor", f421},
+	{"aten::index_reduce", "", f421},
+	{"aten::index_reduce_", "", f421},
+	{"aten::index_select_backward", "", f423},
+	{"aten::indices_copy", "", f424},
+	{"aten::infinitely_differentiable_gelu_backward", "", f425},
+	{"aten::kl_div", "", f419},
+	{"aten::l1_loss", "", f419},
+	{"aten::lcm", "", f426},
+	{"aten::lcm_", "", f426},
+	{"aten::lift", "", f427},
+	{"aten::lift_fresh", "", f428},
+	{"aten::lift_fresh_copy", "", f429},
+	{"aten::linalg_eigh", "", f430},
+	{"aten::linalg_eigvals", "", f430},
+	{"aten::linalg_eigvalsh", "", f430},
+	{"aten::linalg_ldl_solve", "", f431},
+	{"aten::linalg_lstsq", "", f432},
+	{"aten::linalg_matmul", "", f433},
+	{"aten::linalg_matrix_power", "", f434},
+	{"aten::linalg_matrix_rank", "", f435},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f436},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f436},
+	{"aten::linalg_matrix_rank", "tol_tensor", f435},
+	{"aten::linalg_pinv", "", f435},
+	{"aten::linalg_pinv", "atol_rtol_float", f436},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f436},
+	{"aten::linalg_pinv", "rcond_tensor", f435},
+	{"aten::linear_backward", "", f437},
+	{"aten::log_sigmoid_backward", "", f438},
+	{"aten::lstm", "data", f439},
+	{"aten::lstm", "input", f440},
+	{"aten::lu_unpack", "", f441},
+	{"aten::margin_ranking_loss", "", f339},
+	{"aten::masked_scatter_backward", "", f442},
+	{"aten::masked_select_backward", "", f443},
+	{"aten::matmul", "", f433},
+	{"aten::matmul_backward", "", f444},
+	{"aten::matrix_exp_backward", "", f445},
+	{"aten::matrix_power", "", f434},
+	{"aten::max_pool1d", "", f446},
+	{"aten::max_pool1d_with_indices", "", f446},
+	{"aten::max_pool2d", "", f447},
+	{"aten::max_pool2d_backward", "", f448},
+	{"aten::max_pool2d_with_indices", "", f447},
+	{"aten::max_pool2d_with_indices_backward", "", f449},
+	{"aten::max_pool3d", "", f450},
+	{"aten::max_pool3d_with_indices", "", f450},
+	{"aten::max_pool3d_with_indices_backward", "", f451},
+	{"aten::max_unpool2d", "", f452},
+	{"aten::max_unpool3d", "", f453},
+	{"aten::miopen_batch_norm", "", f454},
+	{"aten::miopen_batch_norm_backward", "", f455},
+	{"aten::miopen_convolution", "", f456},
+	{"aten::miopen_convolution_add_relu", "", f457},
+	{"aten::miopen_convolution_relu", "", f458},
+	{"aten::miopen_convolution_transpose", "", f459},
+	{"aten::miopen_ctc_loss", "", f460},
+	{"aten::miopen_ctc_loss", "Tensor", f461},
+	{"aten::miopen_depthwise_convolution", "", f462},
+	{"aten::miopen_rnn", "", f463},
+	{"aten::miopen_rnn_backward", "", f464},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f465},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f466},
+	{"aten::mkldnn_convolution", "", f467},
+	{"aten::mkldnn_linear", "", f468},
+	{"aten::mkldnn_linear_backward", "", f469},
+	{"aten::mkldnn_linear_backward_input", "", f470},
+	{"aten::mkldnn_linear_backward_weights", "", f471},
+	{"aten::mkldnn_max_pool2d", "", f472},
+	{"aten::mkldnn_max_pool2d_backward", "", f473},
+	{"aten::mkldnn_max_pool3d", "", f474},
+	{"aten::mkldnn_max_pool3d_backward", "", f475},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f476},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f477},
+	{"aten::mkldnn_rnn_layer", "", f478},
+	{"aten::mkldnn_rnn_layer_backward", "", f479},
+	{"aten::mm", "", f341},
+	{"aten::mps_convolution_backward", "", f480},
+	{"aten::mps_convolution_transpose_backward", "", f481},
+	{"aten::mse_loss", "", f419},
+	{"aten::mse_loss_backward", "", f360},
+	{"aten::mul_", "Tensor", f315},
+	{"aten::multi_margin_loss", "", f482},
+	{"aten::multi_margin_loss_backward", "", f483},
+	{"aten::multilabel_margin_loss", "", f419},
+	{"aten::multilabel_margin_loss_backward", "", f484},
+	{"aten::multilabel_margin_loss_forward", "", f485},
+	{"aten::multiply_", "Tensor", f315},
+	{"aten::mv", "", f433},
+	{"aten::native_batch_norm", "", f486},
+	{"aten::native_batch_norm_backward", "", f487},
+	{"aten::native_channel_shuffle", "", f488},
+	{"aten::native_dropout_backward", "", f489},
+	{"aten::native_group_norm", "", f490},
+	{"aten::native_group_norm_backward", "", f491},
+	{"aten::native_layer_norm_backward", "", f492},
+	{"aten::new_empty_strided", "", f493},
+	{"aten::new_full", "", f494},
+	{"aten::new_ones", "", f405},
+	{"aten::new_zeros", "", f495},
+	{"aten::nll_loss", "", f360},
+	{"aten::nll_loss2d", "", f360},
+	{"aten::nll_loss2d_backward", "", f496},
+	{"aten::nll_loss2d_forward", "", f497},
+	{"aten::nll_loss_backward", "", f498},
+	{"aten::nll_loss_forward", "", f499},
+	{"aten::nll_loss_nd", "", f360},
+	{"aten::normal", "float_float", f500},
+	{"aten::ones", "", f501},
+	{"aten::ones_like", "", f501},
+	{"aten::pad", "", f502},
+	{"aten::poisson_nll_loss", "", f482},
+	{"aten::quantize_per_tensor", "tensor_qparams", f390},
+	{"aten::quantized_batch_norm", "", f503},
+	{"aten::quantized_gru_cell", "", f504},
+	{"aten::quantized_lstm_cell", "", f505},
+	{"aten::quantized_max_pool1d", "", f506},
+	{"aten::quantized_max_pool2d", "", f507},
+	{"aten::quantized_max_pool3d", "", f508},
+	{"aten::quantized_rnn_relu_cell", "", f509},
+	{"aten::quantized_rnn_tanh_cell", "", f510},
+	{"aten::rand", "", f501},
+	{"aten::rand", "generator", f405},
+	{"aten::rand_like", "", f501},
+	{"aten::rand_like", "generator", f405},
+	{"aten::randint", "", f405},
+	{"aten::randint", "generator", f494},
+	{"aten::randint", "low", f494},
+	{"aten::randint", "low_generator", f500},
+	{"aten::randint_like", "", f405},
+	{"aten::randint_like", "Tensor", f405},
+	{"aten::randint_like", "Tensor_generator", f494},
+	{"aten::randint_like", "generator", f494},
+	{"aten::randint_like", "low_dtype", f494},
+	{"aten::randint_like", "low_generator_dtype", f500},
+	{"aten::randn", "", f501},
+	{"aten::randn", "generator", f405},
+	{"aten::randn_like", "", f501},
+	{"aten::randn_like", "generator", f405},
+	{"aten::random_", "from", f511},
+	{"aten::randperm", "", f501},
+	{"aten::randperm", "generator", f405},
+	{"aten::range", "step", f320},
+	{"aten::reflection_pad1d", "", f512},
+	{"aten::reflection_pad1d_backward", "", f513},
+	{"aten::reflection_pad2d", "", f514},
+	{"aten::reflection_pad2d_backward", "", f515},
+	{"aten::reflection_pad3d", "", f516},
+	{"aten::reflection_pad3d_backward", "", f517},
+	{"aten::repeat_interleave", "Tensor", f518},
+	{"aten::repeat_interleave", "self_Tensor", f519},
+	{"aten::replication_pad1d", "", f512},
+	{"aten::replication_pad1d_backward", "", f520},
+	{"aten::replication_pad2d", "", f514},
+	{"aten::replication_pad2d_backward", "", f521},
+	{"aten::replication_pad3d", "", f516},
+	{"aten::replication_pad3d_backward", "", f522},
+	{"aten::reshape", "", f523},
+	{"aten::resize_", "", f524},
+	{"aten::resize_as_", "", f525},
+	{"aten::resize_as_sparse_", "", f526},
+	{"aten::rnn_relu", "data", f527},
+	{"aten::rnn_relu", "input", f528},
+	{"aten::rnn_tanh", "data", f527},
+	{"aten::rnn_tanh", "input", f528},
+	{"aten::row_indices_copy", "", f529},
+	{"aten::rrelu_with_noise", "", f530},
+	{"aten::rrelu_with_noise_", "", f531},
+	{"aten::rrelu_with_noise_backward", "", f532},
+	{"aten::scaled_dot_product_attention", "", f533},
+	{"aten::scatter", "reduce", f534},
+	{"aten::scatter", "src", f534},
+	{"aten::scatter", "value", f535},
+	{"aten::scatter", "value_reduce", f535},
+	{"aten::scatter_", "reduce", f534},
+	{"aten::scatter_", "src", f534},
+	{"aten::scatter_", "value", f535},
+	{"aten::scatter_", "value_reduce", f535},
+	{"aten::scatter_add", "", f534},
+	{"aten::scatter_add_", "", f534},
+	{"aten::scatter_reduce", "two", f534},
+	{"aten::scatter_reduce_", "two", f534},
+	{"aten::segment_reduce", "", f536},
+	{"aten::select", "int", f537},
+	{"aten::select_backward", "", f538},
+	{"aten::select_copy", "int", f537},
+	{"aten::set_", "source_Tensor_storage_offset", f539},
+	{"aten::slice_backward", "", f540},
+	{"aten::slice_inverse", "", f541},
+	{"aten::slow_conv3d", "", f542},
+	{"aten::slow_conv3d_forward", "", f543},
+	{"aten::slow_conv_dilated2d", "", f544},
+	{"aten::slow_conv_dilated3d", "", f545},
+	{"aten::slow_conv_transpose2d", "", f546},
+	{"aten::slow_conv_transpose3d", "", f547},
+	{"aten::smooth_l1_loss", "", f419},
+	{"aten::smooth_l1_loss_backward", "", f360},
+	{"aten::soft_margin_loss", "", f419},
+	{"aten::soft_margin_loss_backward", "", f360},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f548},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f549},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f550},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f551},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f552},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f553},
+	{"aten::sparse_coo_tensor", "indices_size", f554},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f555},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f556},
+	{"aten::sparse_csr_tensor", "crow_col_value", f557},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f558},
+	{"aten::sparse_resize_", "", f559},
+	{"aten::sparse_resize_and_clear_", "", f560},
+	{"aten::special_chebyshev_polynomial_t", "", f561},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f562},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f563},
+	{"aten::special_chebyshev_polynomial_u", "", f561},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f562},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f563},
+	{"aten::special_chebyshev_polynomial_v", "", f561},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f562},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f563},
+	{"aten::special_chebyshev_polynomial_w", "", f561},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f562},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f563},
+	{"aten::special_hermite_polynomial_h", "", f561},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f562},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f563},
+	{"aten::special_hermite_polynomial_he", "", f561},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f562},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f563},
+	{"aten::special_laguerre_polynomial_l", "", f561},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f562},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f563},
+	{"aten::special_legendre_polynomial_p", "", f561},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f562},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f563},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f561},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f562},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f563},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f561},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f562},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f563},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f561},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f562},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f563},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f561},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f562},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f563},
+	{"aten::split", "Tensor", f564},
+	{"aten::split_copy", "Tensor", f564},
+	{"aten::sspaddmm", "", f565},
+	{"aten::sub_", "Tensor", f315},
+	{"aten::subtract_", "Tensor", f315},
+	{"aten::tensor_split", "sections", f383},
+	{"aten::tensor_split", "tensor_indices_or_sections", f566},
+	{"aten::thnn_conv2d", "", f567},
+	{"aten::to", "device", f568},
+	{"aten::to", "dtype", f569},
+	{"aten::to", "dtype_layout", f257},
+	{"aten::to_dense_backward", "", f570},
+	{"aten::to_mkldnn", "", f571},
+	{"aten::to_mkldnn_backward", "", f572},
+	{"aten::trace_backward", "", f573},
+	{"aten::trapezoid", "dx", f377},
+	{"aten::trapezoid", "x", f377},
+	{"aten::trapz", "dx", f377},
+	{"aten::trapz", "x", f377},
+	{"aten::triplet_margin_loss", "", f574},
+	{"aten::unbind", "int", f575},
+	{"aten::unbind_copy", "int", f575},
+	{"aten::unfold_backward", "", f576},
+	{"aten::unsafe_chunk", "", f344},
+	{"aten::unsafe_split", "Tensor", f564},
+	{"aten::upsample_bicubic2d", "", f577},
+	{"aten::upsample_bicubic2d", "vec", f277},
+	{"aten::upsample_bicubic2d_backward", "", f578},
+	{"aten::upsample_bilinear2d", "", f577},
+	{"aten::upsample_bilinear2d", "vec", f277},
+	{"aten::upsample_bilinear2d_backward", "", f579},
+	{"aten::upsample_linear1d", "", f580},
+	{"aten::upsample_linear1d", "vec", f277},
+	{"aten::upsample_linear1d_backward", "", f581},
+	{"aten::upsample_nearest1d", "", f280},
+	{"aten::upsample_nearest1d", "vec", f281},
+	{"aten::upsample_nearest1d_backward", "", f582},
+	{"aten::upsample_nearest2d", "", f283},
+	{"aten::upsample_nearest2d", "vec", f281},
+	{"aten::upsample_nearest2d_backward", "", f583},
+	{"aten::upsample_nearest3d", "", f285},
+	{"aten::upsample_nearest3d", "vec", f281},
+	{"aten::upsample_nearest3d_backward", "", f584},
+	{"aten::upsample_trilinear3d", "", f585},
+	{"aten::upsample_trilinear3d", "vec", f277},
+	{"aten::upsample_trilinear3d_backward", "", f586},
+	{"aten::value_selecting_reduction_backward", "", f587},
+	{"aten::values_copy", "", f588},
+	{"aten::vander", "", f589},
+	{"aten::view", "dtype", f590},
+	{"aten::view_copy", "dtype", f590},
+	{"aten::vsplit", "int", f383},
 	{"aten::zeros", "", f591},
 	{"aten::zeros_like", "", f591},
 	{"aten::align_to", "ellipsis_idx", f592},
 	{"aten::add", "out", f593},
-	{"aten::addmv", "out", f315},
+	{"aten::addmv", "out", f316},
 	{"aten::arange", "start_out", f594},
-	{"aten::baddbmm", "out", f315},
-	{"aten::binary_cross_entropy", "out", f336},
+	{"aten::baddbmm", "out", f316},
+	{"aten::binary_cross_entropy", "out", f337},
 	{"aten::binary_cross_entropy_backward", "grad_input", f595},
-	{"aten::bmm", "out", f340},
-	{"aten::cat", "out", f317},
-	{"aten::concat", "out", f317},
-	{"aten::concatenate", "out", f317},
+	{"aten::bmm", "out", f341},
+	{"aten::cat", "out", f318},
+	{"aten::concat", "out", f318},
+	{"aten::concatenate", "out", f318},
 	{"aten::cudnn_batch_norm", "out", f596},
 	{"aten::cudnn_convolution", "out", f597},
-	{"aten::div", "out_mode", f381},
-	{"aten::divide", "out_mode", f381},
-	{"aten::dot", "out", f340},
-	{"aten::full", "names", f493},
-	{"aten::lcm", "out", f425},
+	{"aten::div", "out_mode", f382},
+	{"aten::divide", "out_mode", f382},
+	{"aten::dot", "out", f341},
+	{"aten::full", "names", f494},
+	{"aten::lcm", "out", f426},
 	{"aten::_fft_r2c", "out", f598},
 	{"aten::_fft_c2r", "out", f599},
 	{"aten::_fft_c2c", "out", f600},
-	{"aten::index_copy", "out", f420},
+	{"aten::index_copy", "out", f421},
 	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f601},
 	{"aten::fbgemm_linear_fp16_weight", "out", f602},
 	{"aten::_log_softmax_backward_data", "out", f603},
 	{"aten::_logcumsumexp", "out", f604},
-	{"aten::matmul", "out", f432},
-	{"aten::matrix_power", "out", f433},
+	{"aten::matmul", "out", f433},
+	{"aten::matrix_power", "out", f434},
 	{"aten::_compute_linear_combination", "out", f605},
-	{"aten::mm", "out", f340},
+	{"aten::mm", "out", f341},
 	{"aten::_int_mm", "out", f606},
-	{"aten::mv", "out", f432},
-	{"aten::native_batch_norm", "out", f485},
-	{"aten::_native_batch_norm_legit", "out", f607},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f608},
-	{"aten::batch_norm_elemt", "out", f609},
-	{"aten::ones", "names", f404},
-	{"aten::rand", "names", f404},
-	{"aten::rand", "generator_with_names", f493},
-	{"aten::randn", "names", f404},
-	{"aten::randn", "generator_with_names", f493},
+	{"aten::mul", "out", f607},
+	{"aten::multiply", "out", f607},
+	{"aten::mv", "out", f433},
+	{"aten::native_batch_norm", "out", f486},
+	{"aten::_native_batch_norm_legit", "out", f608},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f609},
+	{"aten::batch_norm_elemt", "out", f610},
+	{"aten::ones", "names", f405},
+	{"aten::rand", "names", f405},
+	{"aten::rand", "generator_with_names", f494},
+	{"aten::randn", "names", f405},
+	{"aten::randn", "generator_with_names", f494},
 	{"aten::range", "out", f594},
-	{"aten::gelu_backward", "grad_input", f408},
-	{"aten::_softmax_backward_data", "out", f610},
-	{"aten::sspaddmm", "out", f611},
-	{"aten::_chunk_cat", "out", f612},
-	{"aten::_stack", "out", f613},
-	{"aten::zeros", "names", f494},
-	{"aten::_batch_norm_with_update", "out", f614},
-	{"aten::_sparse_softmax", "Dimname", f615},
-	{"aten::_sparse_log_softmax", "Dimname", f616},
+	{"aten::gelu_backward", "grad_input", f409},
+	{"aten::_softmax_backward_data", "out", f611},
+	{"aten::sspaddmm", "out", f612},
+	{"aten::_chunk_cat", "out", f613},
+	{"aten::_stack", "out", f614},
+	{"aten::zeros", "names", f495},
+	{"aten::_batch_norm_with_update", "out", f615},
+	{"aten::_sparse_softmax", "Dimname", f616},
+	{"aten::_sparse_log_softmax", "Dimname", f617},
 	{"aten::sub", "out", f593},
-	{"aten::addmm", "out", f315},
-	{"aten::_scaled_mm", "out", f617},
-	{"aten::_scaled_mm_v2", "out", f618},
-	{"aten::hspmm", "out", f619},
-	{"aten::lstm_mps_backward", "", f620},
-	{"aten::set_", "source_Storage_storage_offset", f538},
-	{"aten::index_add", "out", f420},
-	{"aten::index_reduce", "out", f420},
-	{"aten::scatter", "src_out", f533},
-	{"aten::scatter", "value_out", f534},
-	{"aten::scatter", "reduce_out", f533},
-	{"aten::scatter", "value_reduce_out", f534},
-	{"aten::scatter", "dimname_src", f406},
-	{"aten::scatter", "dimname_value", f406},
-	{"aten::scatter_add", "out", f533},
-	{"aten::scatter_reduce", "two_out", f533},
-	{"aten::addbmm", "out", f315},
-	{"aten::gather", "out", f406},
-	{"aten::lu_unpack", "out", f440},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f621},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f622},
-	{"aten::mse_loss", "out", f418},
-	{"aten::mse_loss_backward", "grad_input", f359},
-	{"aten::multi_margin_loss", "out", f481},
-	{"aten::multi_margin_loss_backward", "grad_input", f623},
-	{"aten::multilabel_margin_loss", "out", f418},
-	{"aten::multilabel_margin_loss_forward", "output", f624},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f625},
-	{"aten::nll_loss", "out", f359},
-	{"aten::nll_loss_forward", "output", f626},
-	{"aten::nll_loss_backward", "grad_input", f627},
-	{"aten::nll_loss2d", "out", f359},
-	{"aten::nll_loss2d_forward", "output", f628},
-	{"aten::nll_loss2d_backward", "grad_input", f629},
-	{"aten::smooth_l1_loss", "out", f418},
-	{"aten::smooth_l1_loss_backward", "grad_input", f359},
-	{"aten::huber_loss", "out", f418},
-	{"aten::huber_loss_backward", "out", f359},
-	{"aten::soft_margin_loss", "out", f418},
-	{"aten::soft_margin_loss_backward", "grad_input", f359},
-	{"aten::glu_backward", "grad_input", f630},
-	{"aten::log_sigmoid_backward", "grad_input", f631},
-	{"aten::rrelu_with_noise", "out", f632},
-	{"aten::adaptive_avg_pool2d", "out", f310},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f633},
-	{"aten::adaptive_avg_pool3d", "out", f311},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f634},
-	{"aten::adaptive_max_pool2d", "out", f309},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f635},
-	{"aten::adaptive_max_pool3d", "out", f309},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f636},
-	{"aten::avg_pool2d", "out", f324},
-	{"aten::avg_pool2d_backward", "grad_input", f637},
-	{"aten::avg_pool3d", "out", f326},
-	{"aten::avg_pool3d_backward", "grad_input", f638},
-	{"aten::fractional_max_pool2d", "output", f400},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f639},
-	{"aten::fractional_max_pool3d", "output", f400},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f640},
-	{"aten::max_pool2d_with_indices", "out", f446},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f641},
-	{"aten::max_pool3d_with_indices", "out", f449},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f642},
-	{"aten::max_unpool2d", "out", f451},
-	{"aten::max_unpool3d", "out", f452},
-	{"aten::reflection_pad1d", "out", f511},
-	{"aten::reflection_pad1d_backward", "grad_input", f643},
-	{"aten::reflection_pad2d", "out", f513},
-	{"aten::reflection_pad2d_backward", "grad_input", f644},
-	{"aten::reflection_pad3d", "out", f515},
-	{"aten::reflection_pad3d_backward", "grad_input", f645},
-	{"aten::replication_pad1d", "out", f511},
-	{"aten::replication_pad1d_backward", "grad_input", f646},
-	{"aten::replication_pad2d", "out", f513},
-	{"aten::replication_pad2d_backward", "grad_input", f647},
-	{"aten::replication_pad3d", "out", f515},
-	{"aten::replication_pad3d_backward", "grad_input", f648},
-	{"aten::upsample_linear1d", "out", f579},
-	{"aten::upsample_linear1d_backward", "grad_input", f649},
-	{"aten::upsample_bilinear2d", "out", f576},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f650},
-	{"aten::_upsample_bilinear2d_aa", "out", f275},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f651},
-	{"aten::upsample_bicubic2d", "out", f576},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f652},
-	{"aten::_upsample_bicubic2d_aa", "out", f275},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f653},
-	{"aten::upsample_trilinear3d", "out", f584},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f654},
-	{"aten::upsample_nearest1d", "out", f279},
-	{"aten::_upsample_nearest_exact1d", "out", f279},
-	{"aten::upsample_nearest1d_backward", "grad_input", f655},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f656},
-	{"aten::upsample_nearest2d", "out", f282},
-	{"aten::_upsample_nearest_exact2d", "out", f282},
-	{"aten::upsample_nearest2d_backward", "grad_input", f657},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f658},
-	{"aten::upsample_nearest3d", "out", f284},
-	{"aten::_upsample_nearest_exact3d", "out", f284},
-	{"aten::upsample_nearest3d_backward", "grad_input", f659},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f660},
-	{"aten::slow_conv_transpose2d", "out", f661},
-	{"aten::slow_conv_transpose3d", "out", f662},
-	{"aten::thnn_conv2d", "out", f663},
-	{"aten::_slow_conv2d_forward", "output", f664},
-	{"aten::_slow_conv2d_backward", "grad_input", f665},
-	{"aten::_conv_depthwise2d", "out", f666},
-	{"aten::slow_conv3d", "out", f667},
-	{"aten::slow_conv3d_forward", "output", f668},
-	{"aten::col2im", "out", f344},
-	{"aten::im2col", "out", f419},
-	{"aten::_linalg_det", "result", f669},
-	{"aten::linalg_ldl_solve", "out", f430},
-	{"aten::linalg_lstsq", "out", f431},
-	{"aten::linalg_matmul", "out", f432},
-	{"aten::_linalg_slogdet", "sign", f670},
-	{"aten::linalg_eigvals", "out", f429},
-	{"aten::_linalg_eigh", "eigenvalues", f671},
-	{"aten::linalg_eigh", "eigvals", f429},
-	{"aten::linalg_eigvalsh", "out", f429},
-	{"aten::_linalg_svd", "U", f672},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f435},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f435},
-	{"aten::linalg_pinv", "out", f434},
-	{"aten::linalg_pinv", "out_rcond_tensor", f434},
-	{"aten::_linalg_solve_ex", "result", f673},
-	{"aten::linalg_matrix_power", "out", f433},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f435},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f435},
-	{"aten::linalg_matrix_rank", "out", f434},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f434},
-	{"aten::unbind_copy", "int_out", f574},
-	{"aten::split_copy", "Tensor_out", f563},
-	{"aten::special_chebyshev_polynomial_t", "out", f560},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f562},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f561},
-	{"aten::special_chebyshev_polynomial_u", "out", f560},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f562},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f561},
-	{"aten::special_chebyshev_polynomial_v", "out", f560},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f562},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f561},
-	{"aten::special_chebyshev_polynomial_w", "out", f560},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f562},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f561},
-	{"aten::special_hermite_polynomial_h", "out", f560},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f562},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f561},
-	{"aten::special_hermite_polynomial_he", "out", f560},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f562},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f561},
-	{"aten::special_laguerre_polynomial_l", "out", f560},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f562},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f561},
-	{"aten::special_legendre_polynomial_p", "out", f560},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f562},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f561},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f560},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f562},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f561},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f560},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f562},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f561},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f560},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f562},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f561},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f560},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f562},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f561},
+	{"aten::subtract", "out", f593},
+	{"aten::addmm", "out", f316},
+	{"aten::_scaled_mm", "out", f618},
+	{"aten::_scaled_mm_v2", "out", f619},
+	{"aten::hspmm", "out", f620},
+	{"aten::lstm_mps_backward", "", f621},
+	{"aten::set_", "source_Storage_storage_offset", f539},
+	{"aten::index_add", "out", f421},
+	{"aten::index_reduce", "out", f421},
+	{"aten::scatter", "src_out", f534},
+	{"aten::scatter", "value_out", f535},
+	{"aten::scatter", "reduce_out", f534},
+	{"aten::scatter", "value_reduce_out", f535},
+	{"aten::scatter", "dimname_src", f407},
+	{"aten::scatter", "dimname_value", f407},
+	{"aten::scatter_add", "out", f534},
+	{"aten::scatter_reduce", "two_out", f534},
+	{"aten::addbmm", "out", f316},
+	{"aten::gather", "out", f407},
+	{"aten::lu_unpack", "out", f441},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f622},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f623},
+	{"aten::mse_loss", "out", f419},
+	{"aten::mse_loss_backward", "grad_input", f360},
+	{"aten::multi_margin_loss", "out", f482},
+	{"aten::multi_margin_loss_backward", "grad_input", f624},
+	{"aten::multilabel_margin_loss", "out", f419},
+	{"aten::multilabel_margin_loss_forward", "output", f625},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f626},
+	{"aten::nll_loss", "out", f360},
+	{"aten::nll_loss_forward", "output", f627},
+	{"aten::nll_loss_backward", "grad_input", f628},
+	{"aten::nll_loss2d", "out", f360},
+	{"aten::nll_loss2d_forward", "output", f629},
+	{"aten::nll_loss2d_backward", "grad_input", f630},
+	{"aten::smooth_l1_loss", "out", f419},
+	{"aten::smooth_l1_loss_backward", "grad_input", f360},
+	{"aten::huber_loss", "out", f419},
+	{"aten::huber_loss_backward", "out", f360},
+	{"aten::soft_margin_loss", "out", f419},
+	{"aten::soft_margin_loss_backward", "grad_input", f360},
+	{"aten::glu_backward", "grad_input", f631},
+	{"aten::log_sigmoid_backward", "grad_input", f632},
+	{"aten::rrelu_with_noise", "out", f633},
+	{"aten::adaptive_avg_pool2d", "out", f311},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f634},
+	{"aten::adaptive_avg_pool3d", "out", f312},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f635},
+	{"aten::adaptive_max_pool2d", "out", f310},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f636},
+	{"aten::adaptive_max_pool3d", "out", f310},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f637},
+	{"aten::avg_pool2d", "out", f325},
+	{"aten::avg_pool2d_backward", "grad_input", f638},
+	{"aten::avg_pool3d", "out", f327},
+	{"aten::avg_pool3d_backward", "grad_input", f639},
+	{"aten::fractional_max_pool2d", "output", f401},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f640},
+	{"aten::fractional_max_pool3d", "output", f401},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f641},
+	{"aten::max_pool2d_with_indices", "out", f447},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f642},
+	{"aten::max_pool3d_with_indices", "out", f450},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f643},
+	{"aten::max_unpool2d", "out", f452},
+	{"aten::max_unpool3d", "out", f453},
+	{"aten::reflection_pad1d", "out", f512},
+	{"aten::reflection_pad1d_backward", "grad_input", f644},
+	{"aten::reflection_pad2d", "out", f514},
+	{"aten::reflection_pad2d_backward", "grad_input", f645},
+	{"aten::reflection_pad3d", "out", f516},
+	{"aten::reflection_pad3d_backward", "grad_input", f646},
+	{"aten::replication_pad1d", "out", f512},
+	{"aten::replication_pad1d_backward", "grad_input", f647},
+	{"aten::replication_pad2d", "out", f514},
+	{"aten::replication_pad2d_backward", "grad_input", f648},
+	{"aten::replication_pad3d", "out", f516},
+	{"aten::replication_pad3d_backward", "grad_input", f649},
+	{"aten::upsample_linear1d", "out", f580},
+	{"aten::upsample_linear1d_backward", "grad_input", f650},
+	{"aten::upsample_bilinear2d", "out", f577},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f651},
+	{"aten::_upsample_bilinear2d_aa", "out", f276},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f652},
+	{"aten::upsample_bicubic2d", "out", f577},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f653},
+	{"aten::_upsample_bicubic2d_aa", "out", f276},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f654},
+	{"aten::upsample_trilinear3d", "out", f585},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f655},
+	{"aten::upsample_nearest1d", "out", f280},
+	{"aten::_upsample_nearest_exact1d", "out", f280},
+	{"aten::upsample_nearest1d_backward", "grad_input", f656},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f657},
+	{"aten::upsample_nearest2d", "out", f283},
+	{"aten::_upsample_nearest_exact2d", "out", f283},
+	{"aten::upsample_nearest2d_backward", "grad_input", f658},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f659},
+	{"aten::upsample_nearest3d", "out", f285},
+	{"aten::_upsample_nearest_exact3d", "out", f285},
+	{"aten::upsample_nearest3d_backward", "grad_input", f660},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f661},
+	{"aten::slow_conv_transpose2d", "out", f662},
+	{"aten::slow_conv_transpose3d", "out", f663},
+	{"aten::thnn_conv2d", "out", f664},
+	{"aten::_slow_conv2d_forward", "output", f665},
+	{"aten::_slow_conv2d_backward", "grad_input", f666},
+	{"aten::_conv_depthwise2d", "out", f667},
+	{"aten::slow_conv3d", "out", f668},
+	{"aten::slow_conv3d_forward", "output", f669},
+	{"aten::col2im", "out", f345},
+	{"aten::im2col", "out", f420},
+	{"aten::_linalg_det", "result", f670},
+	{"aten::linalg_ldl_solve", "out", f431},
+	{"aten::linalg_lstsq", "out", f432},
+	{"aten::linalg_matmul", "out", f433},
+	{"aten::_linalg_slogdet", "sign", f671},
+	{"aten::linalg_eigvals", "out", f430},
+	{"aten::_linalg_eigh", "eigenvalues", f672},
+	{"aten::linalg_eigh", "eigvals", f430},
+	{"aten::linalg_eigvalsh", "out", f430},
+	{"aten::_linalg_svd", "U", f673},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f436},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f436},
+	{"aten::linalg_pinv", "out", f435},
+	{"aten::linalg_pinv", "out_rcond_tensor", f435},
+	{"aten::_linalg_solve_ex", "result", f674},
+	{"aten::linalg_matrix_power", "out", f434},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f436},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f436},
+	{"aten::linalg_matrix_rank", "out", f435},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f435},
+	{"aten::unbind_copy", "int_out", f575},
+	{"aten::split_copy", "Tensor_out", f564},
+	{"aten::special_chebyshev_polynomial_t", "out", f561},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f563},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f562},
+	{"aten::special_chebyshev_polynomial_u", "out", f561},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f563},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f562},
+	{"aten::special_chebyshev_polynomial_v", "out", f561},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f563},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f562},
+	{"aten::special_chebyshev_polynomial_w", "out", f561},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f563},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f562},
+	{"aten::special_hermite_polynomial_h", "out", f561},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f563},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f562},
+	{"aten::special_hermite_polynomial_he", "out", f561},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f563},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f562},
+	{"aten::special_laguerre_polynomial_l", "out", f561},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f563},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f562},
+	{"aten::special_legendre_polynomial_p", "out", f561},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f563},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f562},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f561},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f563},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f562},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f561},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f563},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f562},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f561},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f563},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f562},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f561},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f563},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f562},
 };
 const size_t guard_count = std::size(guard_rows);
+
+const char* const unlisted[] = {
+	"aten::get_gradients",
+	"aten::quantized_gru",
+	"aten::quantized_lstm",
+};
+const size_t unlisted_count = std::size(unlisted);
 
 }  // namespace tg

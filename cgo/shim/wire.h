@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -79,7 +80,7 @@ inline bool learns(at::TensorList list) {
 const at::Tensor& apart_recorded(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy);
 
 inline const at::Tensor& apart(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy, bool others = false) {
-	return C10_UNLIKELY(learns(t) || (others && t.defined() && t.is_same(written))) ? apart_recorded(written, t, copy) : t;
+	return C10_UNLIKELY(t.defined() && (others || t.requires_grad())) ? apart_recorded(written, t, copy) : t;
 }
 
 at::TensorList apart(at::TensorList written, at::TensorList list, std::vector<at::Tensor>& copies, bool others = false);
@@ -104,9 +105,18 @@ struct Object final : c10::intrusive_ptr_target {
 // Tags of a Scalar on the wire.
 enum class Tag : uint64_t { none = 0, number = 1, integer = 2, boolean = 3, complex = 4, natural = 5 };
 
+// Tensors is a list that stays here between calls, so that a step with hundreds of tensors need not
+// bring them each time. On the wire one of these two words stands for the length, and the list's address
+// for the tensors.
+using Tensors = std::vector<at::Tensor>;
+
+constexpr uint64_t kKept = uint64_t{1} << 63;
+constexpr uint64_t kKeptGradients = kKept | 1;  // not the tensors are meant but their gradients
+
 struct Args {
 	const uint64_t* p;
 	void* data = nullptr;  // bulk data, for the few entries that take it
+	std::unique_ptr<Tensors> gradients{};  // of a list that is kept, for this call
 
 	uint64_t next() { return *p++; }
 
@@ -124,6 +134,9 @@ struct Args {
 	// Borrows the words themselves as an array of at::Tensor: no copy, no refcount.
 	at::TensorList tensors() {
 		uint64_t n = next();
+		if (C10_UNLIKELY(n >= kKept)) {
+			return kept(n);
+		}
 		const uint64_t* first = p;
 		p += n;
 		for (uint64_t i = 0; i < n; i++) {
@@ -269,6 +282,7 @@ struct Args {
 	}
 
  private:
+	at::TensorList kept(uint64_t what);
 	template <class T>
 	at::ArrayRef<T> span(uint64_t n) {
 		static_assert(sizeof(T) == sizeof(uint64_t));

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/checkpoint"
+	"github.com/libtorch-go/libtorch/torch/jit"
 	"github.com/libtorch-go/libtorch/torch/pt"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 )
@@ -25,9 +27,10 @@ const inspectIntro = `usage: libtorch inspect [-hash] FILE
 
 Lists what is in a file of weights: names, dtypes, shapes and sizes of tensors, and what else it says. FILE is a .pt or .pth, a
 .safetensors, the index of several (.json), or the folder of a checkpoint, which is compared with its sums. Tensors are not read.
+Of a TorchScript program, which is loaded by a process of its own, it shows the modules and the methods.
 `
 
-func inspect(_ context.Context, args []string, out io.Writer) error {
+func inspect(ctx context.Context, args []string, out io.Writer) error {
 	fs := flag.NewFlagSet("inspect", flag.ContinueOnError)
 	hash := fs.Bool("hash", false, "print the SHA-256 of the file")
 	found, err := parse(fs, args, out, inspectIntro, "FILE")
@@ -56,7 +59,9 @@ func inspect(_ context.Context, args []string, out io.Writer) error {
 	case ".safetensors", ".json":
 		err = l.safetensors(path)
 	default:
-		err = l.pt(path)
+		if err = l.pt(path); errors.Is(err, pt.ErrTorchScript) {
+			return l.script(ctx, path)
+		}
 	}
 	if err != nil {
 		return err
@@ -118,6 +123,28 @@ func (l *listing) pt(path string) error {
 	}
 	defer pt.Close(v)
 	return torch.Try(func() { l.value("", v) })
+}
+
+// script shows what a TorchScript program is. A child process loads it, since it is code.
+func (l *listing) script(ctx context.Context, path string) error {
+	info, err := jit.Inspect(ctx, path)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(l.out, "a TorchScript program: code, to be loaded from whom one trusts (torch/jit)\n%s\n", info.Tree)
+	for _, method := range info.Methods {
+		var args []string
+		for _, a := range method.Args {
+			text := a.Name + ": " + a.Type
+			if a.HasDefault {
+				text += " = " + a.Default
+			}
+			args = append(args, text)
+		}
+		fmt.Fprintf(l.out, "%s(%s) -> %s\n", method.Name, strings.Join(args, ", "), strings.Join(method.Results, ", "))
+	}
+	fmt.Fprintf(l.out, "%d tensors, %d bytes\n", info.Tensors, info.Bytes)
+	return l.out.Flush()
 }
 
 // value lists what a value of a .pt holds, under names that are joined by dots.

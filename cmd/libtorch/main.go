@@ -27,9 +27,13 @@ import (
 	"io"
 
 	"github.com/libtorch-go/libtorch/internal/cli"
+	"github.com/libtorch-go/libtorch/torch/jit"
 )
 
-func main() { cli.Main("libtorch", run) }
+func main() {
+	jit.InspectChild()
+	cli.Main("libtorch", run)
+}
 
 // A verb is one of the things this command does. Its run gets the arguments behind the verb.
 type verb struct {

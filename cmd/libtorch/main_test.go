@@ -18,10 +18,14 @@ import (
 	"github.com/libtorch-go/libtorch/internal/cli"
 	"github.com/libtorch-go/libtorch/internal/clitest"
 	"github.com/libtorch-go/libtorch/internal/home"
+	"github.com/libtorch-go/libtorch/torch/jit"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, main) }
+func TestMain(m *testing.M) {
+	jit.InspectChild()
+	clitest.Main(m, main)
+}
 
 func TestVerbs(t *testing.T) {
 	help := clitest.Run(t, run, "help")

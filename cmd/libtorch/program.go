@@ -87,7 +87,8 @@ func open(path, input string) (program *export.Program, inputs []any, done func(
 
 const benchIntro = `usage: libtorch bench -input FILE [-rounds N] [-threads N] PROGRAM
 
-Measures a program of torch.export.save, .pt2: node by node, compiled to one call with the same bits, and fused. They take turns;
+Measures a program of torch.export.save, .pt2: node by node, compiled to one call with the same bits, fused, and fused in
+bfloat16 and in eight bits, with the ranges of these inputs, where the processor and the program can. They take turns;
 of each one's rounds the lowest time and the lower quarter are printed, because on a busy machine the mean says little, and how far the
 first result is from that of the nodes, relative to its largest element. The inputs are those of run.
 `
@@ -114,16 +115,19 @@ func benchProgram(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	sides := []side{{name: "node by node", run: module.Run}}
-	for _, o := range []struct {
-		name    string
-		options export.CompileOptions
-	}{{"exact", export.CompileOptions{Exact: true}}, {"fused", export.CompileOptions{}}} {
-		compiled, err := export.Compile(program, o.options)
-		if err != nil {
+	for _, k := range kinds(program, inputs) {
+		compiled, err := export.Compile(program, k.options)
+		switch {
+		case err != nil && k.optional:
+			if _, err := fmt.Fprintf(out, "%-12s %v\n", k.name, err); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
 			return err
 		}
 		defer compiled.Close()
-		sides = append(sides, side{name: o.name, run: compiled.Run})
+		sides = append(sides, side{name: k.name, run: compiled.Run})
 	}
 	torch.SetNumThreads(*threads)
 	if err := measure(ctx, sides, inputs, *rounds); err != nil {
@@ -136,6 +140,23 @@ func benchProgram(ctx context.Context, args []string, out io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// kind is a way to compile a program, which may be refused if it is optional.
+type kind struct {
+	name     string
+	options  export.CompileOptions
+	optional bool
+}
+
+// kinds are the ways to compile a program.
+func kinds(program *export.Program, inputs []any) []kind {
+	list := []kind{{"exact", export.CompileOptions{Exact: true}, false}, {"fused", export.CompileOptions{}, false},
+		{"bfloat16", export.CompileOptions{DType: torch.BFloat16}, true}}
+	if ranges, err := export.Calibrate(program, slices.Values([][]any{inputs})); err == nil {
+		list = append(list, kind{"int8", export.CompileOptions{Int8: ranges}, true})
+	}
+	return list
 }
 
 // side is one way to run a program.

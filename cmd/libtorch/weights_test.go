@@ -8,11 +8,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/internal/clitest"
+	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/checkpoint"
+	"github.com/libtorch-go/libtorch/torch/jit"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/pt"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
+
+// A TorchScript program is told as what it is, by a process of its own.
+func TestInspectTorchScript(t *testing.T) {
+	torchtest.NoLeaks(t)
+	path := filepath.Join(t.TempDir(), "m.pt")
+	w := torch.Ones(2)
+	defer w.Close()
+	m, err := jit.Define("Net", "def forward(self, x, n: int = 2):\n    return x * n",
+		jit.DefineOptions{Buffers: map[string]torch.Tensor{"w": w}})
+	require.NoError(t, err)
+	defer m.Close()
+	require.NoError(t, m.Save(path))
+	require.Equal(t, "a TorchScript program: code, to be loaded from whom one trusts (torch/jit)\nNet\n"+
+		"forward(x: Tensor, n: int = 2) -> Tensor\n1 tensors, 8 bytes\n", clitest.Run(t, run, "inspect", path))
+}
 
 // What is in a file, and the same in the other format and back.
 func TestInspectAndConvert(t *testing.T) {

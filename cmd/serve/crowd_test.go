@@ -31,6 +31,7 @@ type crowd struct {
 	client                    *http.Client
 	questions, answers        [][]byte
 	right, refused, cancelled atomic.Int64
+	active                    atomic.Int64 // clients that may ask again
 }
 
 // newCrowd computes the answers to a few questions, alone, with the network that is served.
@@ -91,6 +92,21 @@ func (c *crowd) ask(t *testing.T, chance *rand.Rand) {
 	}
 }
 
+// crowded is a model that takes as long as two more batches take to come, while there is a crowd: so lanes are what is short, however slow
+// the clients are.
+type crowded struct {
+	serve.Model
+	crowd  *crowd
+	server atomic.Pointer[serve.Server] // nil while it is warmed up
+}
+
+func (m *crowded) Run(ctx context.Context, inputs []torch.Tensor) ([]torch.Tensor, error) {
+	for s := m.server.Load(); s != nil && s.Stats().Waiting < 16 && m.crowd.active.Load() > 40; {
+		time.Sleep(100 * time.Microsecond)
+	}
+	return m.Model.Run(ctx, inputs)
+}
+
 // A thousand clients at once get answers that are right to the bit, or are refused; the process stays as small as it was.
 func TestCrowd(t *testing.T) {
 	torchtest.NoLeaks(t)
@@ -102,27 +118,32 @@ func TestCrowd(t *testing.T) {
 	defer lanes.Close()
 	defer images.Close()
 	o := serve.Options{Share: lanes, MaxBatch: 8, Buckets: []int{8}, MaxDelay: time.Millisecond, Queue: 600}
-	server, err := serve.New(serve.Module(layer, in, out), o)
+	own := &crowded{Model: serve.Module(layer, in, out), crowd: c}
+	c.active.Store(1000)
+	server, err := serve.New(own, o)
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
 	s := &service{repository: &repository{lanes: lanes, log: log, models: map[string]*model{"m": {name: "m", version: "1", server: server}}},
 		log: log, images: images, places: make(chan struct{}, 1024),
-		limits: limits{body: 1 << 20, memory: 1 << 30, concurrent: 1024, timeout: time.Minute}}
+		limits: limits{body: 1 << 20, memory: 1 << 30, concurrent: 1024, timeout: patience}}
 	listener, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)
 	web, err := (&flags{limits: s.limits}).web(s.handler(nil), log)
 	require.NoError(t, err)
-	go web.Serve(listener) //nolint:errcheck // it ends with Shutdown
+	web.ReadHeaderTimeout = patience // the clients are slow where the machine is
+	go web.Serve(listener)           //nolint:errcheck // it ends with Shutdown
 	c.url = "http://" + listener.Addr().String() + "/v2/models/m/infer"
 
 	before, err := proc.Self()
 	require.NoError(t, err)
 	until := time.Now().Add(time.Duration(reliability.Size(60, 3)) * time.Second)
+	own.server.Store(server)
 	var all sync.WaitGroup
 	for i := range 1000 {
 		all.Go(func() {
 			chance := rand.New(rand.NewPCG(2, uint64(i)))
-			for time.Now().Before(until) {
+			defer c.active.Add(-1)
+			for k := 0; k < 3 || time.Now().Before(until); k++ {
 				c.ask(t, chance)
 			}
 		})

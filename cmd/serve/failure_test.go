@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/clitest"
 	"github.com/libtorch-go/libtorch/internal/proc"
 	"github.com/libtorch-go/libtorch/internal/reliability"
 	"github.com/libtorch-go/libtorch/torch"
@@ -28,7 +29,7 @@ import (
 // host serves one model of a test's own, called "m".
 func host(t *testing.T, m serve.Model, o serve.Options) *running {
 	t.Helper()
-	r := &running{t: t, log: &lockedBuffer{}}
+	r := &running{t: t, log: &clitest.Console{}}
 	log := slog.New(slog.NewTextHandler(r.log, nil))
 	server, err := serve.New(m, o)
 	require.NoError(t, err)

@@ -79,7 +79,7 @@ func TestHostileConnections(t *testing.T) {
 	for _, conn := range slow {
 		conn.Close()
 	}
-	require.Eventually(t, func() bool { return r.get("/v2/health/ready") == http.StatusOK }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return r.get("/v2/health/ready") == http.StatusOK }, patience, 10*time.Millisecond)
 }
 
 // bend changes bytes by chance: some are others, missing, there twice.
@@ -155,7 +155,7 @@ func TestBentRequests(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.get("/v2/health/ready"))
 	two.CloseIdleConnections()
 	http.DefaultClient.CloseIdleConnections()
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() < goroutines+16 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() < goroutines+16 }, patience, 10*time.Millisecond)
 }
 
 // Bodies that are each within the limit are refused where all of them are too much.
@@ -163,15 +163,17 @@ func TestManyBodies(t *testing.T) {
 	torchtest.NoLeaks(t)
 	r := begin(t, "-max-body", "60000", "-max-bodies", "100000")
 	head := "POST /v2/models/cifar10/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n"
-	first, second := r.dial(head+strings.Repeat(" ", 45000)), r.dial(head+strings.Repeat(" ", 45000))
+	held := []net.Conn{r.dial(head + strings.Repeat(" ", 45000))}
 	require.Eventually(t, func() bool {
+		held = append(held, r.dial(head+strings.Repeat(" ", 45000))) // one that came beside the body below was refused itself
 		status, _ := r.do("POST", "/v2/models/cifar10/infer", bytes.Repeat([]byte(" "), 30000))
 		return status == http.StatusTooManyRequests
-	}, 10*time.Second, 10*time.Millisecond)
-	first.Close()
-	second.Close()
+	}, patience, 10*time.Millisecond)
+	for _, c := range held {
+		c.Close()
+	}
 	require.Eventually(t, func() bool {
 		status, _ := r.do("POST", "/v2/models/cifar10/infer", bytes.Repeat([]byte(" "), 30000))
 		return status == http.StatusBadRequest
-	}, 10*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }

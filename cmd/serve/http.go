@@ -81,7 +81,7 @@ func (s *service) answering(h handler) http.Handler {
 			}
 		}()
 		t := (*trace)(nil)
-		if r.Method != http.MethodGet { // whoever only looks is of no interest
+		if s.tracer != nil && r.Method != http.MethodGet { // whoever only looks is of no interest
 			ctx := r.Context()
 			ctx, t = s.tracer.begin(ctx, r.Header)
 			r = r.WithContext(ctx)
@@ -97,10 +97,14 @@ func (s *service) answering(h handler) http.Handler {
 			}
 			fail(w, code, text)
 		}
-		t.end(r.Pattern, err, textOf("http.request.method", r.Method), textOf("url.path", r.URL.Path),
-			numberOf("http.response.status_code", code))
-		s.log.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.Path, "status", code, "took", time.Since(started),
-			"error", err)
+		if t != nil {
+			t.end(r.Pattern, err, textOf("http.request.method", r.Method), textOf("url.path", r.URL.Path),
+				numberOf("http.response.status_code", code))
+		}
+		if s.log.Enabled(r.Context(), level) {
+			s.log.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.Path, "status", code, "took", time.Since(started),
+				"error", err)
+		}
 	})
 }
 

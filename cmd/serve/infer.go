@@ -105,7 +105,7 @@ func (p parameters) call(c *call) error {
 	return nil
 }
 
-// readBody reads a request's body, unpacked.
+// readBody reads a request's body, unpacked. It lasts until the visit's end.
 func (v *visit) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	s := v.service
 	if r.ContentLength > s.limits.body {
@@ -125,7 +125,7 @@ func (v *visit) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error)
 	if err != nil {
 		return nil, badf("the body is not packed as it says: %v", err)
 	}
-	var b bytes.Buffer
+	b := v.buffer()
 	if r.ContentLength > 0 {
 		b.Grow(int(min(r.ContentLength, 1<<20)) + bytes.MinRead) // so that its end is read without growing
 	}

@@ -1,5 +1,5 @@
-// Serve is a server of models: a folder of programs of torch.export and of weights, or without a folder a small network that knows
-// airplanes from frogs, over the Open Inference Protocol in HTTP and gRPC.
+// Serve is a server of models: a folder of programs of torch.export, of weights, of TorchScript and of AOTInductor, or without a folder a
+// small network that knows airplanes from frogs, over the Open Inference Protocol in HTTP and gRPC.
 //
 //	go run ./cmd/serve                      # the page is at http://localhost:8000
 //	go run ./cmd/serve -models FOLDER
@@ -25,9 +25,13 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/cli"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/jit"
 )
 
-func main() { cli.Main("serve", run) }
+func main() {
+	jit.InspectChild()
+	cli.Main("serve", run)
+}
 
 // flags are the command line.
 type flags struct {
@@ -36,6 +40,7 @@ type flags struct {
 	traces                               string
 	traceRatio                           float64
 	control                              bool
+	trusted                              trusted
 	memory                               int64
 	lanes                                int
 	drain                                time.Duration
@@ -60,6 +65,10 @@ func (f *flags) parse(args []string, out io.Writer) error {
 		func(base string) (err error) { f.traces, err = collectorURL(base); return err })
 	fs.Float64Var(&f.traceRatio, "trace-ratio", 1, "the `part` of requests that are traced where clients say nothing of it (traceparent)")
 	fs.BoolVar(&f.control, "model-control", false, "clients may load and unload models")
+	fs.BoolVar(&f.trusted.packages, "aoti", false, "packages of AOTInductor (.pt2) are served: machine code that can do what this server can")
+	fs.BoolVar(&f.trusted.scripts, "torchscript", false, "models of TorchScript (.pt) are served: programs, which can do what this server can")
+	fs.BoolVar(&f.trusted.confined, "confine", false,
+		"models of TorchScript (.pt) are served by child processes, which may do nothing but compute")
 	fs.IntVar(&f.lanes, "lanes", 0, "batches that are computed at the same time, of all models (default: as many as threads, at most 4)")
 	fs.Int64Var(&f.limits.body, "max-body", 64<<20, "`bytes` of a request")
 	fs.Int64Var(&f.limits.memory, "max-bodies", 1<<30, "`bytes` of all requests at the same time; what comes then is refused with 429")
@@ -126,7 +135,8 @@ func (f *flags) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 	lanes, images := torch.NewLanes(f.lanes), torch.NewLanes(max(1, min(runtime.GOMAXPROCS(0), 4)), torch.LanesOptions{Threads: 1})
 	defer lanes.Close()
 	defer images.Close()
-	s := &service{repository: &repository{dir: f.models, lanes: lanes, log: log, models: map[string]*model{}}, limits: f.limits, log: log,
+	s := &service{repository: &repository{dir: f.models, lanes: lanes, log: log, trusted: f.trusted,
+		models: map[string]*model{}}, limits: f.limits, log: log,
 		images: images, places: make(chan struct{}, f.limits.concurrent), control: f.control, origins: f.cors}
 	if f.traces != "" {
 		s.tracer = newTracer(f.traces, f.traceRatio, log)

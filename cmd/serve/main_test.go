@@ -24,8 +24,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/clitest"
 	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/jit"
 	"github.com/libtorch-go/libtorch/torch/serve"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
@@ -34,35 +36,25 @@ import (
 const asProgram = "SERVE_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	jit.InspectChild()
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
 	torchtest.Main(m)
 }
 
+// patience is how long a test waits for what is certain to come, on a machine that may have much else to do; patient are the flags of a
+// server that waits as long.
+const patience = 5 * time.Minute
+
+var patient = []string{"-timeout", patience.String(), "-drain", patience.String()}
+
 // A running is a server that a test has started.
 type running struct {
 	t    *testing.T
 	url  string
 	stop func() error
-	log  *lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log  *clitest.Console
 }
 
 // begin starts a server as the command line would.
@@ -72,7 +64,7 @@ func begin(t *testing.T, args ...string) *running {
 	require.NoError(t, f.parse(args, io.Discard))
 	listener, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)
-	r := &running{t: t, url: "http://" + listener.Addr().String(), log: &lockedBuffer{}}
+	r := &running{t: t, url: "http://" + listener.Addr().String(), log: &clitest.Console{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
@@ -84,7 +76,7 @@ func begin(t *testing.T, args ...string) *running {
 		return <-ended
 	})
 	t.Cleanup(func() { require.NoError(t, r.stop()) })
-	require.Eventually(t, func() bool { return r.get("/v2/health/ready") == http.StatusOK }, 30*time.Second, 10*time.Millisecond, "%v", r.log)
+	require.Eventually(t, func() bool { return r.get("/v2/health/ready") == http.StatusOK }, patience, 10*time.Millisecond, "%v", r.log)
 	return r
 }
 
@@ -297,12 +289,21 @@ func versions(t *testing.T, dir string) {
 	require.Equal(t, http.StatusOK, status)
 	value, _ = sum()
 	require.Equal(t, float32(21), value, "a server of other options")
+
+	for compile, want := range map[string]int{"quick": http.StatusBadRequest, "fast": http.StatusOK, "exact": http.StatusOK} {
+		config := fmt.Appendf(nil, `{"max_batch":4,"compile":%q}`, compile)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "sum", "config.json"), config, 0o600))
+		status, text = r.do("POST", "/v2/repository/models/sum/load", nil)
+		require.Equal(t, want, status, text)
+		value, _ = sum()
+		require.Equal(t, float32(21), value, compile)
+	}
 }
 
 // A server that is told to end answers what it has accepted.
 func TestEnds(t *testing.T) {
 	torchtest.NoLeaks(t)
-	r := begin(t)
+	r := begin(t, patient...)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	got := map[int]int{}
@@ -320,7 +321,11 @@ func TestEnds(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(500 * time.Millisecond)
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return got[http.StatusOK] >= 40
+	}, patience, time.Millisecond)
 	require.NoError(t, r.stop())
 	all.Wait()
 	require.Equal(t, 20, got[0])

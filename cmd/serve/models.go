@@ -11,6 +11,7 @@ import (
 	"github.com/libtorch-go/libtorch/cmd/serve/internal/cifar"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/export"
+	"github.com/libtorch-go/libtorch/torch/export/aoti"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 	"github.com/libtorch-go/libtorch/torch/serve"
@@ -57,7 +58,7 @@ func badPicture(err error) error {
 }
 
 // read reads a model and what is said of it.
-func (m *model) read(p place) (serve.Model, error) {
+func (m *model) read(p place, trusted trusted) (serve.Model, error) {
 	c := &m.config
 	if p.versions[0].file == "" {
 		return openBuiltIn(c)
@@ -75,15 +76,59 @@ func (m *model) read(p place) (serve.Model, error) {
 		return nil, err
 	}
 	m.version = strconv.Itoa(own.version)
-	read, err := openModel(own.file, c)
-	if err != nil || c.triton == nil {
-		return read, err
+	if err := c.checkCompile(own.file); err != nil {
+		return nil, err
 	}
-	fitted, err := c.fit(read)
+	if c.Samples != "" {
+		c.Samples = filepath.Join(filepath.Dir(p.config), c.Samples)
+	}
+	if filepath.Ext(own.file) == ".pt" {
+		return openScript(own.file, c, trusted)
+	}
+	if filepath.Ext(own.file) == ".pt2" && aoti.IsPackage(own.file) {
+		return c.fitted(openPackage(own.file, c, trusted.packages))
+	}
+	if len(c.Inputs)+len(c.Outputs) > 0 {
+		return nil, errors.New(`"inputs" and "outputs" are for TorchScript: this model says itself what it takes`)
+	}
+	return c.fitted(openModel(own.file, c))
+}
+
+// checkCompile checks what is said of how the model of that file is computed.
+func (c *config) checkCompile(file string) error {
+	_, known := compilings[c.Compile]
+	switch {
+	case !known:
+		return fmt.Errorf(`"compile" is %q, expected exact, fast, bfloat16 or int8`, c.Compile)
+	case c.Compile+c.Samples != "" && (filepath.Ext(file) != ".pt2" || aoti.IsPackage(file)):
+		return errors.New(`"compile" and "samples" are for programs of torch.export: this model is computed as it is`)
+	case (c.Compile == "int8") != (c.Samples != ""):
+		return errors.New(`"compile": "int8" needs "samples", a .safetensors file or a folder of pictures, and nothing else does`)
+	case !filepath.IsLocal(c.Samples) && c.Samples != "":
+		return fmt.Errorf(`"samples" is %q, expected a path within the folder of the config`, c.Samples)
+	}
+	return nil
+}
+
+// fitted is a model that was opened, as config.pbtxt has it.
+func (c *config) fitted(m serve.Model, err error) (serve.Model, error) {
+	if err != nil || c.triton == nil {
+		return m, err
+	}
+	fitted, err := c.fit(m)
 	if err != nil {
-		read.Close()
+		m.Close()
 	}
 	return fitted, err
+}
+
+// compilings are the ways to compile a program, by their names in config.json.
+var compilings = map[string][]export.CompileOptions{
+	"":         nil,
+	"exact":    nil,
+	"fast":     {{}},
+	"bfloat16": {{DType: torch.BFloat16}},
+	"int8":     nil, // has ranges of its own: see compileOptions
 }
 
 // openModel reads the file of a model.
@@ -112,7 +157,12 @@ func openModel(path string, c *config) (serve.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := serve.Program(program)
+	options, err := c.compileOptions(program)
+	if err != nil {
+		program.Close()
+		return nil, err
+	}
+	m, err := serve.Program(program, options...)
 	if err != nil {
 		program.Close()
 	}

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/internal/clitest"
 )
 
 // launch starts the server as a process of its own. Its stop is SIGTERM, and returns how the process has ended.
@@ -29,7 +31,7 @@ func launch(t *testing.T, args ...string) *running {
 	cmd := exec.Command(self, append([]string{"-addr", "localhost:0", "-log", "debug"}, args...)...)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	r := &running{t: t, log: &lockedBuffer{}}
+	r := &running{t: t, log: &clitest.Console{}}
 	cmd.Stderr = r.log
 	require.NoError(t, cmd.Start())
 	r.stop = sync.OnceValue(func() error {
@@ -46,7 +48,7 @@ func launch(t *testing.T, args ...string) *running {
 			r.url = "http://" + found[1]
 		}
 		return found != nil
-	}, 60*time.Second, 10*time.Millisecond, "%v", r.log)
+	}, patience, 10*time.Millisecond, "%v", r.log)
 	return r
 }
 
@@ -64,7 +66,7 @@ func (r *running) post(path string, length int) (net.Conn, *bufio.Reader) {
 
 // SIGTERM under load: whatever the process has accepted is answered, nobody new is let in, and it ends with 0.
 func TestTerminated(t *testing.T) {
-	r := launch(t)
+	r := launch(t, patient...)
 	const path = "/v2/models/cifar10/classify"
 	file := photo(t)
 	var answered atomic.Int64
@@ -90,7 +92,7 @@ func TestTerminated(t *testing.T) {
 		conn, answer := r.post(path, len(file))
 		late = append(late, begun{conn, answer})
 	}
-	require.Eventually(t, func() bool { return answered.Load() >= 50 }, 60*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return answered.Load() >= 50 }, patience, time.Millisecond)
 	ended := make(chan error, 1)
 	go func() { ended <- r.stop() }()
 	all.Wait()
@@ -117,7 +119,7 @@ func TestTerminated(t *testing.T) {
 // Tensors have a hard limit: a request that wants more is refused, the process goes on, and where not even the model fits, it is not
 // ready and says why.
 func TestMemoryOfProcess(t *testing.T) {
-	r := launch(t, "-max-memory", fmt.Sprint(40<<20))
+	r := launch(t, append(patient, "-max-memory", fmt.Sprint(40<<20))...)
 	require.Equal(t, http.StatusOK, r.get("/v2/health/ready"), "%v", r.log)
 	var huge bytes.Buffer
 	require.NoError(t, jpeg.Encode(&huge, image.NewRGBA(image.Rect(0, 0, 6000, 6000)), nil))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +28,7 @@ type service struct {
 	control    bool          // clients may load and unload models
 	origins    []string      // of other sites, whose pages may ask
 	tracer     *tracer       // nil if nobody wants traces
+	bodies     sync.Pool     // of buffers that bodies were read into
 }
 
 // limits bound what a client can ask for.
@@ -183,6 +186,7 @@ func (s *service) pictures(ctx context.Context, m *model, files [][]byte) (x tor
 type visit struct {
 	service *service
 	bytes   int64
+	body    *bytes.Buffer // that another visit gets later
 }
 
 // enter takes a place, if one is free.
@@ -196,8 +200,23 @@ func (s *service) enter() (*visit, error) {
 }
 
 func (v *visit) leave() {
+	const worthKeeping = 4 << 20
+	if v.body != nil && v.body.Cap() <= worthKeeping {
+		v.service.bodies.Put(v.body)
+	}
 	v.service.bytes.Add(-v.bytes)
 	<-v.service.places
+}
+
+// buffer is where to read the body: tensors are copies of what is in it.
+func (v *visit) buffer() *bytes.Buffer {
+	if b, ok := v.service.bodies.Get().(*bytes.Buffer); ok {
+		b.Reset()
+		v.body = b
+	} else {
+		v.body = new(bytes.Buffer)
+	}
+	return v.body
 }
 
 // count has what is read counted, and reading fail where all requests together are too large: many clients that each stay within

@@ -1,21 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/clitest"
 	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/dist"
@@ -53,33 +52,17 @@ func rank() error {
 	return nil
 }
 
-// console is what ranks write to, several at once.
-type console struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (c *console) Write(b []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.text.Write(b)
-}
-
-// lines are what was written, sorted: ranks are not in order.
-func (c *console) lines() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Sorted(strings.Lines(c.text.String()))
-}
+// patience is how long tests wait for what a busy machine may take long for.
+const patience = 5 * time.Minute
 
 // launched runs the command to its end.
 func launched(t *testing.T, args ...string) ([]string, error) {
 	t.Helper()
-	var out console
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	var out clitest.Console
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	err := command(ctx, args, &out)
-	return out.lines(), err
+	return slices.Sorted(strings.Lines(out.String())), err // ranks are not in order
 }
 
 func TestEnvironmentEqualsPythons(t *testing.T) {
@@ -117,8 +100,8 @@ func TestEnds(t *testing.T) {
 		prints []string
 	}{
 		"all well":      {script: "echo $RANK", prints: []string{"0\n", "1\n"}},
-		"one fails":     {script: "[ $RANK = 0 ] || exit 3; sleep 30", fails: `rank 1 \(local rank 1, pid \d+\) failed: exit status 3`},
-		"one is killed": {script: "[ $RANK = 1 ] || kill -9 $$; sleep 30", fails: `rank 0 .* failed: signal: killed`},
+		"one fails":     {script: "[ $RANK = 0 ] || exit 3; sleep 600", fails: `rank 1 \(local rank 1, pid \d+\) failed: exit status 3`},
+		"one is killed": {script: "[ $RANK = 1 ] || kill -9 $$; sleep 600", fails: `rank 0 .* failed: signal: killed`},
 		"fails at first": {script: "[ $TORCHELASTIC_RESTART_COUNT = 1 ] && echo $RANK", // the first to fail ends the other
 			flags: []string{"--max-restarts", "1"}, prints: []string{"0\n", "1\n"}},
 		"fails again":        {script: "exit 1", flags: []string{"--max-restarts", "2"}, fails: "no restarts left of 2"},
@@ -133,9 +116,9 @@ func TestEnds(t *testing.T) {
 			if c.script == "-" {
 				program = []string{filepath.Join(logs, "nothing")}
 			}
-			began := time.Now()
+			watch := clitest.StartWatch(t)
 			got, err := launched(t, slices.Concat([]string{"--standalone", "--nproc-per-node", "2", "--log-dir", logs}, c.flags, program)...)
-			require.Less(t, time.Since(began), 20*time.Second)
+			require.Less(t, watch.Elapsed(), 20*time.Second)
 			if c.fails != "" {
 				require.Error(t, err)
 				require.Regexp(t, regexp.MustCompile(c.fails), err.Error())
@@ -168,41 +151,31 @@ func TestMistakes(t *testing.T) {
 
 // machine is an agent of a job of one or two.
 type machine struct {
-	console
+	clitest.Console
 	stop  context.CancelFunc
 	ended chan error
 }
 
-// starts starts an agent at a port.
+// starts starts an agent at a port. Each has three seconds to come to a round after the first.
 func starts(t *testing.T, port, nodes string, program ...string) *machine {
 	ctx, stop := context.WithCancel(t.Context())
 	m := &machine{stop: stop, ended: make(chan error, 1)}
 	flags := []string{
-		"--nnodes", nodes, "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:" + port, "--rdzv-conf", "last_call_timeout=0.5",
+		"--nnodes", nodes, "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:" + port, "--rdzv-conf", "last_call_timeout=3",
 	}
 	go func() { m.ended <- command(ctx, append(flags, program...), m) }()
 	return m
 }
 
-// freePort is one that nobody listens at.
-func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "localhost:0")
-	require.NoError(t, err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	return port
-}
-
 func (m *machine) prints(t *testing.T, want string, times int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Count(strings.Join(m.lines(), ""), want) >= times }, 30*time.Second,
+	require.Eventually(t, func() bool { return strings.Count(m.String(), want) >= times }, patience,
 		20*time.Millisecond, want)
 }
 
 func TestMachinesComeAndGo(t *testing.T) {
 	torchtest.NoLeaks(t)
-	port, file := freePort(t), filepath.Join(t.TempDir(), "done")
+	port, file := strconv.Itoa(clitest.FreePort(t)), filepath.Join(t.TempDir(), "done")
 	// The ranks write the size of their world and wait for the file.
 	waits := []string{"sh", "-c", "echo world $WORLD_SIZE; until [ -e " + file + " ]; do sleep 0.1; done"}
 	first := starts(t, port, "1:2", waits...)

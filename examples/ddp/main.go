@@ -45,22 +45,27 @@ func main() {
 	}
 }
 
-// join enters the group that torchrun has started, or one of this process alone.
-func join(ctx context.Context) (*dist.Group, error) {
-	if os.Getenv("RANK") != "" {
-		return dist.InitProcessGroup(ctx, "gloo")
+// join enters the group that torchrun has started, with a card for each of a machine's processes, or one of this process alone.
+func join(ctx context.Context) (*dist.Group, torch.Device, error) {
+	o := dist.InitOptions{Device: torch.DefaultDevice()}
+	e, err := dist.Env()
+	switch {
+	case os.Getenv("RANK") == "":
+		o.WorldSize = 1
+		if o.Store, err = dist.NewHashStore(); err != nil {
+			return nil, o.Device, err
+		}
+		defer o.Store.Close()
+	case err == nil && o.Device.IsCUDA():
+		o.Device = torch.CUDA(e.LocalRank)
 	}
-	store, err := dist.NewHashStore()
-	if err != nil {
-		return nil, err
-	}
-	defer store.Close()
-	return dist.InitProcessGroup(ctx, "gloo", dist.InitOptions{Store: store, WorldSize: 1})
+	g, err := dist.InitProcessGroup(ctx, dist.DefaultBackendForDevice(o.Device), o)
+	return g, o.Device, err
 }
 
 func run(ctx context.Context, out io.Writer) (err error) {
 	defer torch.Recover(&err)
-	g, err := join(ctx)
+	g, dev, err := join(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,6 +73,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	torch.ManualSeed(*seed)
 	net := models.ResNet18(*classes)
 	defer nn.Close(net)
+	nn.To(net, dev)
 	model, err := dist.NewDDP(g, net)
 	if err != nil {
 		return err
@@ -90,8 +96,8 @@ func run(ctx context.Context, out io.Writer) (err error) {
 			if err != nil {
 				return err
 			}
-			x := b.Input.To(torch.Float32).DivScalar(255)
-			loss := F.CrossEntropy(model.Forward(x), b.Target)
+			x := b.Input.To(dev, torch.Float32).DivScalar(255)
+			loss := F.CrossEntropy(model.Forward(x), b.Target.To(dev))
 			opt.ZeroGrad()
 			loss.Backward() // the other ranks' gradients come in while it computes
 			opt.Step()
@@ -102,7 +108,8 @@ func run(ctx context.Context, out io.Writer) (err error) {
 			}
 		}
 	}
-	if g.Rank() == 0 {
+	torch.Synchronize(dev)
+	if err = g.Err(); err == nil && g.Rank() == 0 { // cards tell late that an exchange has failed
 		fmt.Fprintf(os.Stderr, "%.1f images/s, ranks: %d\n", float64(seen)/time.Since(begun).Seconds(), g.Size())
 		if *file != "" {
 			err = pt.Save(*file, nn.StateDict(net))

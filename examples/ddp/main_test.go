@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,25 +37,33 @@ type ran struct {
 	weights peer.Tensors
 }
 
-// python is the training in Python on one rank, and on two.
-func python(t *testing.T) (alone, both ran) {
-	results := peer.Run(t, "testdata/ddp.py", nil, "31", "32", "10", "2", "3", "6")
-	for world, r := range map[string]*ran{"1": &alone, "2": &both} {
-		r.weights = peer.Tensors{}
+// python is the training in Python, with those flags, by the number of ranks.
+func python(t *testing.T, flags []string, worlds ...int) map[int]ran {
+	args := []string{strings.ReplaceAll(strings.Trim(fmt.Sprint(worlds), "[]"), " ", ",")}
+	for i := 1; i < len(flags); i += 2 {
+		args = append(args, flags[i])
+	}
+	results := peer.Run(t, "testdata/ddp.py", nil, args...)
+	all := map[int]ran{}
+	for _, world := range worlds {
+		r, prefix := ran{weights: peer.Tensors{}}, fmt.Sprint(world, ".")
 		for name, x := range results {
-			if name, is := strings.CutPrefix(name, world+"."); is && name != "losses" {
+			if name, is := strings.CutPrefix(name, prefix); is && name != "losses" {
 				r.weights[name] = x
 			}
 		}
-		for rank, losses := range results[world+".losses"].Unbind(0) {
-			steps := losses.Size(0) / 2
+		epochs, err := strconv.Atoi(args[4])
+		require.NoError(t, err)
+		for rank, losses := range results[prefix+"losses"].Unbind(0) {
+			steps := losses.Size(0) / epochs
 			for i, loss := range torch.Values[float32](losses) {
 				r.lines = append(r.lines, fmt.Sprintf("rank %d, epoch %d, step %d: loss %.9g\n", rank, i/steps, i%steps, loss))
 			}
 		}
 		slices.Sort(r.lines)
+		all[world] = r
 	}
-	return alone, both
+	return all
 }
 
 // equals compares a run's lines and file with another's.
@@ -70,20 +79,46 @@ func (r ran) equals(t *testing.T, text, file string) {
 	}
 }
 
+// launcher builds cmd/torchrun.
+func launcher(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "torchrun")
+	text, err := exec.Command("go", "build", "-o", path, "../../cmd/torchrun").CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	return path
+}
+
+var full = flag.Bool("full", false, "50 steps on four ranks, instead of 3")
+
+// Four ranks come to what Python's four come to.
+func TestFourRanksEqualPython(t *testing.T) {
+	torchtest.NoLeaks(t)
+	steps := "3"
+	if *full {
+		steps = "50"
+	}
+	flags := []string{"-n", "810", "-size", "32", "-classes", "10", "-epochs", "1", "-steps", steps, "-b", "4"}
+	path := filepath.Join(t.TempDir(), "weights.pt")
+	torch.Scope(func() {
+		want := python(t, flags, 4)[4]
+		program, out, errs := clitest.Program(t, append(flags, "-save", path)...)
+		run := exec.Command(launcher(t), append([]string{"--standalone", "--nproc-per-node", "4"}, program.Args...)...)
+		run.Env, run.Stdout, run.Stderr = program.Env, out, errs
+		require.NoError(t, run.Run(), errs)
+		want.equals(t, out.String(), path)
+	})
+}
+
 // A process alone comes to what Python comes to alone, and two ranks to what Python's two ranks come to, whoever launches them.
 func TestEqualsPython(t *testing.T) {
 	torchtest.NoLeaks(t)
-	dir := t.TempDir()
-	torchrun, path := filepath.Join(dir, "torchrun"), filepath.Join(dir, "weights.pt")
-	text, err := exec.Command("go", "build", "-o", torchrun, "../../cmd/torchrun").CombinedOutput()
-	require.NoError(t, err, "%s", text)
+	torchrun, path := launcher(t), filepath.Join(t.TempDir(), "weights.pt")
 	flags := append(slices.Clone(small), "-save", path)
 	torch.Scope(func() {
-		alone, both := python(t)
+		want := python(t, small, 1, 2)
 		require.NoError(t, flag.CommandLine.Parse(flags))
 		var out bytes.Buffer
 		require.NoError(t, run(t.Context(), &out))
-		alone.equals(t, out.String(), path)
+		want[1].equals(t, out.String(), path)
 
 		for name, launcher := range map[string]*exec.Cmd{
 			"ours":      exec.Command(torchrun),
@@ -96,7 +131,7 @@ func TestEqualsPython(t *testing.T) {
 				launcher.Env, launcher.Stdout, launcher.Stderr = program.Env, out, errs
 				require.NoError(t, launcher.Run(), errs)
 				require.Contains(t, errs.String(), "images/s, ranks: 2\n")
-				both.equals(t, out.String(), path)
+				want[2].equals(t, out.String(), path)
 			})
 		}
 	})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -66,10 +65,15 @@ func adapt(ctx context.Context, classes int) (model nn.Layer, fresh []string, er
 		}
 	}
 	if len(kept) == 0 {
-		return nil, nil, fmt.Errorf("%s has no weights of a %s", *weights, *arch)
+		err = fmt.Errorf("%s has no weights of a %s", *weights, *arch)
+	} else {
+		err = nn.LoadStateDict(model, kept, nn.LoadOptions{NonStrict: true}) // all but the new layers
 	}
-	_, err = nn.LoadStateDict(model, kept), error(nil)
-	return model, fresh, err
+	if err != nil {
+		nn.Close(model)
+		return nil, nil, err
+	}
+	return model, fresh, nil
 }
 
 // isNew tells whether a parameter is of one of these layers.
@@ -84,8 +88,7 @@ func published(ctx context.Context) (map[string]torch.Tensor, error) {
 		return nil, err
 	}
 	if err != nil {
-		known, failed := pt.LoadStateDict(*weights)
-		return known, errors.Join(failed)
+		return pt.LoadStateDict(*weights)
 	}
 	model, err := models.Pretrained(ctx, *arch, *weights)
 	if err != nil {

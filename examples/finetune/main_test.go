@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -90,6 +92,7 @@ func TestEqualsPython(t *testing.T) {
 				require.NoError(t, err)
 				defer nn.Close(model)
 				require.Equal(t, []string{"fc"}, fresh)
+				requirePublished(t, model, fresh)
 				for name, weight := range nn.StateDict(model) {
 					inputs[name] = weight.Clone().Keep()
 					kept = append(kept, inputs[name])
@@ -133,8 +136,22 @@ func TestNewLayersOfFamilies(t *testing.T) {
 			require.NoError(t, err)
 			defer nn.Close(model)
 			require.Equal(t, want, fresh)
+			requirePublished(t, model, fresh)
 		})
 	}
+}
+
+// requirePublished compares all but the new layers with the file that -weights names.
+func requirePublished(t *testing.T, model nn.Layer, fresh []string) {
+	t.Helper()
+	published, err := pt.LoadStateDict(*weights)
+	require.NoError(t, err)
+	for name, weight := range nn.StateDict(model) {
+		if !isNew(fresh, name) {
+			torchtest.Equal(t, weight, published[name])
+		}
+	}
+	torch.Close(slices.Collect(maps.Values(published))...)
 }
 
 func TestMistakes(t *testing.T) {

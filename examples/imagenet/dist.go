@@ -21,10 +21,19 @@ func (c *config) join(ctx context.Context) error {
 	if c.dev.IsCUDA() && c.device == "" {
 		c.dev = torch.CUDA(e.LocalRank) // each rank of a machine has its own
 	}
-	if c.group, err = dist.InitProcessGroup(ctx, "gloo"); err == nil {
+	if c.group, err = dist.InitProcessGroup(ctx, dist.DefaultBackendForDevice(c.dev), dist.InitOptions{Device: c.dev}); err == nil {
 		c.Ranks = c.group.Size()
 	}
 	return err
+}
+
+// sound tells what the ranks' operations on cards have failed with, which shows late: what they have left is not to be kept.
+func (c *config) sound() error {
+	if c.group == nil {
+		return nil
+	}
+	torch.Synchronize(c.dev)
+	return c.group.Err()
 }
 
 // rank is the number of this process among those that train together.

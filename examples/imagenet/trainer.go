@@ -63,7 +63,7 @@ func newTrainer(ctx context.Context, c *config, images *images, out io.Writer) (
 	t.sched = c.newSchedule(t.opt)
 	t.scaler = amp.NewGradScaler(c.dev, amp.GradScalerOptions{DType: c.dtype})
 	parts := checkpoint.Parts{"model": t.model, "optimizer": t.opt, "schedule": t.sched, "scaler": t.scaler}
-	options := checkpoint.Options{Every: c.saveEvery, Best: 1, Async: true, Recipe: c.recipe}
+	options := checkpoint.Options{Every: c.saveEvery, Best: 1, Async: true, Recipe: c.recipe, Check: c.sound}
 	if c.evaluate { // the network of any run will do
 		parts, options.Recipe = checkpoint.Parts{"model": t.model}, nil
 	}

@@ -14,10 +14,11 @@ func (c *config) join(ctx context.Context) (err error) {
 	if !c.dist {
 		return nil
 	}
-	if c.group, err = dist.InitProcessGroup(ctx, "gloo", dist.InitOptions{Timeout: c.patience}); err != nil {
+	if c.group, err = dist.InitProcessGroup(ctx, dist.DefaultBackendForDevice(c.device),
+		dist.InitOptions{Timeout: c.patience, Device: c.device}); err != nil {
 		return err
 	}
-	c.Ranks = c.group.Size()
+	c.ranks = c.group.Size()
 	if c.save == "" || c.resume != "" {
 		return nil
 	}
@@ -39,6 +40,15 @@ func (c *config) rank() int {
 	return c.group.Rank()
 }
 
+// sound tells what the ranks' operations on cards have failed with, which shows late: what they have left is not to be stored.
+func (c *config) sound() error {
+	if c.group == nil {
+		return nil
+	}
+	torch.Synchronize(c.device)
+	return c.group.Err()
+}
+
 // card is the one of this rank: each of a machine has its own.
 func (c *config) card() (torch.Device, error) {
 	e, err := dist.Env()
@@ -46,6 +56,19 @@ func (c *config) card() (torch.Device, error) {
 		return c.device, err
 	}
 	return torch.CUDA(e.LocalRank), nil
+}
+
+// resize goes on from a checkpoint of another number of processes, which divide an epoch into another number of batches: at the same
+// place in the epoch and in the schedule.
+func (t *trainer) resize(before int) error {
+	t.batch = t.batch * before / max(1, t.ranks)
+	steps, state := t.epoch*t.train.Len()+t.batch, t.sched.StateDict()
+	state["last_epoch"] = max(0, steps-1)
+	if err := t.sched.LoadStateDict(state); err != nil || steps == 0 || t.epoch == t.Epochs {
+		return err
+	}
+	t.sched.Step() // which sets the rate
+	return nil
 }
 
 // spread has all ranks train the model together.

@@ -34,6 +34,7 @@ type config struct {
 	dist          bool
 	patience      time.Duration // with processes that do not answer
 	group         *dist.Group   // nil without -dist
+	ranks         int           // 0 without -dist; each time that torchrun starts them there may be others
 
 	given map[string]bool // flags that the user wrote
 }
@@ -47,8 +48,7 @@ type recipe struct {
 	WeightDecay float64 `json:"wd"`
 	Seed        uint64  `json:"seed"`
 	Graph       bool    `json:"graph"`
-	Images      int     `json:"images"`          // to train on
-	Ranks       int     `json:"ranks,omitempty"` // 0 without -dist
+	Images      int     `json:"images"` // to train on
 }
 
 // defaults are values for which a run on that kind of device takes a reasonable time.

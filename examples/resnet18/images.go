@@ -114,7 +114,7 @@ func newLoaders(c *config, sets *imageSets) (train, val *data.Loader[data.Batch]
 	}
 	options.Sampler, options.DropLast = data.Random(sets.train.len(), c.Seed), c.Graph
 	if c.group != nil {
-		options.Sampler = data.Shard(options.Sampler, c.rank(), c.Ranks)
+		options.Sampler = data.Shard(options.Sampler, c.rank(), c.ranks)
 		options.Seed += uint64(c.rank()) // of the augmentation
 	}
 	augmented := data.Map(data.NewTensorDataset(sets.train.images, sets.train.labels), augment)

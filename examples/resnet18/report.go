@@ -29,7 +29,7 @@ func (t *trainer) header() {
 			t.Epochs, t.train.Len(), t.Batch, t.Momentum, t.WeightDecay, t.LR)
 	}
 	if t.group != nil {
-		t.printf("processes: %d, each with its part of the images", t.Ranks)
+		t.printf("processes: %d, each with its part of the images", t.ranks)
 	}
 	if !t.given["limit"] && t.sets.train.len() < t.sets.train.of {
 		t.printf("note: a CPU gets a short run on a part of the images by default; -limit 0 takes them all")

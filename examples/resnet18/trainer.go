@@ -105,7 +105,7 @@ func (t *trainer) run(ctx context.Context) error {
 
 // trained adds an epoch to what the last line tells, and says whether it waited for its data and, with -logdir, what the machine did.
 func (t *trainer) trained(m *meters) error {
-	t.images += m.images * max(1, t.Ranks)
+	t.images += m.images * max(1, t.ranks)
 	t.busy += time.Since(m.start)
 	t.printf("%v", t.train.Stats().Since(m.before))
 	if t.log == nil {

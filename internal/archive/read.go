@@ -3,9 +3,11 @@ package archive
 import (
 	"bytes"
 	"cmp"
+	"compress/flate"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"slices"
@@ -34,9 +36,11 @@ const (
 // Record is a file within a zip file.
 type Record struct {
 	Name   string
-	Data   int64 // where its bytes begin
-	Size   int64
-	CRC    uint32 // of its bytes
+	Data   int64  // where its bytes begin
+	Size   int64  // of its content
+	Stored int64  // how many bytes it takes: less than Size if Packed
+	Packed bool   // it is compressed
+	CRC    uint32 // of its content
 	header int64  // where it begins
 }
 
@@ -47,6 +51,7 @@ type Archive struct {
 
 	r      io.ReaderAt
 	folder string // before all names of records, with its slash
+	packed bool   // records may be compressed
 }
 
 // BytesAt reads n bytes. A file that ends before is an error that matches [ErrFormat].
@@ -70,6 +75,16 @@ type directory struct{ at, size, count uint64 }
 
 // Open reads the list of records and checks all of it.
 func Open(r io.ReaderAt, size int64) (*Archive, error) {
+	return open(&Archive{r: r, Records: map[string]Record{}}, size)
+}
+
+// OpenPacked is [Open] of a file that may have compressed records, as torch.jit.save's have for source.
+func OpenPacked(r io.ReaderAt, size int64) (*Archive, error) {
+	return open(&Archive{r: r, Records: map[string]Record{}, packed: true}, size)
+}
+
+func open(a *Archive, size int64) (*Archive, error) {
+	r := a.r
 	d, end, err := findDirectory(r, size)
 	if err != nil {
 		return nil, err
@@ -80,7 +95,6 @@ func Open(r io.ReaderAt, size int64) (*Archive, error) {
 	if d.at > uint64(end) || d.size != uint64(end)-d.at || d.count > d.size/centralSize {
 		return nil, malformed("its directory of %d records would lie at bytes %d to %d of %d", d.count, d.at, d.at+d.size, end)
 	}
-	a := &Archive{r: r, Records: map[string]Record{}}
 	list, err := a.list(io.NewSectionReader(r, int64(d.at), int64(d.size)), d)
 	if err != nil {
 		return nil, err
@@ -94,7 +108,7 @@ func Open(r io.ReaderAt, size int64) (*Archive, error) {
 		if err := a.locate(&rec, int64(d.at)); err != nil {
 			return nil, err
 		}
-		free = rec.Data + rec.Size
+		free = rec.Data + rec.Stored
 		if own, ok := strings.CutPrefix(rec.Name, a.folder); ok {
 			a.Records[own] = rec
 		}
@@ -155,7 +169,7 @@ func (a *Archive) list(r io.Reader, d directory) ([]Record, error) {
 	}
 	list, seen := []Record{}, map[string]bool{}
 	for range d.count {
-		rec, n, err := entry(all)
+		rec, n, err := entry(all, a.packed)
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +193,7 @@ func (a *Archive) list(r io.Reader, d directory) ([]Record, error) {
 }
 
 // entry reads an entry of the directory, which takes n bytes.
-func entry(b []byte) (rec Record, n int, err error) {
+func entry(b []byte, packed bool) (rec Record, n int, err error) {
 	if len(b) < centralSize || binary.LittleEndian.Uint32(b) != centralMagic {
 		return rec, 0, malformed("the directory has no entry where it should have one")
 	}
@@ -193,11 +207,13 @@ func entry(b []byte) (rec Record, n int, err error) {
 	if err := checkName(rec.Name); err != nil {
 		return rec, 0, err
 	}
-	const encrypted, unix, link, kinds = 1, 3, 0xa000, 0xf000
+	const encrypted, unix, link, kinds, deflated = 1, 3, 0xa000, 0xf000, 8
 	attributes := binary.LittleEndian.Uint32(b[38:])
 	switch {
 	case binary.LittleEndian.Uint16(b[8:])&encrypted != 0:
 		return rec, 0, malformed("record %q is encrypted", rec.Name)
+	case binary.LittleEndian.Uint16(b[10:]) == deflated && packed:
+		rec.Packed = true
 	case binary.LittleEndian.Uint16(b[10:]) != 0:
 		return rec, 0, malformed("record %q is compressed; PyTorch writes records as they are", rec.Name)
 	case b[5] == unix && attributes>>16&kinds == link:
@@ -208,10 +224,10 @@ func entry(b []byte) (rec Record, n int, err error) {
 	if err := widen(b[centralSize+name:centralSize+name+extra], &size, &stored, &header); err != nil {
 		return rec, 0, err
 	}
-	if stored != size || size > math.MaxInt64 || header > math.MaxInt64 {
+	if stored != size && !rec.Packed || size > math.MaxInt64 || stored > math.MaxInt64 || header > math.MaxInt64 {
 		return rec, 0, malformed("record %q has %d bytes and takes %d, at byte %d", rec.Name, size, stored, header)
 	}
-	rec.Size, rec.header, rec.CRC = int64(size), int64(header), binary.LittleEndian.Uint32(b[16:])
+	rec.Stored, rec.Size, rec.header, rec.CRC = int64(stored), int64(size), int64(header), binary.LittleEndian.Uint32(b[16:])
 	return rec, n, nil
 }
 
@@ -267,10 +283,31 @@ func (a *Archive) locate(rec *Record, directory int64) error {
 		return malformed("there is no record %q at byte %d", rec.Name, rec.header)
 	}
 	rec.Data = rec.header + localSize + int64(len(rec.Name)) + int64(binary.LittleEndian.Uint16(b[28:]))
-	if rec.Data > directory || rec.Size > directory-rec.Data {
+	if rec.Data > directory || rec.Stored > directory-rec.Data {
 		return malformed("record %q of %d bytes would lie at byte %d of %d", rec.Name, rec.Size, rec.Data, directory)
 	}
 	return nil
+}
+
+// Content is what a record holds, compared with its sum. No more than most bytes are read.
+func (a *Archive) Content(rec Record, most int64) ([]byte, error) {
+	if rec.Size > most {
+		return nil, malformed("record %q has %d bytes, expected at most %d", rec.Name, rec.Size, most)
+	}
+	var b []byte
+	var err error
+	if rec.Packed {
+		b, err = io.ReadAll(io.LimitReader(flate.NewReader(io.NewSectionReader(a.r, rec.Data, rec.Stored)), rec.Size+1))
+		if err != nil || int64(len(b)) != rec.Size {
+			return nil, malformed("record %q does not unpack to %d bytes: %w", rec.Name, rec.Size, cmp.Or(err, io.ErrUnexpectedEOF))
+		}
+	} else if b, err = BytesAt(a.r, rec.Data, int(rec.Size)); err != nil {
+		return nil, err
+	}
+	if got := crc32.ChecksumIEEE(b); got != rec.CRC {
+		return nil, malformed("the sum of record %q is %08x, expected %08x", rec.Name, got, rec.CRC)
+	}
+	return b, nil
 }
 
 // Text is the content of a small record, empty where there is none.

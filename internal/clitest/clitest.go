@@ -6,8 +6,11 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -114,4 +117,22 @@ func (w *Trigger) Write(p []byte) (int, error) {
 		w.Fire()
 	}
 	return w.Seen.Write(p)
+}
+
+// Ports that systems give to connections begin at 32768 or above, those of well-known services lie below 10000.
+const firstPort, lastPort = 12_000, 32_000
+
+// FreePort is a port of this machine that nobody listens at. No connection gets it before the caller listens, and another caller
+// hardly ever.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	for range 100 {
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		if l, err := net.Listen("tcp", ":"+strconv.Itoa(port)); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return 0
 }

@@ -148,9 +148,12 @@ func (w *child) obey(line string) error {
 		index, text, _ := strings.Cut(rest, " ")
 		number, _ := strconv.ParseUint(index, 10, 64)
 		c, err := Parse(text)
+		if err != nil {
+			return fmt.Errorf("fuzz: %q is no case: %w", text, err)
+		}
 		t := w.targets[c.Target]
-		if err != nil || t == nil {
-			return fmt.Errorf("fuzz: no such case: %q: %w", rest, err)
+		if t == nil {
+			return fmt.Errorf("fuzz: no function %q; testdata/corpus.txt has names of each kind", c.Target)
 		}
 		w.log.begin(0)
 		o := w.check(t, c, Finding{Index: number})

@@ -17,7 +17,7 @@ import (
 // childVariable names the function that a child process runs.
 const childVariable = "GPUSUITE_CHILD"
 
-var children = map[string]func(){"assert": childAssert}
+var children = map[string]func(){"assert": childAssert, "nccl": childNCCL, "nccl alone": childNCCLAlone}
 
 func TestMain(m *testing.M) {
 	if err := os.Setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8"); err != nil { // cuBLAS is deterministic with it alone

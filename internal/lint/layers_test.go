@@ -13,17 +13,18 @@ import (
 var layers = [][]string{
 	{"internal/flock", "internal/frames", "internal/home", "internal/proc"},
 	{"cgo", "cgo/gen", "cgo/libm", "internal/archive", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/faults",
-		"internal/fetch", "internal/lint", "internal/migrate", "internal/pace", "internal/pickle", "internal/pytext", "internal/reliability",
-		"internal/replay", "internal/road", "internal/talk"},
+		"internal/fetch", "internal/lint", "internal/migrate", "internal/pace", "internal/pickle", "internal/pin", "internal/pytext",
+		"internal/reliability", "internal/replay", "internal/road", "internal/talk"},
 	{"internal/bridge"},
 	{"torch"},
-	{"internal/form", "internal/jpeg"},
+	{"internal/form", "internal/halves", "internal/jpeg"},
 	{"torch/aten", "torch/linalg", "torch/fft", "torch/special", "internal/switches", "internal/option", "internal/versions"},
 	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable", "internal/tensorfile"},
 	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data", "torch/meter",
-		"torch/profiler", "torch/safetensors", "torch/pt", "torch/cpp"},
+		"torch/profiler", "torch/safetensors", "torch/pt", "torch/cpp", "torch/jit"},
 	{"torch/nn", "torch/optim/lr", "torch/hub", "internal/peer"},
 	{"torch/nn/utils", "torch/export"},
+	{"torch/export/aoti"},
 	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint", "torch/serve", "torch/dist", "torch/tensorboard"},
 	{"amp", "torch/watch", "vision/ops", "internal/modparity", "internal/parity"},
 	{"vision/imageio"},
@@ -33,15 +34,16 @@ var layers = [][]string{
 	{"vision/datasets/cifarslice"},
 	{"internal/cli", "internal/clitest"},
 	{"cmd/serve/internal/"},
-	{"cmd/serve/internal/cifar/train", "examples/", "cmd/", "bench", "internal/guides", "internal/phrasebook", "internal/reliability/",
-		"internal/fuzz", "internal/gpusuite", "internal/mistakes", "internal/gpusuite/", "internal/gotorch", "internal/migrate/"},
+	{"cmd/serve/internal/cifar/train", "examples/", "cmd/", "bench", "bench/ddp", "internal/guides", "internal/phrasebook",
+		"internal/reliability/", "internal/fuzz", "internal/gpusuite", "internal/mistakes", "internal/gpusuite/", "internal/gotorch",
+		"internal/migrate/"},
 	{"internal/fuzz/"},
 }
 
 // doorKeepers may import cgo; everyone else goes through package torch.
 var doorKeepers = []string{"internal/bridge", "torch", "internal/form", "internal/fuzz", "internal/switches", "torch/aten", "torch/linalg",
 	"torch/fft", "torch/special", "torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/optim", "torch/data",
-	"torch/profiler", "internal/jpeg", "torch/export", "torch/dist"}
+	"torch/profiler", "internal/halves", "internal/jpeg", "torch/export", "torch/export/aoti", "torch/jit", "torch/dist"}
 
 // speakers are the packages with C in them.
 var speakers = []string{"cgo", "cgo/libm"}

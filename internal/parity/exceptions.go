@@ -7,7 +7,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// exception is a result that is not the same in two runs of Python either.
+// exception is a result that is not the same in two runs of Python either, or that Python has by breaking its memory.
 type exception struct {
 	op       string // operator, or its beginning and a star
 	result   int    // which of its results; -1 is all
@@ -21,6 +21,7 @@ var exceptions = []exception{
 	{"new_empty*", -1, anything, "makes a tensor whose elements are not set"},
 	{"_ctc_loss*", 1, anything, "log_alpha is only set as far as the targets go"},
 	{"linalg_lstsq", 0, close, "libtorch hands LAPACK pivots that are not set; Python's results vary by some ulp from call to call"},
+	{"fft_irfft2", 0, close, "libtorch has MKL write past its buffers over three dimensions: here it does not, one ulp apart"},
 }
 
 // exceptionFor is the exception for a result, or nil.

@@ -49,7 +49,7 @@ var chapters = []*chapter{
 	&products, &spectra, &chance, &kinds, &autograd, &modes,
 	&layers, &functions, &losses,
 	&modules, &optimizers, &schedules,
-	&loading, &sampling, &images, &pictures, &boxes, &precision, &processes, &printing, &machine,
+	&loading, &sampling, &images, &pictures, &boxes, &precision, &processes, &printing, &machine, &scripts,
 	&wholeLoop, &memory, &mistakes, &operators, &views, &places, &iteration, &derivatives, &states,
 }
 
@@ -89,6 +89,8 @@ var path string
 // forget drops what setups made outside of scopes: parameters, state, loaded files.
 func forget() {
 	leave()
+	closeScript()
+	script, closeScript = nil, func() {}
 	net, linear, opt, model, other, block, dataset = nil, nil, nil, nil, nil, nil, nil
 	x, y, img, found, scores = torch.Tensor{}, torch.Tensor{}, torch.Tensor{}, torch.Tensor{}, torch.Tensor{}
 }

@@ -110,6 +110,14 @@ dist.all_gather_object(objects, {"rank": 0})` + hidden + "objects", func() any {
 			}
 			return objects
 		}},
+		{`objects = [None]
+dist.scatter_object_list(objects, [{"rank": 0}])` + hidden + "objects[0]", func() any {
+			object, err := dist.ScatterObject(ctx, group, []map[string]int{{"rank": 0}}, 0)
+			if err != nil {
+				return err
+			}
+			return object
+		}},
 		{"dist.barrier()" + hidden + "x", func() any {
 			if err := group.Barrier().Wait(ctx); err != nil {
 				return err

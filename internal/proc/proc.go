@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,6 +75,13 @@ func Processor() string {
 		return string(found[1])
 	}
 	return runtime.GOARCH
+}
+
+// HasInstructions tells whether the CPU has instructions by their name in the system's list, "avx2"; true where there is no such list.
+func HasInstructions(name string) bool {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	found := regexp.MustCompile(`(?m)^flags\s*: (.+)$`).FindSubmatch(text)
+	return found == nil || slices.Contains(strings.Fields(string(found[1])), name)
 }
 
 // Kernel is the name and release of the operating system.

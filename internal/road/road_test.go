@@ -10,7 +10,6 @@ import (
 	"image/jpeg"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -24,6 +23,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/internal/clitest"
 )
 
 var (
@@ -100,6 +101,10 @@ func depart(t *testing.T) *trip {
 	require.NoError(t, err)
 	proxy := filepath.Join(t.TempDir(), "proxy")
 	require.NoError(t, publish(root, proxy))
+	download := exec.Command("go", "mod", "download") // also what only a build tag asks for: go mod tidy looks behind all of them
+	download.Dir = root
+	said, err := download.CombinedOutput()
+	require.NoError(t, err, "%s", said)
 	modules, err := exec.Command("go", "env", "GOMODCACHE").Output()
 	require.NoError(t, err)
 	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
@@ -111,7 +116,7 @@ func depart(t *testing.T) *trip {
 	require.NoError(t, os.MkdirAll(wheels, 0o755))
 	require.NoError(t, os.Symlink(wheels, filepath.Join(home, ".cache", "libtorch-go", "wheels")))
 
-	u := &trip{home: home, port: freePort(t), photo: photo(t)}
+	u := &trip{home: home, port: strconv.Itoa(clitest.FreePort(t)), photo: photo(t)}
 	require.NoError(t, os.WriteFile(filepath.Join(home, "photo.jpg"), u.photo, 0o644))
 	u.env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "PYTHON=" + strings.TrimSpace(string(python)), "GOTOOLCHAIN=local",
 		"GOSUMDB=off",
@@ -265,15 +270,6 @@ func (u *trip) ask(t *testing.T, cmd *exec.Cmd) string {
 	}
 	require.Fail(t, "the program does not answer", "%s", log.String())
 	return ""
-}
-
-func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "localhost:0")
-	require.NoError(t, err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	return port
 }
 
 // photo is a picture of nothing.

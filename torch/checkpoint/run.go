@@ -28,6 +28,10 @@ type Options struct {
 	Async bool // Save returns once all tensors are copied, and a goroutine writes them
 
 	Recipe any // what a run has to have in common with the one that goes on from it, as a struct of its flags; default: nothing
+
+	// Check is asked before each checkpoint. With an error nothing is written and Save returns it: operations on cards and between
+	// machines tell late that they have failed, and what they leave must not take the place of a good checkpoint.
+	Check func() error
 }
 
 // Run saves and resumes one training. Its methods are called by one goroutine.
@@ -118,6 +122,11 @@ func (r *Run) Save(at Point) error {
 
 // start writes the checkpoint, or copies its tensors and leaves the rest to a goroutine.
 func (r *Run) start(at Point, m *manifest) error {
+	if r.opts.Check != nil {
+		if err := r.opts.Check(); err != nil {
+			return err
+		}
+	}
 	dict, err := r.parts.collect(at, r.recipe)
 	if err != nil {
 		return err

@@ -315,6 +315,25 @@ func TestMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "expected a dict of parts")
 }
 
+// What a check refuses is not written, and the checkpoint before stays the last.
+func TestCheck(t *testing.T) {
+	torchtest.NoLeaks(t)
+	for _, async := range []bool{false, true} {
+		dir, x := t.TempDir(), &struct{ X torch.Tensor }{torch.Ones(2)}
+		defer x.X.Close()
+		var late error
+		run, err := Open(dir, Parts{"x": x}, Options{Async: async, Check: func() error { return late }})
+		require.NoError(t, err)
+		require.NoError(t, run.Save(Point{Step: 1}))
+		late = errors.New("an exchange has failed")
+		require.ErrorIs(t, run.Save(Point{Step: 2}), late)
+		require.NoError(t, run.Close())
+		at, err := run.Resume(nil)
+		require.NoError(t, err)
+		require.Equal(t, 1, at.Step)
+	}
+}
+
 // At the end of its context a run saves and stops.
 func TestStepStopsAtTerm(t *testing.T) {
 	torchtest.NoLeaks(t)

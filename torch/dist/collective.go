@@ -2,7 +2,9 @@ package dist
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/libtorch-go/libtorch/cgo"
@@ -35,6 +37,13 @@ type ReduceOptions struct {
 	Op ReduceOp // default Sum
 }
 
+// P2POp is one of the operations of [Group.Batch]: a send, or a receive.
+type P2POp struct {
+	Send, Recv torch.Tensor // one of them
+	Peer       int          // the other rank
+	Tag        int
+}
+
 // P2POptions are the rarer arguments of [Group.Send] and [Group.Recv].
 type P2POptions struct {
 	Tag int // a receive takes what was sent with the same tag; default 0
@@ -55,7 +64,11 @@ type arguments struct {
 
 // start begins an operation that writes to some tensors and reads others.
 func (g *Group) start(op string, written, read []torch.Tensor, a arguments) *Work {
-	w := &Work{g: g, op: op, peer: -1}
+	given := written
+	if len(given) == 0 {
+		given = read
+	}
+	w := &Work{g: g, op: op, peer: -1, onCard: g.onCards(given...)}
 	if op == "send" || op == "recv" {
 		w.peer = a.peer
 	}
@@ -103,10 +116,10 @@ func (g *Group) isRank(what string, rank int) error {
 	return nil
 }
 
-// perRank says what is wrong with a list that has a tensor for each rank, if anything is.
-func (g *Group) perRank(what string, list []torch.Tensor) error {
-	if len(list) != len(g.ranks) {
-		return fmt.Errorf("%s must have a tensor for each of the %d ranks, got %d", what, len(g.ranks), len(list))
+// perRank says what is wrong with a list of n that has one for each rank, if anything is.
+func (g *Group) perRank(what string, n int) error {
+	if n != len(g.ranks) {
+		return fmt.Errorf("%s must have one for each of the %d ranks, got %d", what, len(g.ranks), n)
 	}
 	return nil
 }
@@ -139,7 +152,7 @@ func (g *Group) Broadcast(t torch.Tensor, src int) *Work {
 
 // AllGather gives all ranks the t of each: out has a tensor like t for every rank.
 func (g *Group) AllGather(out []torch.Tensor, t torch.Tensor) *Work {
-	if err := g.perRank("out", out); err != nil {
+	if err := g.perRank("out", len(out)); err != nil {
 		return g.refused("all_gather", "%w", err)
 	}
 	return g.start("all_gather", out, one(t), arguments{})
@@ -153,7 +166,7 @@ func (g *Group) AllGatherIntoTensor(out, t torch.Tensor) *Work {
 
 // Gather gives rank dst the t of each: its out has a tensor like t for every rank, that of the others is nil.
 func (g *Group) Gather(out []torch.Tensor, t torch.Tensor, dst int) *Work {
-	if err := g.rooted("out", out, "destination", dst); err != nil {
+	if err := g.rooted("out", len(out), "destination", dst); err != nil {
 		return g.refused("gather", "%w", err)
 	}
 	return g.start("gather", out, one(t), arguments{peer: dst})
@@ -161,20 +174,20 @@ func (g *Group) Gather(out []torch.Tensor, t torch.Tensor, dst int) *Work {
 
 // Scatter gives each rank, in out, its tensor of the list that rank src has. The list of the others is nil.
 func (g *Group) Scatter(out torch.Tensor, list []torch.Tensor, src int) *Work {
-	if err := g.rooted("the list", list, "source", src); err != nil {
+	if err := g.rooted("the list", len(list), "source", src); err != nil {
 		return g.refused("scatter", "%w", err)
 	}
 	return g.start("scatter", one(out), list, arguments{peer: src})
 }
 
-// rooted says what is wrong with a list that one rank alone has, if anything is.
-func (g *Group) rooted(what string, list []torch.Tensor, who string, root int) error {
+// rooted says what is wrong with a list of n that one rank alone has, if anything is.
+func (g *Group) rooted(what string, n int, who string, root int) error {
 	switch err := g.isRank(who, root); {
 	case err != nil:
 		return err
 	case g.rank == root:
-		return g.perRank(what, list)
-	case len(list) != 0:
+		return g.perRank(what, n)
+	case n != 0:
 		return fmt.Errorf("%s is rank %d's alone: pass nil on the other ranks", what, root)
 	}
 	return nil
@@ -182,7 +195,7 @@ func (g *Group) rooted(what string, list []torch.Tensor, who string, root int) e
 
 // ReduceScatter reduces a list of a tensor for each rank over all ranks; each gets its own, in out.
 func (g *Group) ReduceScatter(out torch.Tensor, list []torch.Tensor, opts ...ReduceOptions) *Work {
-	if err := g.perRank("the list", list); err != nil {
+	if err := g.perRank("the list", len(list)); err != nil {
 		return g.refused("reduce_scatter", "%w", err)
 	}
 	return g.start("reduce_scatter", one(out), list, arguments{op: option.One(opts).Op})
@@ -196,7 +209,7 @@ func (g *Group) ReduceScatterTensor(out, t torch.Tensor, opts ...ReduceOptions) 
 // AllToAll sends each rank its tensor of list, and gets one from each in out. gloo does not have it: see [Group.AllToAllSingle].
 func (g *Group) AllToAll(out, list []torch.Tensor) *Work {
 	for what, l := range map[string][]torch.Tensor{"out": out, "the list": list} {
-		if err := g.perRank(what, l); err != nil {
+		if err := g.perRank(what, len(l)); err != nil {
 			return g.refused("all_to_all", "%w", err)
 		}
 	}
@@ -251,6 +264,53 @@ func (g *Group) Recv(t torch.Tensor, src int, opts ...P2POptions) *Work {
 // RecvAny receives t from whichever rank sends first: see [Work.Source].
 func (g *Group) RecvAny(t torch.Tensor, opts ...P2POptions) *Work {
 	return g.start("recv", one(t), nil, arguments{peer: -1, tag: option.One(opts).Tag})
+}
+
+// Batch begins several sends and receives at a time: PyTorch's batch_isend_irecv. On cards ranks that send to each other must do so in one
+// batch, because NCCL sends one thing after the other, each when its receiver is ready.
+//
+//	err := g.Batch(dist.P2POp{Send: x, Peer: next}, dist.P2POp{Recv: y, Peer: last}).Wait(ctx)
+func (g *Group) Batch(ops ...P2POp) *Work {
+	all := &Work{g: g, op: "batch_isend_irecv", peer: -1}
+	if len(ops) == 0 {
+		return g.refused(all.op, "there is nothing to send or to receive")
+	}
+	if all.err = g.member(all.op); all.err != nil {
+		return all
+	}
+	begin := func() {
+		for _, p := range ops {
+			all.parts = append(all.parts, g.p2p(p))
+		}
+	}
+	if first := ops[0]; !g.onCards(first.Send) && !g.onCards(first.Recv) {
+		begin()
+		return all
+	}
+	runtime.LockOSThread() // NCCL keeps the batch per thread
+	defer runtime.UnlockOSThread()
+	if _, err := call(cgo.OpBatchBegin, func(c *cgo.Call) { c.Object(g.h) }); err != nil {
+		all.err = all.failed(err)
+		return all
+	}
+	begin()
+	h, err := object(cgo.OpBatchEnd, func(c *cgo.Call) { c.Object(g.h) })
+	for _, part := range all.parts {
+		err = errors.Join(err, part.err)
+		part.h.Close()
+	}
+	all.h, all.err, all.parts, all.onCard = h, all.failed(err), nil, true
+	return all
+}
+
+func (g *Group) p2p(p P2POp) *Work {
+	switch tag := (P2POptions{Tag: p.Tag}); {
+	case p.Send.Defined() && !p.Recv.Defined():
+		return g.Send(p.Send, p.Peer, tag)
+	case p.Recv.Defined() && !p.Send.Defined():
+		return g.Recv(p.Recv, p.Peer, tag)
+	}
+	return g.refused("batch_isend_irecv", "each operation has a tensor to send or one to receive")
 }
 
 // other says what is wrong with the number of another rank, if anything is.

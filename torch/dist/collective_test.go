@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -132,7 +131,7 @@ func againstPython(t *testing.T, size int) {
 	want := peer.Run(t, "testdata/collectives.py", inputs, strconv.Itoa(size))
 	var mu sync.Mutex
 	got, refused := peer.Tensors{}, map[string]error{}
-	ranks(t, size, time.Minute, func(ctx context.Context, g *dist.Group) error {
+	ranks(t, size, patience, func(ctx context.Context, g *dist.Group) error {
 		for _, key := range slices.Sorted(maps.Keys(inputs)) {
 			name, rank, _ := strings.Cut(key, "#")
 			if rank != strconv.Itoa(g.Rank()) {

@@ -23,6 +23,8 @@ import (
 //	loss.Backward()
 //	opt.Step()
 //
+// An exchange that fails, because a rank is gone or late, is an error of Backward in which errors.Is finds [torch.ErrDist].
+//
 // Names in its state dict begin with "module.", as Python's do. One goroutine at a time may use it.
 type DDP[M any] struct {
 	Module M `torch:"module"`
@@ -31,9 +33,10 @@ type DDP[M any] struct {
 	o       DDPOptions
 	h       *cgo.Handle
 	buffers []torch.Tensor
-	join    *joining // nil outside of Join
-	paused  bool     // in NoSync
-	stale   bool     // the last pass changed nothing that other ranks need to know
+	device  torch.Device // of the parameters
+	join    *joining     // nil outside of Join
+	paused  bool         // in NoSync
+	stale   bool         // the last pass changed nothing that other ranks need to know
 }
 
 // DDPOptions are the rarer arguments of [NewDDP], by PyTorch's names.
@@ -71,6 +74,7 @@ func NewDDP[M any](g *Group, model M, opts ...DDPOptions) (*DDP[M], error) {
 	if len(params) == 0 {
 		return nil, errors.New("dist: no parameter of the model requires gradients: there is nothing to do for DDP")
 	}
+	d.device = params[0].Device()
 	if _, err := g.list(cgo.OpVerifyParams, params); err != nil {
 		return nil, g.failed("ddp", -1, err)
 	}

@@ -53,11 +53,19 @@
 //
 // # Objects
 //
-// [BroadcastObject] and [AllGatherObject] carry values of Go's types, as JSON. Python's ranks send pickles and cannot take part.
+// [BroadcastObject], [ScatterObject] and [AllGatherObject] carry values of Go's types: what JSON can say of them, as pickles, so that
+// ranks of Python's can take part. Nothing in a pickle is run; one with classes is an error.
 //
 // # Backends
 //
-// "gloo" carries tensors of the CPU over TCP. GLOO_SOCKET_IFNAME names the network interface, as in Python. There is no "nccl" yet.
+// "gloo" carries tensors of the CPU over TCP. GLOO_SOCKET_IFNAME names the network interface, as in Python. "nccl" carries tensors of
+// cards, of which each process has one: InitOptions.Device. "cpu:gloo,cuda:nccl" has both. [DefaultBackendForDevice] chooses.
+//
+//	g, err := dist.InitProcessGroup(ctx, dist.DefaultBackendForDevice(dev), dist.InitOptions{Device: dev})
+//
+// Over NCCL [Work.Wait] has the current stream wait, not the program. A failure that shows later is the error of the group's next
+// operation and of [Group.Err]; the process goes on, whatever TORCH_NCCL_ASYNC_ERROR_HANDLING says. Sends to each other go in a
+// [Group.Batch]. The path of NCCL is compiled and has not been run yet.
 //
 // # Stores
 //

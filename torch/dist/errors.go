@@ -21,7 +21,8 @@ type Error struct {
 	Err  error  // what libtorch says, or the context
 }
 
-// Error names the operation, the rank, the peer if one is known, and the reason.
+// Error names the operation, the rank, the peer if one is known, and the reason: whether the others were late in the
+// words of [ErrTimeout], since libtorch has several for it.
 func (e *Error) Error() string {
 	text := "dist: " + e.Op
 	if e.Rank >= 0 {
@@ -29,6 +30,9 @@ func (e *Error) Error() string {
 	}
 	if e.Peer >= 0 {
 		text += fmt.Sprintf(" with rank %d", e.Peer)
+	}
+	if e.Is(ErrTimeout) && !errors.Is(e.Err, ErrTimeout) {
+		text += ": " + ErrTimeout.Error()
 	}
 	return text + ": " + reason(e.Err)
 }

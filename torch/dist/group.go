@@ -14,6 +14,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/option"
+	"github.com/libtorch-go/libtorch/torch"
 )
 
 // Group is a group of processes that compute together: this one is a rank of it, others are Go's or Python's. All ranks
@@ -23,8 +24,10 @@ type Group struct {
 	rank    int
 	ranks   []int // of the members, in the group of all
 	timeout time.Duration
-	backend string
-	world   *world
+
+	backend  string // as it was named
+	carriers []carrier
+	world    *world
 }
 
 // world is what the groups of one [InitProcessGroup] share.
@@ -41,19 +44,21 @@ type InitOptions struct {
 	Store      *Store        // instead of InitMethod; it needs Rank and WorldSize, and stays the caller's
 	Rank       int           // of this process; used if WorldSize is set
 	WorldSize  int           // the number of processes; 0 takes both from the environment
-	Timeout    time.Duration // of every operation; default 30 minutes
+	Timeout    time.Duration // of every operation; default 30 minutes, 10 for "nccl"
+	Device     torch.Device  // this process's; "nccl" connects a card at once, and otherwise when the first operation tells which
 	Detail     bool          // all ranks compare what they are about to do before each operation, as with TORCH_DISTRIBUTED_DEBUG=DETAIL
 }
 
-// InitProcessGroup joins the group of all processes. backend is "gloo". By default ranks and addresses come from the environment that
-// torchrun sets. Go ranks and Python ranks find each other. It returns an error if ctx ends, or the others do not come
-// within the timeout, or they disagree about the size of the group.
+// InitProcessGroup joins the group of all processes. backend is "gloo", or on cards "nccl", or "cpu:gloo,cuda:nccl" for tensors on both.
+// By default ranks and addresses come from the environment that torchrun sets. Go ranks and Python ranks find each other. It returns an
+// error if ctx ends, or the others do not come within the timeout, or they disagree about the size of the group.
 func InitProcessGroup(ctx context.Context, backend string, opts ...InitOptions) (*Group, error) {
 	o := option.One(opts)
-	o.Timeout = or(o.Timeout, DefaultTimeout)
+	o.Timeout = or(o.Timeout, defaultTimeout(backend))
 	o.Detail = o.Detail || os.Getenv("TORCH_DISTRIBUTED_DEBUG") == "DETAIL"
-	if backend != "gloo" {
-		return nil, fmt.Errorf("dist: there is no backend %q: \"gloo\" is for tensors on the CPU, and copies those on cards", backend)
+	carriers, err := carriers(backend)
+	if err != nil {
+		return nil, err
 	}
 	base, err := rendezvous(ctx, &o)
 	if err != nil {
@@ -72,7 +77,7 @@ func InitProcessGroup(ctx context.Context, backend string, opts ...InitOptions) 
 	for i := range ranks {
 		ranks[i] = i
 	}
-	if w.group, err = w.newGroup(ctx, all, backend, ranks, "default_pg"); err != nil {
+	if w.group, err = w.newGroup(ctx, all, backend, carriers, ranks, "default_pg"); err != nil {
 		return nil, err
 	}
 	w.store, err = NewPrefixStore("0/", all)
@@ -127,24 +132,15 @@ func storeAt(ctx context.Context, o InitOptions) (*Store, error) {
 	return nil, fmt.Errorf("dist: InitMethod %q is none of env://, tcp://host:port and file:///path", o.InitMethod)
 }
 
-func (w *world) newGroup(ctx context.Context, s *Store, backend string, ranks []int, about string) (*Group, error) {
+func (w *world) newGroup(ctx context.Context, s *Store, backend string, by []carrier, ranks []int, about string) (*Group, error) {
 	name := strconv.FormatInt(w.names.Add(1)-1, 10)
 	rank := slices.Index(ranks, w.opts.Rank)
-	g := &Group{rank: rank, ranks: ranks, timeout: w.opts.Timeout, backend: backend, world: w}
+	g := &Group{rank: rank, ranks: ranks, timeout: w.opts.Timeout, backend: backend, carriers: by, world: w}
 	if rank < 0 {
 		return g, nil
 	}
 	err := await(ctx, func() (func(), error) {
-		h, err := object(cgo.OpNewGroup, func(c *cgo.Call) {
-			c.Object(s.h)
-			c.Str(backend)
-			c.Int(rank)
-			c.Int(len(ranks))
-			putTimeout(c, g.timeout)
-			c.Str(name)
-			c.Str(about)
-			c.Bool(w.opts.Detail)
-		})
+		h, err := w.connect(g, s, name, about)
 		g.h = h
 		return h.Close, err
 	})
@@ -163,7 +159,7 @@ func (g *Group) NewGroup(ctx context.Context, ranks ...int) (*Group, error) {
 	if len(ranks) == 0 || ranks[0] < 0 || ranks[len(ranks)-1] >= size || len(slices.Compact(slices.Clone(ranks))) < len(ranks) {
 		return nil, fmt.Errorf("dist: the ranks of a new group are different numbers from 0 to %d, got %v", size-1, ranks)
 	}
-	return g.world.newGroup(ctx, g.world.store, g.backend, ranks, "undefined")
+	return g.world.newGroup(ctx, g.world.store, g.backend, g.carriers, ranks, "undefined")
 }
 
 // Rank is the number of this process in the group, -1 if it is not a member.
@@ -175,7 +171,7 @@ func (g *Group) Size() int { return len(g.ranks) }
 // Ranks are those of the members in the group of all processes.
 func (g *Group) Ranks() []int { return slices.Clone(g.ranks) }
 
-// Backend is what carries the group's tensors: "gloo".
+// Backend is what carries the group's tensors, as [InitProcessGroup] was told: "gloo".
 func (g *Group) Backend() string { return g.backend }
 
 // Timeout is how long an operation may wait for the other ranks.
@@ -184,6 +180,24 @@ func (g *Group) Timeout() time.Duration { return g.timeout }
 // String is for logs.
 func (g *Group) String() string {
 	return fmt.Sprintf("rank %d of %d (%s)", g.rank, len(g.ranks), strings.ToLower(g.backend))
+}
+
+// Err is what operations on cards have failed with, of which nobody was told: [Work.Wait] does not wait for a card. It is nil over gloo.
+// What such operations had to write is of no use, so ask before a checkpoint is written, after [torch.Synchronize] or a [Group.Barrier],
+// which do wait.
+func (g *Group) Err() error {
+	if g.h == nil {
+		return nil
+	}
+	if err := g.check(); err != nil {
+		return g.failed("group", -1, err)
+	}
+	return nil
+}
+
+func (g *Group) check() error {
+	_, err := call(cgo.OpGroupCheck, func(c *cgo.Call) { c.Object(g.h) })
+	return err
 }
 
 // Abort ends the connections of the group: every operation under way, here and on the other ranks, fails at once.

@@ -18,8 +18,9 @@ var ErrUneven = errors.New("the ranks do not have as many inputs")
 type Joinable interface {
 	joins(j *joining)  // it belongs to the join from now on; nil ends that
 	joinGroup() *Group // whose ranks join
-	shadow()           // makes the collectives of one iteration of the ranks that have inputs
-	settle(last bool)  // all ranks have joined, this one among the last or before
+	joinDevice() torch.Device
+	shadow()          // makes the collectives of one iteration of the ranks that have inputs
+	settle(last bool) // all ranks have joined, this one among the last or before
 }
 
 // JoinOptions are the rarer arguments of [Join].
@@ -119,7 +120,12 @@ func (j *joining) uneven(what string) error {
 }
 
 // sum adds up a number over the ranks.
-func (j *joining) sum(n float64) float64 { return j.g.total(torch.Full([]int{1}, n), Sum) }
+func (j *joining) sum(n float64) float64 { return j.g.total(j.number(n), Sum) }
+
+// number is one on the device of the models and optimizers, as Python's ranks have it.
+func (j *joining) number(n float64) torch.Tensor {
+	return torch.TensorOptions{Device: j.list[0].joinDevice()}.Full([]int{1}, n)
+}
 
 // total reduces a tensor of one number over the ranks, and closes it. It panics with a *torch.Error if a rank does not come.
 func (g *Group) total(t torch.Tensor, op ReduceOp) float64 {
@@ -146,6 +152,8 @@ func (d *DDP[M]) joins(j *joining) { d.join = j }
 
 func (d *DDP[M]) joinGroup() *Group { return d.g }
 
+func (d *DDP[M]) joinDevice() torch.Device { return d.device }
+
 // counted adds to a call of reducer_forward the work that counts the ranks with inputs, if there is one.
 func (j *joining) counted(c *cgo.Call, work *Work) {
 	c.Bool(work != nil)
@@ -169,7 +177,7 @@ func (j *joining) announces(reducing bool) {
 
 // starts begins to add up a number over the ranks.
 func (j *joining) starts(n float64) *Work {
-	t := torch.Full([]int{1}, n)
+	t := j.number(n)
 	defer t.Close()
 	work := j.g.AllReduce(t)
 	if work.err != nil {
@@ -196,7 +204,9 @@ func (d *DDP[M]) shadow() {
 }
 
 // settle gives all ranks the model of one that made the most steps.
-func (d *DDP[M]) settle(last bool) { d.g.spread(d.states(), broadcastBytes, d.g.common(last)) }
+func (d *DDP[M]) settle(last bool) {
+	d.g.spread(d.states(), broadcastBytes, d.g.common(last, d.device))
+}
 
 // syncBuffers gives all ranks the buffers of one before a pass: of rank 0, or, in a join, of one that has inputs left.
 func (d *DDP[M]) syncBuffers(inputs bool) {
@@ -205,23 +215,25 @@ func (d *DDP[M]) syncBuffers(inputs bool) {
 	}
 	from := 0
 	if d.join != nil {
-		from = d.g.common(inputs)
+		from = d.g.common(inputs, d.device)
 	}
 	d.g.spread(d.buffers, broadcastBytes, from)
 }
 
 // common is the highest of the ranks that call it with true.
-func (g *Group) common(here bool) int {
+func (g *Group) common(here bool, on torch.Device) int {
 	rank := -1
 	if here {
 		rank = g.rank
 	}
-	return int(g.total(torch.FromSlice([]int64{int64(rank)}, 1), Max))
+	return int(g.total(torch.TensorOptions{DType: torch.Int64, Device: on}.Full([]int{1}, rank), Max))
 }
 
 func (z *ZeRO) joins(j *joining) { z.join = j }
 
 func (z *ZeRO) joinGroup() *Group { return z.check().g }
+
+func (z *ZeRO) joinDevice() torch.Device { return z.check().opt.ParamGroups()[0].Params[0].Device() }
 
 // shadow updates this rank's parameters once more, by whatever gradients they have, and exchanges them, as the others do.
 func (z *ZeRO) shadow() { z.update(z.opt.Step) }

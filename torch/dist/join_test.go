@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -57,7 +56,7 @@ func TestJoin(t *testing.T) {
 		"with a hook of Go's":         {hook: true, want: 1 - 0.3*(2./3+1./3)},
 		"and ends where all end well": {o: dist.JoinOptions{Disable: true}, want: 1 - 0.3*2},
 	} {
-		ranks(t, 3, time.Minute, func(ctx context.Context, g *dist.Group) error {
+		ranks(t, 3, patience, func(ctx context.Context, g *dist.Group) error {
 			batches := g.Rank()
 			if c.o.Disable {
 				batches = 2
@@ -71,7 +70,7 @@ func TestJoin(t *testing.T) {
 
 func TestJoinThrows(t *testing.T) {
 	torchtest.NoLeaks(t)
-	ranks(t, 2, time.Minute, func(ctx context.Context, g *dist.Group) error {
+	ranks(t, 2, patience, func(ctx context.Context, g *dist.Group) error {
 		_, err := walks(g, 1+g.Rank(), false, 0.1, dist.JoinOptions{ThrowOnEarlyTermination: true})
 		require.ErrorIs(t, err, dist.ErrUneven)
 		require.ErrorIs(t, err, torch.ErrDist)
@@ -83,7 +82,7 @@ func TestJoinThrows(t *testing.T) {
 
 func TestJoinMistakes(t *testing.T) {
 	torchtest.NoLeaks(t)
-	ranks(t, 2, time.Minute, func(ctx context.Context, g *dist.Group) error {
+	ranks(t, 2, patience, func(ctx context.Context, g *dist.Group) error {
 		require.ErrorContains(t, dist.Join(nil, nil), "no models")
 		require.ErrorContains(t, dist.Join([]dist.Joinable{&dist.ZeRO{}}, nil), "NewZeRO")
 		part, err := g.NewGroup(ctx, 0, 1)
@@ -112,7 +111,7 @@ func TestJoinMistakes(t *testing.T) {
 
 func TestPowerSGDMistakes(t *testing.T) {
 	torchtest.NoLeaks(t)
-	ranks(t, 1, time.Minute, func(ctx context.Context, g *dist.Group) error {
+	ranks(t, 1, patience, func(ctx context.Context, g *dist.Group) error {
 		for says, o := range map[string]dist.PowerSGDOptions{
 			"must be positive": {MatrixApproximationRank: -1},
 			"at least 2":       {StartIter: 1, NoWarmStart: true},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,7 +49,7 @@ func TestDeviceMeshAgainstPython(t *testing.T) {
 		want := peer.Run(t, "testdata/mesh.py", nil)
 		var mu sync.Mutex
 		count := 0
-		ranks(t, 4, time.Minute, func(ctx context.Context, g *dist.Group) error {
+		ranks(t, 4, patience, func(ctx context.Context, g *dist.Group) error {
 			all := map[string]*dist.DeviceMesh{}
 			for _, m := range []struct {
 				name  string
@@ -94,7 +93,7 @@ func TestDeviceMeshAgainstPython(t *testing.T) {
 
 func TestDeviceMeshMistakes(t *testing.T) {
 	torchtest.NoLeaks(t)
-	ranks(t, 2, time.Minute, func(ctx context.Context, g *dist.Group) error {
+	ranks(t, 2, patience, func(ctx context.Context, g *dist.Group) error {
 		for _, c := range []struct {
 			shape []int
 			names []string

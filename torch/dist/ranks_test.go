@@ -14,6 +14,9 @@ import (
 	"github.com/libtorch-go/libtorch/torch/dist"
 )
 
+// patience is how long ranks wait for each other in tests that are not about it: a busy machine keeps some of them waiting.
+const patience = 10 * time.Minute
+
 // ranks runs fn on the ranks of a group, which are goroutines of this process.
 func ranks(t *testing.T, size int, timeout time.Duration, fn func(ctx context.Context, g *dist.Group) error) {
 	t.Helper()

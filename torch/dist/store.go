@@ -40,12 +40,14 @@ func NewTCPStore(ctx context.Context, host string, port int, opts ...TCPStoreOpt
 	if port < 0 || port > 65535 {
 		return nil, fmt.Errorf("dist: a port is a number from 0 to 65535, got %d", port)
 	}
+	s := &Store{timeout: or(o.Timeout, storeTimeout)}
 	if !o.Master && net.ParseIP(host) == nil {
-		if _, err := net.DefaultResolver.LookupHost(ctx, host); err != nil {
+		asking, cancel := context.WithTimeout(ctx, s.timeout) // a resolver may take longer
+		_, err := net.DefaultResolver.LookupHost(asking, host)
+		if cancel(); err != nil {
 			return nil, storeError("tcp_store", err) // libtorch would try until the timeout
 		}
 	}
-	s := &Store{timeout: or(o.Timeout, storeTimeout)}
 	err := await(ctx, func() (func(), error) {
 		c, err := call(cgo.OpNewTcpStore, func(c *cgo.Call) {
 			c.Str(host)

@@ -3,7 +3,6 @@ package dist_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,7 +31,7 @@ var rows = []int{3, 0, 5}
 func (c normCase) separate(t *testing.T, x, dy torch.Tensor) (y, dx torch.Tensor, layers []*dist.SyncBatchNorm) {
 	layers = make([]*dist.SyncBatchNorm, len(rows))
 	ys, dxs := make([]torch.Tensor, len(rows)), make([]torch.Tensor, len(rows))
-	ranks(t, len(rows), time.Minute, func(ctx context.Context, g *dist.Group) error {
+	ranks(t, len(rows), patience, func(ctx context.Context, g *dist.Group) error {
 		rank := g.Rank()
 		torch.Unscoped(func() { layers[rank] = nn.To(dist.NewSyncBatchNorm(g, c.shape[0], c.opts), c.dtype) })
 		mine := x.SplitWithSizes(rows, 0)[rank].Clone().SetRequiresGrad(true)
@@ -137,7 +136,7 @@ func TestConvertSyncBatchNormTrainsOnTheJoinedBatch(t *testing.T) {
 			return nnutils.ParametersToVector(nn.Parameters(m))
 		}
 		want := trained(nil, false)
-		ranks(t, 2, time.Minute, func(ctx context.Context, g *dist.Group) error {
+		ranks(t, 2, patience, func(ctx context.Context, g *dist.Group) error {
 			require.Less(t, trained(g, true).Sub(want).Abs().Max().Float64(), 1e-12)
 			require.Greater(t, trained(g, false).Sub(want).Abs().Max().Float64(), 1e-4)
 			return g.Barrier().Wait(ctx)

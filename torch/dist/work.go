@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/libtorch-go/libtorch/cgo"
@@ -17,6 +19,9 @@ type Work struct {
 	peer int
 	h    *cgo.Handle
 	err  error // it could not be started
+
+	onCard bool    // NCCL does it
+	parts  []*Work // that it consists of, where these are not one for libtorch
 }
 
 // errNothing is the error of a Work that no operation returned.
@@ -30,12 +35,20 @@ const grace = time.Second
 //
 // A collective goes on when ctx ends: the other ranks count on it. A send or a receive is given up, and the group
 // with it, because its connections are.
+//
+// Over NCCL it returns at once, as Python's does: the current stream waits, and so all that is computed on it from then on. What fails
+// there later, or does not end within the timeout, is the error of the group's next operation, and [Group.Err] tells it. The Wait of a
+// barrier does wait, for all that was begun before on the card, too.
 func (w *Work) Wait(ctx context.Context) error {
 	switch {
 	case w.err != nil:
 		return w.err
 	case w.g == nil:
 		return errNothing
+	case w.parts != nil:
+		return WaitAll(ctx, w.parts...)
+	case w.onCard:
+		return w.failed(w.waitOnCard(ctx))
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- w.wait() }()
@@ -74,6 +87,36 @@ func (w *Work) wait() error {
 	return nil
 }
 
+// waitOnCard has the stream wait that is the current one of the caller's thread. What was aborted counts as done, so whether the
+// group is sound is asked afterwards.
+func (w *Work) waitOnCard(ctx context.Context) error {
+	const shortest, longest = 100 * time.Microsecond, 10 * time.Millisecond
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if _, err := w.call(cgo.OpWorkStream); err != nil {
+		return err
+	}
+	if w.op != "barrier" && os.Getenv("TORCH_NCCL_BLOCKING_WAIT") != "1" {
+		return w.g.check()
+	}
+	until := time.Now().Add(w.g.timeout + grace)
+	for pause := shortest; ; pause = min(2*pause, longest) {
+		c, err := w.call(cgo.OpWorkDone)
+		if unsound := w.g.check(); err != nil || unsound != nil || c.BoolResult(0) {
+			return errors.Join(err, unsound)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case now := <-time.After(pause):
+			if now.After(until) {
+				return w.late()
+			}
+		}
+	}
+}
+
 func (w *Work) late() error { return fmt.Errorf("%w: %v have passed", ErrTimeout, w.g.timeout) }
 
 func (w *Work) abort() { w.call(cgo.OpWorkAbort) } //nolint:errcheck // it ends anyhow
@@ -103,6 +146,9 @@ func (w *Work) Done() bool {
 	if w.err != nil {
 		return true
 	}
+	if w.parts != nil {
+		return !slices.ContainsFunc(w.parts, func(part *Work) bool { return !part.Done() })
+	}
 	c, err := w.call(cgo.OpWorkDone)
 	return err != nil || c.BoolResult(0)
 }
@@ -119,10 +165,9 @@ func (w *Work) Source() (int, error) {
 	return c.IntResult(0), nil
 }
 
-// WaitAll waits for all of them and returns what they failed with, joined. It is for several operations at a time, such as
-// PyTorch's batch_isend_irecv:
+// WaitAll waits for all of them and returns what they failed with, joined. On cards sends and receives go together by [Group.Batch].
 //
-//	err := dist.WaitAll(ctx, g.Send(x, next), g.Recv(y, last))
+//	err := dist.WaitAll(ctx, g.AllReduce(x), g.Broadcast(y, 0))
 func WaitAll(ctx context.Context, works ...*Work) error {
 	var failed []error
 	for _, w := range works {

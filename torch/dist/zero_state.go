@@ -47,7 +47,7 @@ func (z *ZeRO) carry(ctx context.Context, e entry, state map[int]map[string]any,
 	if z.g.rank == from {
 		torch.Scope(func() {
 			if t, ok := state[e.Param][e.Name].(torch.Tensor); ok && t.NumEl() > 0 {
-				err = z.g.Send(t.Detach().To(torch.CPU).Reshape(-1).ViewDType(torch.Uint8), to).Wait(ctx)
+				err = z.g.Send(t.Detach().To(z.g.device()).Reshape(-1).ViewDType(torch.Uint8), to).Wait(ctx)
 			}
 		})
 		return err
@@ -73,7 +73,13 @@ func (z *ZeRO) carry(ctx context.Context, e entry, state map[int]map[string]any,
 	if t.NumEl() == 0 {
 		return nil
 	}
-	torch.Scope(func() { err = z.g.Recv(t.View(-1).ViewDType(torch.Uint8), from).Wait(ctx) })
+	torch.Scope(func() {
+		bytes := t.View(-1).ViewDType(torch.Uint8)
+		there := bytes.To(z.g.device())
+		if err = z.g.Recv(there, from).Wait(ctx); err == nil && there.Device() != bytes.Device() {
+			bytes.CopyInPlace(there)
+		}
+	})
 	return err
 }
 

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -128,7 +127,7 @@ func TestZeROEqualsTheWhole(t *testing.T) {
 	} {
 		torch.Scope(func() {
 			in := inputs(2)
-			ranks(t, 2, time.Minute, func(ctx context.Context, g *dist.Group) error {
+			ranks(t, 2, patience, func(ctx context.Context, g *dist.Group) error {
 				whole, err := learns(g, in, false, c.made)
 				if err != nil {
 					return err
@@ -178,7 +177,7 @@ func TestZeROStateTravels(t *testing.T) {
 				x.Close()
 			}
 		}()
-		ranks(t, 2, time.Minute, func(ctx context.Context, g *dist.Group) error {
+		ranks(t, 2, patience, func(ctx context.Context, g *dist.Group) error {
 			l, err := learns(g, in, true, made)
 			if err != nil {
 				return err
@@ -221,7 +220,7 @@ func resharded(t *testing.T, in peer.Tensors, path string, made func([]torch.Ten
 	v, err := pt.Load(path)
 	require.NoError(t, err)
 	state := v.(*pt.Dict).Dict("optimizer").Map()
-	ranks(t, 3, time.Minute, func(ctx context.Context, g *dist.Group) error {
+	ranks(t, 3, patience, func(ctx context.Context, g *dist.Group) error {
 		l, err := learns(g, in, true, made)
 		if err != nil {
 			return err
@@ -252,7 +251,7 @@ func TestZeROMistakes(t *testing.T) {
 		require.ErrorContains(t, none.LoadStateDict(nil), "NewZeRO")
 		require.ErrorContains(t, none.Consolidate(t.Context(), 0), "NewZeRO")
 		in := inputs(2)
-		ranks(t, 2, time.Minute, func(ctx context.Context, g *dist.Group) error {
+		ranks(t, 2, patience, func(ctx context.Context, g *dist.Group) error {
 			_, err := dist.NewZeRO(g, nil)
 			require.ErrorContains(t, err, "no optimizer")
 			l, err := learns(g, in, true, made)

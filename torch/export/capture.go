@@ -80,6 +80,7 @@ func newExporter(o ExportOptions) *exporter {
 
 // sign says what the program takes and returns.
 func (e *exporter) sign() {
+	e.p.Guards = e.options.equalSizes()
 	e.p.Modules = []ModuleCall{{Signature: &ModuleCallSignature{ArgNames: e.options.ArgNames, Out: e.runs[0].outTree,
 		In: &TreeSpec{Type: typeTuple, Children: []*TreeSpec{e.tree, {Type: typeDict}}}}}}
 }
@@ -210,7 +211,7 @@ func (e *exporter) state(model any) (list []torch.Tensor) {
 		saved[name] = true
 	}
 	add := func(kind InputKind, prefix, name string, t torch.Tensor) {
-		arg := TensorArgument(e.name(prefix + strings.ReplaceAll(name, ".", "_")))
+		arg := TensorArgument(e.name(prefix + identifier(name)))
 		persistent := kind == Buffer && saved[name]
 		e.p.Signature.Inputs = append(e.p.Signature.Inputs, InputSpec{Kind: kind, Arg: arg, Target: name, Persistent: persistent})
 		if kind == Buffer && !saved[name] {
@@ -227,6 +228,16 @@ func (e *exporter) state(model any) (list []torch.Tensor) {
 		add(Buffer, "b_", name, t)
 	}
 	return list
+}
+
+// identifier is the name of a parameter or buffer as Python's export spells it among the graph's inputs, where it has to be an identifier.
+func identifier(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '_'
+	}, strings.ToLower(name))
 }
 
 // name is a name that no other value has.

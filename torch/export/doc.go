@@ -27,10 +27,12 @@
 //	torch.Inference(func() { out, err = compiled.Run(x) }) // from any number of goroutines
 //
 // Passes make it fast first. Batch norms become part of the weights before them; convolutions and large linear layers become
-// oneDNN's, with the activation or the sum behind them and weights that lie as they are read; images lie with their channels last from the
-// first convolution to the result; what depends on weights alone, is never read or is computed twice is left out; and memory that nothing
+// oneDNN's or, of 3 x 3 and for small images, our own, with the activation or the sum behind them and weights that lie as they are
+// read; images lie with their channels last from the first convolution to the result; attention that a model spells out becomes
+// libtorch's operator for it; what depends on weights alone, is never read or is computed twice is left out; and memory that nothing
 // reads any more is written to again. Results differ from Python's by rounding, about one in a million. [CompileOptions].Exact
-// makes only the passes that keep the bits, and DType computes in bfloat16. Printing the compiled program shows what they did.
+// makes only the passes that keep the bits, DType computes in bfloat16, and Int8 in whole numbers of eight bits, with the ranges that
+// [Calibrate] finds. Printing the compiled program shows what they did.
 // Where autograd records, a run computes the program as it is.
 //
 // [CompileStep] does the same for a step of training, a function of Go's with backward and the optimizer's work in it.
@@ -46,6 +48,7 @@
 // # Files of strangers
 //
 // A program has no code, and this package runs none: operators are looked up by name in libtorch, and only those of aten that
-// compute are allowed. One that reads files is refused by name, and so are operators of other libraries unless
-// LoadOptions.Operators names them. What a file says of sizes is compared with the file before anything is allocated.
+// compute are allowed, and those of PT2E that quantize, which are made of them. One that reads files is refused by name, and so are
+// operators of other libraries unless LoadOptions.Operators names them. What a file says of sizes is compared with the file before
+// anything is allocated.
 package export

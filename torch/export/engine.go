@@ -15,7 +15,7 @@ type engine struct {
 	module  *Module
 	h       *cgo.Handle
 	back    bool    // it may enter Go: there are operators that are none of libtorch's
-	slow    bool    // the inputs' sizes are beyond what C++ compares
+	slow    bool    // what the inputs' sizes have to keep is beyond what C++ compares
 	steps   []*step // by their numbers
 	inputs  int     // the values that C++ is given
 	results []int   // for each result the number among the outputs, or -1 for a constant
@@ -106,6 +106,7 @@ func (c *engine) replaced(s OutputSpec, known map[slot]torch.Tensor) (slot, erro
 // What is more than that is compared here, before each run.
 func (c *engine) guards(call *cgo.Call) {
 	p, m := c.module.program, c.module
+	c.slow = len(m.keeps) > 0
 	symbols := map[string]int{}
 	var list []Range
 	for _, i := range m.inputs {

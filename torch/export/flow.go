@@ -24,7 +24,8 @@ var fresh = setOf(`conv1d conv2d conv3d convolution linear addmm mm bmm baddbmm 
 	relu relu6 gelu silu sigmoid tanh hardswish hardsigmoid hardtanh leaky_relu elu softplus mish clamp clamp_min clamp_max
 	exp log sqrt rsqrt neg abs sin cos erf pow reciprocal add sub rsub mul div maximum minimum where masked_fill
 	eq ne lt le gt ge logical_not logical_and logical_or bitwise_not tril triu cumsum argmax argmin
-	softmax _softmax log_softmax mean sum amax amin var cat stack embedding index_select clone
+	softmax _softmax log_softmax mean sum amax amin var cat stack embedding index_select clone _to_copy lift_fresh_copy
+	quantize_per_tensor int_repr
 	max_pool2d avg_pool2d adaptive_avg_pool2d scaled_dot_product_attention
 	arange zeros ones full eye linspace scalar_tensor zeros_like ones_like full_like`)
 
@@ -49,11 +50,14 @@ func (n *Node) trains() bool {
 
 // isFresh tells whether a node's results have memory of their own and depend on nothing but its arguments.
 func (n *Node) isFresh() bool {
-	return fresh[n.op()] && !n.trains() || n.fuses() && !strings.Contains(n.Target, "pointwise_.")
+	return fresh[n.op()] && !n.trains() || n.fuses() && !strings.Contains(n.Target, "pointwise_.") && n.arg("qaccum") == nil
 }
 
 // fuses tells whether a node is one that passes made.
-func (n *Node) fuses() bool { return strings.HasPrefix(n.Target, "torch.ops.mkldnn.") }
+func (n *Node) fuses() bool {
+	return strings.HasPrefix(n.Target, "torch.ops.mkldnn.") || strings.HasPrefix(n.Target, "torch.ops.onednn.") ||
+		n.Target == "torch.ops.quantized.max_pool2d.default"
+}
 
 func (f *flow) root(name string) string {
 	for f.shares[name] != name {

@@ -147,13 +147,18 @@ func (w *printer) class(name string, inputs []InputSpec) {
 		params = append(params, own)
 	}
 	w.line(1, "def forward("+strings.Join(params, ", ")+"):")
+	var others [][2]string
+	w.graph, others = w.graph.named()
+	for _, in := range others {
+		w.line(2, in[1]+" = "+in[0])
+	}
 	w.used = w.graph.used()
 	last := w.lastUses()
 	before := ""
 	for i := range w.graph.Nodes {
 		n := &w.graph.Nodes[i]
 		if text := n.comment(); text != before {
-			if i > 0 {
+			if i > 0 || len(others) > 0 {
 				w.b.WriteString(w.blank)
 			}
 			w.line(2, text)

@@ -24,6 +24,53 @@ func set(list []NamedArgument, name string, v Argument) []NamedArgument {
 // products are the operators of weights and inputs, and the number of dimensions of their weights.
 var products = map[string]int{"conv1d": 3, "conv2d": 4, "conv3d": 5, "linear": 2, "convolution": 4}
 
+// paddings lets convolutions pad their input themselves, where zeros are put at both sides alike.
+func paddings(r *rewriter) {
+	f := r.flow()
+	for i := range r.p.Graph.Nodes {
+		n := &r.p.Graph.Nodes[i]
+		in, _ := kindOf(n.arg("input"))
+		made, ok := f.maker[in]
+		dims := products[n.op()] - matrix // of images
+		if !ok || dims < 1 || n.overload() != "default" || n.arg("transposed") == true || f.only(in) != i {
+			continue
+		}
+		sides, ok := paddingOf(&r.p.Graph.Nodes[made], dims)
+		own, given := n.arg("padding").([]int64)
+		self := r.p.Graph.Nodes[made].arg("self")
+		name, _ := kindOf(self)
+		if !ok || !given && n.arg("padding") != nil || len(own) > 1 && len(own) != dims || f.written[f.root(name)] {
+			continue
+		}
+		if len(own) == 1 {
+			own = slices.Repeat(own, dims)
+		}
+		for k, p := range own {
+			sides[k] += p
+		}
+		*n = n.with(n.Target, set(set(n.Inputs, "padding", sides), "input", self)...)
+	}
+}
+
+// paddingOf are the zeros that a node puts at each side of the last dimensions.
+func paddingOf(n *Node, dims int) (sides []int64, ok bool) {
+	list, ok := n.arg("pad").([]int64)
+	value, mode := n.arg("value"), n.arg("mode")
+	zero := value == nil || value == 0.0 || value == int64(0)
+	if n.op() != "pad" && n.op() != "constant_pad_nd" || !ok || !zero || mode != nil && mode != "constant" || len(list) != 2*dims {
+		return nil, false
+	}
+	sides = make([]int64, dims)
+	for k := range sides {
+		before, after := list[2*k], list[2*k+1]
+		if before != after || before < 0 {
+			return nil, false
+		}
+		sides[dims-1-k] = before
+	}
+	return sides, true
+}
+
 // batchNorms multiplies what a batch norm in evaluation multiplies by into the weights of the product before it.
 func batchNorms(r *rewriter) {
 	for i := 0; i < len(r.p.Graph.Nodes); i++ {

@@ -17,6 +17,7 @@ type Module struct {
 	call    *ModuleCallSignature
 	inputs  []int          // the inputs of the graph that the caller gives, in their order
 	named   map[string]int // those of them that are tensors
+	keeps   []guard        // what the sizes of the inputs have to keep beyond the ranges
 }
 
 // Verify tells whether a program is sound: all values have one name each and are defined before they are used, all operators
@@ -44,6 +45,7 @@ func (p *Program) Module() (*Module, error) {
 	if err := m.checkInputs(); err != nil {
 		return nil, err
 	}
+	m.keeps = m.guards()
 	return m, m.checkOutputs()
 }
 
@@ -180,7 +182,10 @@ func (m *Module) Call(inputs ...any) (any, error) {
 	return v, nil
 }
 
-func (m *Module) run(inputs []any) ([]any, error) {
+func (m *Module) run(inputs []any) ([]any, error) { return m.watched(inputs, nil) }
+
+// watched is run that shows the values of the program after each step.
+func (m *Module) watched(inputs []any, watch func(*step, values)) ([]any, error) {
 	given, err := m.call.flattenInputs(inputs)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
@@ -189,7 +194,7 @@ func (m *Module) run(inputs []any) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	outputs, err := m.main.run(values)
+	outputs, err := m.main.watched(values, watch)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
@@ -241,7 +246,15 @@ func (m *Module) bind(given []any) ([]any, error) {
 		}
 		values[i] = v
 	}
-	return values, b.finish()
+	if err := b.finish(); err != nil {
+		return nil, err
+	}
+	for _, g := range m.keeps {
+		if err := g.check(b.symbols); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
 }
 
 // binding finds the values of the symbols from the inputs' sizes.

@@ -1,14 +1,15 @@
 package export
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// pointwise replaces convolutions of images and large linear layers, with an activation behind them, by oneDNN's operators, which
-// compute both at once and whose weights lie as they are read.
+// pointwise replaces convolutions of images and large linear layers, with an activation behind them, by oneDNN's operators or
+// our own, which compute both at once and whose weights lie as they are read.
 func pointwise(r *rewriter) {
 	images := r.anyStrides()
 	for i := 0; i < len(r.p.Graph.Nodes); i++ {
@@ -38,9 +39,14 @@ func pointwise(r *rewriter) {
 			to.makes(&r.p.Graph.Nodes[next])
 		}
 		r.p.Graph.Nodes[i] = to
-		r.p.operators = append(r.p.operators, strings.Join(strings.Split(to.Target, ".")[2:4], "::"))
+		r.calls(&to)
 		r.remove(map[int]bool{next: next >= 0})
 	}
+}
+
+// calls writes down that the program calls a node's operator.
+func (r *rewriter) calls(n *Node) {
+	r.p.operators = append(r.p.operators, strings.Join(strings.Split(n.Target, ".")[2:4], "::"))
 }
 
 // weight is the weight of a product that oneDNN computes: all of it is of one dtype and on the CPU, and the weight and the bias are
@@ -68,7 +74,12 @@ func (r *rewriter) packed(n *Node, w torch.Tensor, a activation, images bool) (t
 	sizes := r.p.Graph.Tensors[x].hints()
 	tail := []NamedArgument{given("attr", a.attr), given("scalars", a.scalars), given("algorithm", a.algorithm)}
 	if c, image := convolutionOf(n); image && images && len(sizes) == 4 && w.Dim() == 4 {
-		w = inner("mkldnn::_reorder_convolution_weight", w, ints(c.padding), ints(c.stride), ints(c.dilation), int(c.groups), sizes)
+		if to, ok = r.convolve(n, w, c, a, sizes); ok {
+			return to, true
+		}
+		if w, ok = inner("mkldnn::_reorder_convolution_weight", w, ints(c.padding), ints(c.stride), ints(c.dilation), int(c.groups), sizes); !ok {
+			return to, false
+		}
 		inputs := []NamedArgument{given("X", n.arg("input")), given("W", r.constant("packed_weight", w)), given("B", n.arg("bias")),
 			given("padding", c.padding), given("stride", c.stride), given("dilation", c.dilation), given("groups", c.groups)}
 		return n.with("torch.ops.mkldnn._convolution_pointwise.default", append(inputs, tail...)...), true
@@ -83,15 +94,20 @@ func (r *rewriter) packed(n *Node, w torch.Tensor, a activation, images bool) (t
 	if rows*w.Size(0)*w.Size(1) < fewestProducts {
 		return to, false
 	}
-	w = inner("mkldnn::_reorder_linear_weight", w, rows)
+	if w, ok = inner("mkldnn::_reorder_linear_weight", w, rows); !ok {
+		return to, false
+	}
 	inputs := []NamedArgument{given("X", n.arg("input")), given("W", r.constant("packed_weight", w)), given("B", n.arg("bias"))}
 	return n.with("torch.ops.mkldnn._linear_pointwise.default", append(inputs, tail...)...), true
 }
 
-// inner calls one of libtorch's inner operators with arguments that are known to fit.
-func inner(name string, args ...any) (t torch.Tensor) {
-	torch.Unsafe(func() { t = torch.Call(name, args...)[0].(torch.Tensor) })
-	return t
+// inner calls one of libtorch's inner operators with arguments that are known to fit. It fails on processors without the instructions,
+// such as those for bfloat16.
+func inner(name string, args ...any) (t torch.Tensor, ok bool) {
+	err := torch.Try(func() {
+		torch.Unsafe(func() { t = torch.Call(name, args...)[0].(torch.Tensor) })
+	})
+	return t, err == nil
 }
 
 func ints(list []int64) []int {
@@ -140,7 +156,10 @@ func isView(n *Node) bool {
 // what is returned lies as it did.
 func formats(r *rewriter) {
 	g := &r.p.Graph
-	if !slices.ContainsFunc(g.Nodes, func(n Node) bool { return strings.HasPrefix(n.Target, "torch.ops.mkldnn._convolution_pointwise.") }) {
+	if !slices.ContainsFunc(g.Nodes, func(n Node) bool {
+		return isOwnConvolution(&n) || strings.HasPrefix(n.Target, "torch.ops.mkldnn._convolution_pointwise.") ||
+			strings.HasPrefix(n.Target, "torch.ops.onednn.qconv")
+	}) {
 		return
 	}
 	for i := range g.Nodes {
@@ -168,8 +187,11 @@ func formats(r *rewriter) {
 // value adds a tensor to the graph and returns its name.
 func (r *rewriter) value(base string, m TensorMeta) TensorArgument {
 	name := base
-	for _, taken := r.p.Graph.Tensors[name]; taken; _, taken = r.p.Graph.Tensors[name] {
-		name += "_"
+	for i := 1; ; i++ {
+		if _, taken := r.p.Graph.Tensors[name]; !taken {
+			break
+		}
+		name = fmt.Sprint(base, "_", i)
 	}
 	r.p.Graph.Tensors[name] = m
 	return TensorArgument(name)
@@ -190,25 +212,49 @@ func sums(r *rewriter) {
 			continue
 		}
 		made := f.maker[conv]
-		own := &r.p.Graph.Nodes[made]
-		unary, gone := Argument(nil), map[int]bool{made: true}
-		last := n
-		if next := f.only(name); next >= 0 && next < len(r.p.Graph.Nodes) && r.p.Graph.Nodes[next].op() == "relu" {
-			unary, last = "relu", &r.p.Graph.Nodes[next]
-			gone[next] = true
+		last, gone := n, map[int]bool{made: true}
+		next := f.only(name)
+		relu := next >= 0 && next < len(r.p.Graph.Nodes) && r.p.Graph.Nodes[next].op() == "relu"
+		if relu {
+			last, gone[next] = &r.p.Graph.Nodes[next], true
 		}
-		inputs := append([]NamedArgument{given("other", other)}, own.Inputs[:7]...)
-		to := own.with("torch.ops.mkldnn._convolution_pointwise_.binary", append(inputs, given("binary_attr", "add"), given("alpha", 1.0),
-			given("unary_attr", unary), given("unary_scalars", []float64{}), given("unary_algorithm", nil))...)
+		to := adding(&r.p.Graph.Nodes[made], other, relu)
 		to.makes(last)
 		r.p.Graph.Nodes[i] = to
-		r.p.operators = append(r.p.operators, "mkldnn::_convolution_pointwise_")
+		r.calls(&to)
 		r.remove(gone)
 		i--
 	}
 }
 
-// summands are the two sides of a sum: a convolution that nothing else reads, and a tensor that it may write to.
+// addable is the input of a convolution that can add something to its result; in place is where it writes to what it adds.
+func addable(n *Node) (x string, inPlace, ok bool) {
+	switch {
+	case n.Target == "torch.ops.mkldnn._convolution_pointwise.default" && n.arg("attr") == "none":
+		x, _ = kindOf(n.arg("X"))
+		return x, true, true
+	case isOwnConvolution(n) && n.arg("sum") == nil && n.arg("relu") == false:
+		x, _ = kindOf(n.arg("x"))
+		return x, false, true
+	}
+	return "", false, false
+}
+
+// adding is such a convolution that adds something.
+func adding(n *Node, other TensorArgument, relu bool) Node {
+	if isOwnConvolution(n) {
+		return n.with(n.Target, set(set(n.Inputs, "sum", other), "relu", relu)...)
+	}
+	unary := Argument(nil)
+	if relu {
+		unary = "relu"
+	}
+	inputs := append([]NamedArgument{given("other", other)}, n.Inputs[:7]...)
+	return n.with("torch.ops.mkldnn._convolution_pointwise_.binary", append(inputs, given("binary_attr", "add"), given("alpha", 1.0),
+		given("unary_attr", unary), given("unary_scalars", []float64{}), given("unary_algorithm", nil))...)
+}
+
+// summands are the two sides of a sum: a convolution that nothing else reads, and a tensor that it may add.
 func (r *rewriter) summands(f *flow, n *Node, at int) (conv string, other TensorArgument, ok bool) {
 	sides := [2]string{}
 	sides[0], _ = kindOf(n.arg("self"))
@@ -219,11 +265,10 @@ func (r *rewriter) summands(f *flow, n *Node, at int) (conv string, other Tensor
 		if !ok || to == "" || to == side || f.only(side) != at {
 			continue
 		}
-		own := &r.p.Graph.Nodes[made]
-		x, _ := kindOf(own.arg("X"))
+		x, inPlace, ok := addable(&r.p.Graph.Nodes[made])
 		a, b := r.p.Graph.Tensors[side], r.p.Graph.Tensors[to]
-		if own.Target == "torch.ops.mkldnn._convolution_pointwise.default" && own.arg("attr") == "none" && sameSizes(a.Sizes, b.Sizes) &&
-			a.DType == b.DType && f.root(x) != f.root(to) && !f.written[f.root(x)] && r.overwritable(f, to, at) {
+		if ok && sameSizes(a.Sizes, b.Sizes) && a.DType == b.DType && !f.written[f.root(x)] &&
+			(!inPlace || f.root(x) != f.root(to) && r.overwritable(f, to, at)) {
 			return side, TensorArgument(to), true
 		}
 	}

@@ -22,14 +22,16 @@ var exactPasses = []pass{{"dead", dead}, {"constants", constants}, {"common", co
 
 // fusedPasses take the weights as they are now.
 var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"constants", constants},
-	{"common", common}, {"batchNorms", batchNorms}, {"lower", lower}, {"pointwise", pointwise}, {"formats", formats}, {"sums", sums},
-	{"inPlace", inPlace}, {"dead", dead}}
+	{"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
+	{"dead", dead}, {"batchNorms", batchNorms}, {"taps", taps}, {"lower", lower}, {"quantize", quantize}, {"pointwise", pointwise},
+	{"formats", formats}, {"sums", sums}, {"inPlace", inPlace}, {"dead", dead}}
 
 // rewriter is a copy of a program that passes change.
 type rewriter struct {
 	p       *Program
 	frozen  bool // parameters and buffers are constants
 	dtype   torch.DType
+	ranges  Calibration // for what is computed in eight bits
 	schemas map[string]library.Schema
 	made    []torch.Tensor
 	err     error // why a pass cannot be made
@@ -49,7 +51,8 @@ func rewritten(p *Program, o CompileOptions) (*rewriter, error) {
 }
 
 func newRewriter(p *Program, o CompileOptions) *rewriter {
-	own, g := *p, &p.Graph
+	own, g := *p, expanded(&p.Graph)
+	own.Graph = *g
 	own.Graph.Inputs, own.Graph.Nodes, own.Graph.Outputs = slices.Clone(g.Inputs), slices.Clone(g.Nodes), slices.Clone(g.Outputs)
 	own.Graph.Tensors = maps.Clone(g.Tensors)
 	own.Signature = Signature{slices.Clone(p.Signature.Inputs), slices.Clone(p.Signature.Outputs)}
@@ -57,7 +60,7 @@ func newRewriter(p *Program, o CompileOptions) *rewriter {
 	if own.Constants == nil {
 		own.Constants = map[string]torch.Tensor{}
 	}
-	return &rewriter{p: &own, frozen: !o.Exact, dtype: o.DType, schemas: map[string]library.Schema{}}
+	return &rewriter{p: &own, frozen: !o.Exact, dtype: o.DType, ranges: o.Int8, schemas: map[string]library.Schema{}}
 }
 
 // apply makes passes.
@@ -199,14 +202,18 @@ func (r *rewriter) rename(from int, names map[string]string) {
 	}
 }
 
-// renamed is an argument with other names.
+// renamed is an argument with other names, which may have others in turn.
 func renamed(a Argument, names map[string]string) Argument {
-	to := func(name string) string {
+	return mapped(a, func(name string) string {
 		for own, ok := names[name]; ok; own, ok = names[name] {
 			name = own
 		}
 		return name
-	}
+	})
+}
+
+// mapped is an argument with the names that a function gives.
+func mapped(a Argument, to func(string) string) Argument {
 	switch a := a.(type) {
 	case TensorArgument:
 		return TensorArgument(to(string(a)))
@@ -217,29 +224,29 @@ func renamed(a Argument, names map[string]string) Argument {
 	case SymBoolArgument:
 		return SymBoolArgument(to(string(a)))
 	case []TensorArgument:
-		return renamedAll(a, names)
+		return mappedAll(a, to)
 	case OptionalTensors:
-		return OptionalTensors(renamedAll([]Argument(a), names))
+		return OptionalTensors(mappedAll([]Argument(a), to))
 	case SymInts:
-		return SymInts(renamedAll([]Argument(a), names))
+		return SymInts(mappedAll([]Argument(a), to))
 	case SymFloats:
-		return SymFloats(renamedAll([]Argument(a), names))
+		return SymFloats(mappedAll([]Argument(a), to))
 	case SymBools:
-		return SymBools(renamedAll([]Argument(a), names))
+		return SymBools(mappedAll([]Argument(a), to))
 	case [][]TensorArgument:
 		list := make([][]TensorArgument, len(a))
 		for i, own := range a {
-			list[i] = renamedAll(own, names)
+			list[i] = mappedAll(own, to)
 		}
 		return list
 	}
 	return a
 }
 
-func renamedAll[T any](list []T, names map[string]string) []T {
+func mappedAll[T any](list []T, to func(string) string) []T {
 	all := make([]T, len(list))
 	for i, v := range list {
-		if own := renamed(v, names); own != nil {
+		if own := mapped(v, to); own != nil {
 			all[i] = own.(T)
 		}
 	}

@@ -3,6 +3,7 @@ package export
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -62,6 +63,19 @@ var passCases = []struct {
 		y := F.BatchNorm(F.Conv2d(x, w["k"], torch.Tensor{}, F.ConvOptions{Padding: 1}), norm(w))
 		return F.BatchNorm(x, norm(w)).Add(y)
 	}, []int{1, 3, 4, 4}, []pass{{"constants", constants}, {"batchNorms", batchNorms}, {"dead", dead}}},
+	{"paddings", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := F.Conv2d(F.Pad(x, []int{1, 1, 2, 2}), w["k"], w["v"], F.ConvOptions{Padding: 1})
+		y = F.Conv2d(F.Pad(y, []int{0, 1, 0, 1}), w["k"], torch.Tensor{})
+		return F.Conv2d(F.Pad(y, []int{1, 1, 1, 1}, F.PadOptions{Mode: "reflect"}), w["k"], torch.Tensor{})
+	}, []int{1, 3, 8, 8}, []pass{{"paddings", paddings}, {"dead", dead}}},
+	{"attention", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		heads := func(x torch.Tensor) torch.Tensor { return x.View(2, 5, 2, 3).Transpose(1, 2) }
+		a := F.Softmax(heads(x.Sin()).MatMul(heads(x.Cos()).Transpose(-2, -1)).DivScalar(2).Add(w["m"].Sum().Expand(5, 5)), -1)
+		y := F.Dropout(a, 0.5, false).MatMul(heads(x)).Transpose(1, 2).Contiguous().View(2, 5, 6)
+		future := torch.Ones(5, 5).Triu(1).To(torch.Bool)
+		a = F.Softmax(y.MulScalar(0.5).BMM(x.Transpose(1, 2)).MaskedFill(future, math.Inf(-1)), -1)
+		return F.Softmax(y.MatMul(a.BMM(y).Transpose(1, 2)), 1).MatMul(y) // not the last dimension
+	}, []int{2, 5, 6}, []pass{{"constants", constants}, {"attention", attention}, {"constants", constants}, {"dead", dead}}},
 	{"pointwise", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := F.Conv2d(x, w["k"], w["v"], F.ConvOptions{Padding: 1}).ReLU()
 		y = F.Hardtanh(F.Conv2d(y, w["k"], torch.Tensor{}), F.HardtanhOptions{})
@@ -75,6 +89,21 @@ var passCases = []struct {
 		y = conv(y).Add(y.Exp()).ReLU()
 		return conv(x).Add(x).Add(y) // but not an input
 	}, []int{1, 3, 4, 4}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"sums", sums}, {"dead", dead}}},
+	{"convolve", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		conv := func(x torch.Tensor) torch.Tensor {
+			return F.Conv2d(x, w["deep"], torch.Tensor{}, F.ConvOptions{Padding: 1})
+		}
+		y := conv(x).Add(x).ReLU()
+		y = conv(conv(y).ReLU()).Add(y)
+		z := F.Conv2d(y, w["deep"], torch.Tensor{}, F.ConvOptions{Stride: 2}).ReLU()
+		return z.Add(F.Conv2d(y, w["one"], torch.Tensor{}, F.ConvOptions{Stride: 3}))
+	}, []int{1, 32, 8, 8}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"sums", sums}, {"dead", dead}}},
+	{"taps", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := F.Conv2d(x, w["k"], w["v"], F.ConvOptions{Padding: 1})                   // 1 x 2, so a row of the kernel
+		y = F.Conv2d(y, w["k"], torch.Tensor{}, F.ConvOptions{Padding: 1, Stride: 2}) // 1 x 2, but its first column meets nothing
+		y = F.Conv2d(y, w["k"], torch.Tensor{}, F.ConvOptions{Padding: []int{2, 3}, Dilation: 2})
+		return F.Conv2d(y, w["k"], torch.Tensor{}, F.ConvOptions{Padding: 2, Dilation: 2}).Add(x.Sum()) // the middle
+	}, []int{1, 3, 1, 2}, []pass{{"taps", taps}, {"dead", dead}}},
 	{"inPlace", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := x.Sin().ReLU().Sigmoid()
 		v := y.View(3, 2)
@@ -100,7 +129,8 @@ func TestPasses(t *testing.T) {
 	for _, c := range passCases {
 		t.Run(c.name, func(t *testing.T) {
 			torch.Scope(func() {
-				w := map[string]torch.Tensor{"v": torch.RandN(3), "m": torch.RandN(3, 3), "k": torch.RandN(3, 3, 3, 3), "wide": torch.RandN(1024, 4)}
+				w := map[string]torch.Tensor{"v": torch.RandN(3), "m": torch.RandN(3, 3), "k": torch.RandN(3, 3, 3, 3), "wide": torch.RandN(1024, 4),
+					"deep": torch.RandN(32, 32, 3, 3), "one": torch.RandN(32, 32, 1, 1)}
 				x := torch.RandN(c.shape...)
 				p, err := Export(func(x torch.Tensor) torch.Tensor { return c.model(x, w) }, []any{x})
 				require.NoError(t, err)

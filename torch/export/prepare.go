@@ -123,6 +123,7 @@ func (p *preparer) block(g *Graph, depth int) (*block, error) {
 	if depth > deepestGraph {
 		return nil, malformed("graphs nest more than %d deep", deepestGraph)
 	}
+	g = expanded(g)
 	b, n := &block{single: g.Single}, &names{graph: g, slots: map[string]slot{}}
 	for i, in := range g.Inputs {
 		s := slot(-1)

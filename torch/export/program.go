@@ -11,7 +11,7 @@ type Program struct {
 	StateDict  map[string]torch.Tensor // parameters, and buffers that are saved with a state dict, by their names
 	Constants  map[string]torch.Tensor // other buffers and constants, by their names
 	Ranges     map[string]Range        // of the symbols that sizes are made of
-	Guards     []string                // conditions on the inputs beyond the ranges, in Python's words; they are not checked
+	Guards     []string                // conditions on the inputs' sizes beyond the ranges, in Python's words
 	Modules    []ModuleCall            // the modules that were called; the first is the whole program
 	Metadata   map[string]string
 	NamedTuple map[string][]string // the fields of named tuples by their types

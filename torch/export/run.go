@@ -29,6 +29,11 @@ func (v values) fill(a any) any {
 
 // run computes a block from the values of its inputs. The results belong to the caller; the inputs do not change hands.
 func (b *block) run(inputs []any) (outputs []any, err error) {
+	return b.watched(inputs, nil)
+}
+
+// watched is run that shows the values after each step.
+func (b *block) watched(inputs []any, watch func(*step, values)) (outputs []any, err error) {
 	if len(inputs) != len(b.inputs) {
 		return nil, fmt.Errorf("a graph of %d inputs got %d", len(b.inputs), len(inputs))
 	}
@@ -52,6 +57,9 @@ func (b *block) run(inputs []any) (outputs []any, err error) {
 		s := &b.steps[i]
 		if err := s.run(v); err != nil {
 			return nil, fmt.Errorf("node %q, %s%s: %w", s.node.Name, s.node.Target, s.node.place(), err)
+		}
+		if watch != nil {
+			watch(s, v)
 		}
 	}
 	for _, out := range b.outputs {

@@ -93,8 +93,8 @@ func constants(r *rewriter) {
 	r.remove(gone)
 }
 
-// views are the operators that always look at their argument in another way.
-var views = setOf("t transpose permute unsqueeze expand view reshape flatten select slice detach alias")
+// views are the operators that look at their argument in another way, or copy it.
+var views = setOf("t transpose permute unsqueeze squeeze expand view reshape flatten select slice detach alias to contiguous")
 
 // compute computes a node whose arguments are constants.
 func (r *rewriter) compute(f *flow, n *Node, made map[string]TensorArgument) (t torch.Tensor, ok bool) {
@@ -207,7 +207,7 @@ func functional(r *rewriter) {
 		base, in := strings.CutSuffix(n.op(), "_")
 		name, ok := n.result()
 		self, isTensor := n.arg("self").(TensorArgument)
-		if !in || !fresh[base] || !ok || !isTensor {
+		if !in || !fresh[base] && base != "detach" || !ok || !isTensor {
 			continue
 		}
 		f := r.flow()
@@ -252,7 +252,8 @@ func sameSizes(a, b []Expr) bool {
 	return slices.EqualFunc(a, b, func(x, y Expr) bool { return x.String() == y.String() })
 }
 
-// identities takes out the nodes that return their argument: dropout in evaluation, and copies of what is as it should be.
+// identities takes out the nodes that return their argument, dropout in evaluation and copies of what is as it should be, and what
+// compares dtypes and devices, which the program's inputs decide.
 func identities(r *rewriter) {
 	f := r.flow()
 	names, gone := map[string]string{}, map[int]bool{}
@@ -264,6 +265,8 @@ func identities(r *rewriter) {
 			self, _ = kindOf(n.arg("self"))
 		}
 		switch {
+		case n.op() == "_assert_tensor_metadata":
+			gone[i] = true
 		case !ok || self == "" || f.written[f.root(name)] || f.returned[f.root(name)]:
 		case n.op() == "alias", n.op() == "lift_fresh", strings.HasSuffix(n.op(), "dropout") && n.arg("train") == false:
 			names[name], gone[i] = self, true
@@ -286,6 +289,9 @@ func inPlace(r *rewriter) {
 		self, isTensor := n.arg("self").(TensorArgument)
 		if !ok || !isTensor || !inPlaceForms[n.op()] || !r.overwritable(f, string(self), i) || !r.alike(n, name) {
 			continue
+		}
+		if m := r.p.Graph.Tensors[name]; n.overload() == "Scalar" && (m.DType == torch.BFloat16 || m.DType == torch.Float16) {
+			continue // libtorch rounds the number to the dtype there, and not otherwise
 		}
 		to := n.with("torch.ops.aten."+n.op()+"_."+n.overload(), n.Inputs...)
 		if _, known := r.schema(&to); known {

@@ -22,6 +22,9 @@ type BatchNorm struct {
 	Normalize func(x torch.Tensor, o F.BatchNormOptions) torch.Tensor `torch:"-"`
 }
 
+// StateVersion implements [Versioned]: since the second the batches are counted.
+func (*BatchNorm) StateVersion() int { return 2 }
+
 // BatchNorm1d normalises the channels of [N, C] or [N, C, L].
 type BatchNorm1d struct{ BatchNorm }
 
@@ -226,6 +229,9 @@ type InstanceNorm struct {
 	Channels          int
 	Eps, Momentum     float64
 }
+
+// StateVersion implements [Versioned].
+func (*InstanceNorm) StateVersion() int { return 2 }
 
 // InstanceNorm1d normalises every channel of every example of [N, C, L] or [C, L].
 type InstanceNorm1d struct{ InstanceNorm }

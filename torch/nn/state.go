@@ -22,6 +22,28 @@ func StateDict(m any) iter.Seq2[string, torch.Tensor] {
 	}
 }
 
+// Versioned is a module whose state dicts have another version than 1, PyTorch's _version: some modules read what an
+// earlier version of them wrote in another way.
+type Versioned interface {
+	StateVersion() int
+}
+
+// StateVersions are the versions of m, under the name "", and of the modules in it, as PyTorch writes them into the _metadata of a
+// state dict. A few modules of Python's refuse a state dict without: pt.Versioned puts them into a file.
+func StateVersions(m any) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for name, module := range NamedModules(m) {
+			version := 1
+			if v, ok := module.(Versioned); ok {
+				version = v.StateVersion()
+			}
+			if !yield(name, version) {
+				return
+			}
+		}
+	}
+}
+
 // LoadOptions are the rarer arguments of [LoadStateDict].
 type LoadOptions struct {
 	NonStrict bool            // pass over missing and unexpected keys; shapes must fit all the same

@@ -3,6 +3,7 @@ package optim
 import (
 	"cmp"
 
+	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
@@ -63,12 +64,14 @@ func (a *Adagrad) AddGroup(params []torch.Tensor, lr float64, opts ...AdagradOpt
 func adagrad(b *batch, lr float64, o *AdagradOptions) {
 	if b.fused {
 		b.fuse(func() {
-			scaling := aten.FusedAdagradOptions{GradScale: b.scale, FoundInf: b.found}
-			if rate := b.group.rate; rate.Defined() {
-				aten.FusedAdagradTensorLRInPlace(b.params, b.grads, b.state[1], b.state[0], rate, o.LRDecay, o.WeightDecay, *o.Eps, o.Maximize, scaling)
-				return
-			}
-			aten.FusedAdagradInPlace(b.params, b.grads, b.state[1], b.state[0], lr, o.LRDecay, o.WeightDecay, *o.Eps, o.Maximize, scaling)
+			var c cgo.Call
+			b.begin(&c, cgo.OpAtenFusedAdagradInPlace, cgo.OpAtenFusedAdagradInPlaceTensorLR, 1, 0)
+			b.putRate(&c, lr)
+			c.Float(o.LRDecay)
+			c.Float(o.WeightDecay)
+			c.Float(*o.Eps)
+			c.Bool(o.Maximize)
+			b.finish(&c)
 		})
 		return
 	}

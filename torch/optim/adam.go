@@ -3,6 +3,7 @@ package optim
 import (
 	"cmp"
 
+	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/cgo/libm"
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
@@ -98,28 +99,23 @@ func (a *Adam) descend(b *batch, lr float64, o *AdamOptions) {
 }
 
 func (a *Adam) fuse(b *batch, lr float64, o *AdamOptions) {
-	var largest []torch.Tensor
+	number, tensor, largest := cgo.OpAtenFusedAdamInPlace, cgo.OpAtenFusedAdamInPlaceTensorLR, noState
+	if a.decoupled {
+		number, tensor = cgo.OpAtenFusedAdamWInPlace, cgo.OpAtenFusedAdamWInPlaceTensorLR
+	}
 	if o.AMSGrad {
-		largest = b.state[3]
+		largest = 3
 	}
-	rate, scaling := b.group.rate, aten.FusedAdamOptions{GradScale: b.scale, FoundInf: b.found}
-	decoupled := aten.FusedAdamWOptions(scaling)
-	switch {
-	case a.decoupled && rate.Defined():
-		aten.FusedAdamWTensorLRInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], rate, o.Betas[0], o.Betas[1],
-			*o.WeightDecay, *o.Eps,
-			o.AMSGrad, o.Maximize, decoupled)
-	case a.decoupled:
-		aten.FusedAdamWInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], lr, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,
-			o.AMSGrad, o.Maximize, decoupled)
-	case rate.Defined():
-		aten.FusedAdamTensorLRInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], rate, o.Betas[0], o.Betas[1],
-			*o.WeightDecay, *o.Eps,
-			o.AMSGrad, o.Maximize, scaling)
-	default:
-		aten.FusedAdamInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], lr, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,
-			o.AMSGrad, o.Maximize, scaling)
-	}
+	var c cgo.Call
+	b.begin(&c, number, tensor, 1, 2, largest, 0)
+	b.putRate(&c, lr)
+	c.Float(o.Betas[0])
+	c.Float(o.Betas[1])
+	c.Float(*o.WeightDecay)
+	c.Float(*o.Eps)
+	c.Bool(o.AMSGrad)
+	c.Bool(o.Maximize)
+	b.finish(&c)
 }
 
 func (a *Adam) separately(b *batch, lr float64, o *AdamOptions) {

@@ -50,6 +50,8 @@ type batch struct {
 	device        torch.Device
 	dtype         torch.DType
 	reused        bool         // from an earlier step; the layouts have not been checked in this one
+	kept          *lists       // in C++
+	odd           bool         // a step with what is kept there failed
 	scale, found  torch.Tensor // of this step, for fused kernels; see Scaled
 }
 
@@ -278,7 +280,7 @@ func (b *base) look(g *Group, grads []torch.Tensor, index []int) []kind {
 
 // again divides the parameters of a batch that a fused kernel refused.
 func (b *base) again(g *Group, old *batch, grads []torch.Tensor) []*batch {
-	torch.Close(old.columns...)
+	old.close()
 	parts := b.sort(g, grads, old.index)
 	at := slices.Index(g.batches, old)
 	g.batches = slices.Concat(g.batches[:at], parts, g.batches[at+1:])
@@ -376,7 +378,7 @@ func (b *batch) on(t torch.Tensor) torch.Tensor {
 
 func (g *Group) forget() {
 	for _, b := range g.batches {
-		torch.Close(b.columns...)
+		b.close()
 	}
 	g.batches = nil
 }

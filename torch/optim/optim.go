@@ -74,23 +74,25 @@ func (g *Group) WriteLR() {
 
 // followLR has the tensor of LRTensor, if there is one, follow LR. In a step that becomes a graph
 // there is one from now on, and each run of the step writes it before it begins; kernels that
-// have the rate as a number cannot follow.
-func (g *Group) followLR() {
+// have the rate as a number cannot follow. It returns whether the step becomes a graph.
+func (g *Group) followLR() (recording bool) {
 	fused := !slices.ContainsFunc(g.batches, func(b *batch) bool { return !b.fused })
 	recorded := g.LR
-	switch recording := replay.Before(g, func(replay bool) {
+	recording = replay.Before(g, func(replay bool) {
 		if fused {
 			g.WriteLR()
 		} else if replay && g.LR != recorded {
 			torch.Throw("optimizer", torch.KindValue, "the learning rate %v is part of a graph and cannot become %v: only fused kernels "+
 				"follow it (SGD, Adam, AdamW and Adagrad have some)", recorded, g.LR)
 		}
-	}); {
+	})
+	switch {
 	case fused && recording:
 		g.LRTensor()
 	case fused && g.rate.Defined() && g.written != g.LR:
 		g.WriteLR()
 	}
+	return recording
 }
 
 // base is what all optimizers have in common.
@@ -190,6 +192,10 @@ func (b *base) stepGroup(g *Group, kernel func(*Group, *batch)) {
 			g.forget()
 		}
 	}()
+	if b.repeat(g, kernel) {
+		finished = true
+		return
+	}
 	grads := torch.Grads(g.Params)
 	if !g.reuse(grads) {
 		b.divide(g, grads)

@@ -3,6 +3,7 @@ package optim
 import (
 	"cmp"
 
+	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -72,14 +73,21 @@ func (s *SGD) descend(b *batch, lr float64, o *SGDOptions) {
 		s.unmake(b) // the kernel would take the next step for the second
 		return
 	}
+	slot := 0
+	if momentum == nil {
+		slot = noState
+	}
 	below(func() {
-		scaling := aten.FusedSGDOptions{GradScale: b.scale, FoundInf: b.found}
-		if rate := b.group.rate; rate.Defined() {
-			aten.FusedSGDTensorLRInPlace(b.params, b.grads, momentum, o.WeightDecay, o.Momentum, rate, o.Dampening, o.Nesterov, o.Maximize,
-				b.fresh, scaling)
-			return
-		}
-		aten.FusedSGDInPlace(b.params, b.grads, momentum, o.WeightDecay, o.Momentum, lr, o.Dampening, o.Nesterov, o.Maximize, b.fresh, scaling)
+		var c cgo.Call
+		b.begin(&c, cgo.OpAtenFusedSGDInPlace, cgo.OpAtenFusedSGDInPlaceTensorLR, slot)
+		c.Float(o.WeightDecay)
+		c.Float(o.Momentum)
+		b.putRate(&c, lr)
+		c.Float(o.Dampening)
+		c.Bool(o.Nesterov)
+		c.Bool(o.Maximize)
+		c.Bool(b.fresh)
+		b.finish(&c)
 	})
 }
 

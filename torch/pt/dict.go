@@ -21,6 +21,24 @@ type Dict struct {
 // Item is an entry of a [Dict].
 type Item struct{ Key, Value any }
 
+// Versioned is a state dict, as nn.StateDict returns it, with the versions of the modules that wrote it, as nn.StateVersions returns
+// them: an OrderedDict with the _metadata that Python's state dicts have. A few modules of Python's, MNASNet for one, load no state dict
+// without.
+//
+//	err := pt.Save("model.pt", pt.Versioned(nn.StateDict(model), nn.StateVersions(model)))
+func Versioned(state iter.Seq2[string, torch.Tensor], versions iter.Seq2[string, int]) *Dict {
+	const ordered = "collections.OrderedDict"
+	d, metadata := &Dict{Class: ordered}, &Dict{Class: ordered}
+	for name, t := range state {
+		d.Set(name, t)
+	}
+	for name, version := range versions {
+		metadata.Set(name, new(Dict).Set("version", version))
+	}
+	d.Attributes = new(Dict).Set("_metadata", metadata)
+	return d
+}
+
 func (d *Dict) class() string {
 	if d.Class == "" {
 		return "dict"

@@ -16,6 +16,9 @@ import (
 // ErrFormat is matched by every error that means: this is not a sound file of torch.save.
 var ErrFormat = errors.New("not a sound file of torch.save")
 
+// ErrTorchScript is the error for a program of torch.jit.save, which package torch/jit loads. It comes with [ErrFormat].
+var ErrTorchScript = errors.New("it is a TorchScript program, which torch.jit.save wrote, and no data")
+
 // malformed is an error that matches [ErrFormat].
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
@@ -179,14 +182,17 @@ func (d *decoder) build(v any) (any, error) {
 
 // openZip finds the parts of a file of today's format.
 func openZip(r io.ReaderAt, size int64, l pickle.Limits, verify bool) (src source, err error) {
-	a, err := archive.Open(r, size)
+	a, err := archive.OpenPacked(r, size) // a program's source is compressed
+	if err == nil && a.Records["constants.pkl"].Name != "" {
+		return src, malformed("%w", ErrTorchScript)
+	}
+	if err == nil {
+		a, err = archive.Open(r, size)
+	}
 	if err != nil {
 		return src, named(err)
 	}
 	main, ok := a.Records["data.pkl"]
-	if _, script := a.Records["constants.pkl"]; script {
-		return src, malformed("it is a TorchScript program, which torch.jit.save wrote, and no data")
-	}
 	if !ok {
 		return src, malformed("the zip file has no data.pkl: torch.save did not write it")
 	}

@@ -9,8 +9,8 @@
 //	// in a handler, a consumer of a queue, a method of gRPC:
 //	out, err := server.Run(ctx, x)
 //
-// A [Model] is anything with named inputs and outputs: a layer in Go ([Module]), a program of torch.export ([Program]), a function
-// ([Func]).
+// A [Model] is anything with named inputs and outputs: a layer in Go ([Module]), a program of torch.export ([Program]), a
+// module of TorchScript ([TorchScript], or [Confined] for those of unknown origin), a package of AOTInductor ([AOTI]), a function ([Func]).
 //
 // # Batches
 //

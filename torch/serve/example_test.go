@@ -16,7 +16,7 @@ func Example() {
 	torch.ManualSeed(0)
 	model := serve.Module(nn.NewLinear(4, 2), serve.Spec{Name: "x", DType: torch.Float32, Shape: []int{-1, 4}},
 		serve.Spec{Name: "y", DType: torch.Float32, Shape: []int{-1, 2}})
-	server, err := serve.New(model, serve.Options{MaxBatch: 32, MaxDelay: 100 * time.Millisecond})
+	server, err := serve.New(model, serve.Options{MaxBatch: 32, MaxDelay: time.Minute}) // full before
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/nn"
 )
 
-// Model is what a [Server] serves. [Module], [Program] and [Func] make one of what there is; any type with these methods
-// is one.
+// Model is what a [Server] serves. [Module], [Program], [TorchScript], [AOTI] and [Func] make one of what there is; any type with these
+// methods is one.
 type Model interface {
 	// Signature says what goes in and out. It is always the same.
 	Signature() Signature

@@ -12,8 +12,11 @@ import (
 
 // Program is a model made of a program of torch.export. Inputs have the names of Python's arguments, with the place behind those that
 // are nested ("pair_0"); outputs those of the dictionary that the program returns, or else "output", or "output_0", "output_1" and so
-// on. The program is compiled (export.Compile), where it can be. One that changes its buffers computes one batch at a time.
-func Program(p *export.Program) (Model, error) {
+// on. One that changes its buffers computes one batch at a time.
+//
+// Without options the program is compiled to its own bits (export.Compile with Exact), where it can be, or else runs node by node; with
+// options it is compiled as they say, such as export.CompileOptions{} for speed and rounding, or it is an error.
+func Program(p *export.Program, opts ...export.CompileOptions) (Model, error) {
 	module, err := p.Module()
 	if err != nil {
 		return nil, err
@@ -51,10 +54,26 @@ func Program(p *export.Program) (Model, error) {
 	if err := m.signature.check(); err != nil {
 		return nil, err
 	}
-	if compiled, err := export.Compile(p, export.CompileOptions{Exact: true}); err == nil { // else it runs node by node
-		m.run, m.closed = compiled.Run, compiled.Close
+	if err := m.compile(opts); err != nil {
+		return nil, err
 	}
 	return m, nil
+}
+
+// compile compiles the program as the options say. Without options it runs node by node where it cannot be compiled.
+func (m *program) compile(opts []export.CompileOptions) error {
+	exact := len(opts) == 0
+	if exact {
+		opts = []export.CompileOptions{{Exact: true}}
+	}
+	compiled, err := export.Compile(m.program, opts...)
+	switch {
+	case err == nil:
+		m.run, m.closed = compiled.Run, compiled.Close
+	case !exact:
+		return err
+	}
+	return nil
 }
 
 // hole is where a tensor goes among the leaves.

@@ -48,6 +48,25 @@ func TestProgram(t *testing.T) {
 		torchtest.Equal(t, got[0], python[3])
 		torchtest.Equal(t, got[1], python[4])
 	})
+	for _, o := range []export.CompileOptions{{}, {Exact: true, DType: torch.BFloat16}} {
+		p, err := export.Load(filepath.Join(dir, "net.pt2"))
+		require.NoError(t, err)
+		m, err := serve.Program(p, o)
+		if o.Exact {
+			require.ErrorContains(t, err, "Exact")
+			p.Close()
+			continue
+		}
+		require.NoError(t, err)
+		fast := start(t, m, serve.Options{MaxBatch: 16})
+		require.Equal(t, sig, fast.Signature())
+		torch.Scope(func() {
+			got, err := fast.Run(t.Context(), python[:3]...)
+			require.NoError(t, err)
+			torchtest.AllClose(t, got[0], python[3])
+			torchtest.Equal(t, got[1], python[4])
+		})
+	}
 	relu := start(t, load(t, filepath.Join(dir, "relu.pt2")), serve.Options{})
 	require.Equal(t, []serve.Spec{spec("input", 2, 3)}, relu.Signature().Inputs)
 	require.Equal(t, []serve.Spec{spec("output", 2, 3)}, relu.Signature().Outputs)

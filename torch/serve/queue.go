@@ -29,6 +29,7 @@ type request struct {
 	panic     *torch.LanePanic
 	abandoned bool // nobody waits for the answer
 	answered  bool
+	part      int // of requests that several lanes share: those of a part make batches among themselves, and wait for no more; 0 is none
 	done      chan struct{}
 }
 
@@ -120,6 +121,21 @@ func (q *queue) remove(r *request) bool {
 	return i >= 0
 }
 
+// like tells whether a request may share a batch with another.
+func (r *request) like(other *request) bool {
+	return r.version == other.version && r.shapes == other.shapes && r.part == other.part
+}
+
+// allLike are the requests that wait and could share batches with another, and their rows.
+func (q queue) allLike(other *request) (all []*request, rows int) {
+	for _, r := range q {
+		if r.ctx.Err() == nil && r.like(other) {
+			all, rows = append(all, r), rows+r.rows
+		}
+	}
+	return all, rows
+}
+
 // next are the requests that would make the next batch, the time when the oldest of them arrived, and whether it shall wait for no more:
 // no more fit, or there are as many rows as a preferred batch has, the largest that there are enough for.
 func (q queue) next(o *Options) (batch []*request, since time.Time, ripe bool) {
@@ -128,7 +144,7 @@ func (q queue) next(o *Options) (batch []*request, since time.Time, ripe bool) {
 		if r.ctx.Err() != nil { // whoever waits for it is about to take it out
 			continue
 		}
-		if len(batch) > 0 && (r.version != batch[0].version || r.shapes != batch[0].shapes) {
+		if len(batch) > 0 && !r.like(batch[0]) {
 			continue
 		}
 		if ripe = len(batch) > 0 && rows+r.rows > o.MaxBatch; ripe {

@@ -26,9 +26,9 @@ func (s *Server) join(ctx context.Context, q Request) (*sequence, error) {
 	if q.Sequence == "" {
 		return nil, nil
 	}
-	seq, err := s.find(q)
-	if err != nil {
-		return nil, err
+	seq, begun, err := s.find(q)
+	if err != nil || begun {
+		return seq, err
 	}
 	select {
 	case seq.turn <- struct{}{}:
@@ -45,33 +45,34 @@ func (s *Server) join(ctx context.Context, q Request) (*sequence, error) {
 	return seq, nil
 }
 
-// find finds or begins a sequence.
-func (s *Server) find(q Request) (*sequence, error) {
+// find finds or begins a sequence. One that was begun is the request's own: nobody comes before, and it does not end meanwhile.
+func (s *Server) find(q Request) (seq *sequence, begun bool, err error) {
 	after := func() {}
 	defer func() { after() }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seq := s.sequences[q.Sequence]
+	seq = s.sequences[q.Sequence]
 	switch {
 	case s.draining:
-		return nil, ErrClosed
+		return nil, false, ErrClosed
 	case seq == nil && len(s.current.signature.States) == 0:
-		return nil, &InputError{errors.New("the model keeps nothing from request to request, so it has no sequences")}
+		return nil, false, &InputError{errors.New("the model keeps nothing from request to request, so it has no sequences")}
 	case !q.Start && seq == nil:
-		return nil, ErrSequence
+		return nil, false, ErrSequence
 	case !q.Start:
-		return seq, nil
+		return seq, false, nil
 	case seq != nil:
 		after = s.drop(seq)
 	}
 	if len(s.sequences) >= s.o.Sequences {
-		return nil, ErrBusy
+		return nil, false, ErrBusy
 	}
-	seq = &sequence{id: q.Sequence, version: s.current, turn: make(chan struct{}, 1), used: time.Now()}
+	seq = &sequence{id: q.Sequence, version: s.current, turn: make(chan struct{}, 1), held: true}
+	seq.turn <- struct{}{}
 	seq.version.users++
 	s.sequences[seq.id] = seq
 	seq.timer = time.AfterFunc(s.o.Idle, func() { s.expire(seq) })
-	return seq, nil
+	return seq, true, nil
 }
 
 // expire forgets a sequence that nobody went on with.

@@ -69,40 +69,59 @@ func TestSequences(t *testing.T) {
 	require.Equal(t, []float32{3}, got, "begun again")
 }
 
-// A sequence stays with the model that began it; it is forgotten when idle; there are only so many.
+// A sequence stays with the model that began it; there are only so many.
 func TestSequenceLives(t *testing.T) {
 	torchtest.NoLeaks(t)
 	old := summing(1)
-	s := start(t, old, serve.Options{Lanes: 1, Sequences: 2, Idle: 300 * time.Millisecond})
-	step := func(id string, begin bool) (float32, error) {
-		got, err := ask(t.Context(), s, serve.Request{Sequence: id, Start: begin}, 1)
+	s := start(t, old, serve.Options{Lanes: 1, Sequences: 2, Idle: time.Hour})
+	step := func(id string, q serve.Request) (float32, error) {
+		q.Sequence = id
+		got, err := ask(t.Context(), s, q, 1)
 		if err != nil {
 			return 0, err
 		}
 		return got[0], nil
 	}
-	_, err := step("a", true)
+	_, err := step("a", serve.Request{Start: true})
 	require.NoError(t, err)
 	require.NoError(t, s.Swap(summing(100)))
-	got, err := step("a", false)
+	got, err := step("a", serve.Request{})
 	require.NoError(t, err)
 	require.Equal(t, float32(2), got, "the old model's")
-	got, err = step("b", true)
+	got, err = step("b", serve.Request{Start: true})
 	require.NoError(t, err)
 	require.Equal(t, float32(100), got, "the new model's")
-	_, err = step("c", true)
+	_, err = step("c", serve.Request{Start: true})
 	require.ErrorIs(t, err, serve.ErrBusy)
 	require.Zero(t, old.closed.Load())
-	eventually(t, func() bool { return s.Stats().Sequences == 0 })
-	_, err = step("a", false)
-	require.ErrorIs(t, err, serve.ErrSequence)
-	eventually(t, func() bool { return old.closed.Load() == 1 })
-	_, err = step("d", true)
+	_, err = step("a", serve.Request{End: true})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, old.closed.Load())
+	_, err = step("c", serve.Request{Start: true})
 	require.NoError(t, err)
 
 	plain := start(t, adding(1), serve.Options{})
 	_, err = ask(t.Context(), plain, serve.Request{Sequence: "a", Start: true}, 1)
 	require.ErrorIs(t, err, serve.ErrInput)
+}
+
+// A sequence that nobody goes on with is forgotten, and lets go of the model that began it; a first request is never too late for its own.
+func TestSequenceForgotten(t *testing.T) {
+	torchtest.NoLeaks(t)
+	old := summing(1)
+	s := start(t, old, serve.Options{Lanes: 1, Idle: time.Millisecond})
+	for range 50 {
+		_, err := ask(t.Context(), s, serve.Request{Sequence: "a", Start: true}, 1)
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Swap(summing(100)))
+	eventually(t, func() bool { return s.Stats().Sequences == 0 })
+	_, err := ask(t.Context(), s, serve.Request{Sequence: "a"}, 1)
+	require.ErrorIs(t, err, serve.ErrSequence)
+	eventually(t, func() bool { return old.closed.Load() == 1 })
+	got, err := ask(t.Context(), s, serve.Request{Sequence: "a", Start: true}, 1)
+	require.NoError(t, err)
+	require.Equal(t, []float32{100}, got)
 }
 
 // A step that nobody waited for was not made; a sequence that is begun again meanwhile loses nothing of it.

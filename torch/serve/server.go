@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/libtorch-go/libtorch/internal/option"
@@ -14,7 +15,7 @@ import (
 
 // Options are the rarer arguments of [New].
 type Options struct {
-	Lanes     int           // batches that are computed at the same time; default: the number of threads, at most 4
+	Lanes     int           // batches computed at the same time; idle lanes share what waits. Default: the number of threads, at most 4
 	Share     *torch.Lanes  // lanes that several servers use, instead of own ones
 	MaxBatch  int           // rows of a batch; default: requests do not share batches
 	MaxDelay  time.Duration // how long a request waits for others; default: it takes the first free lane
@@ -62,6 +63,8 @@ type Server struct {
 	quit     chan struct{}
 	swapping sync.Mutex
 
+	taking atomic.Int64 // lanes that are about to take a batch
+
 	mu        sync.Mutex
 	current   *version
 	queue     queue
@@ -69,6 +72,8 @@ type Server struct {
 	accepted  int           // requests that have no answer yet
 	draining  bool          // no more are accepted
 	drained   bool          // and none is left
+	busy      int           // lanes that compute a batch
+	parts     int           // numbers that were given to parts of what waits
 	idle      chan struct{} // closed then
 	stats     Stats
 }

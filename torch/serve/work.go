@@ -52,14 +52,21 @@ func (s *Server) ripe() (wait time.Duration, ok bool) {
 		return 0, false
 	}
 	wait = s.o.MaxDelay - time.Since(since)
-	return wait, full || wait <= 0 || s.draining
+	return wait, full || wait <= 0 || s.draining || batch[0].part > 0
 }
 
-// take takes the next batch out of the queue.
+// take takes the next batch out of the queue, or the part of it that is this lane's.
 func (s *Server) take() []*request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	batch, _, _ := s.queue.next(&s.o)
+	if len(batch) > 0 {
+		s.share(batch[0])
+		batch, _, _ = s.queue.next(&s.o)
+	}
+	if len(batch) > 0 { // nobody may wait for an answer any more
+		s.busy++
+	}
 	for _, r := range batch {
 		s.queue.remove(r)
 	}
@@ -70,6 +77,36 @@ func (s *Server) take() []*request {
 	return batch
 }
 
+// share divides what could share batches with a request among the lanes that have nothing to do, if there is not enough for all of them:
+// then each computes as many rows, unless that makes more rows of zeros. A card computes one large batch sooner than several small ones.
+func (s *Server) share(first *request) {
+	idle := s.o.Lanes - s.busy
+	if s.o.Share != nil { // others may compute
+		lanes := s.lanes.Stats()
+		idle = min(idle, lanes.Lanes-int(lanes.Running-s.taking.Load()))
+	}
+	if idle < 2 || first.part > 0 || !first.version.signature.batches() || !s.o.Device.IsZero() || len(s.o.Preferred) > 0 {
+		return
+	}
+	all, rows := s.queue.allLike(first)
+	if len(all) < 2 || rows >= idle*s.o.MaxBatch || len(s.o.Buckets) > 0 && s.padded((rows+idle-1)/idle)*idle > s.padded(rows) {
+		return
+	}
+	before := 0
+	for _, r := range all {
+		r.part = s.parts + 1 + before*idle/rows
+		before += r.rows
+	}
+	s.parts += idle
+}
+
+// rest is how a lane says that it has nothing to do.
+func (s *Server) rest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy--
+}
+
 // turn computes one batch in a lane. What is in the batch is decided there, when the lane is free.
 func (s *Server) turn() {
 	var batch []*request
@@ -77,10 +114,13 @@ func (s *Server) turn() {
 	defer func() { s.deliver(batch, failed) }()
 	taken := false
 	err := s.lanes.Do(context.Background(), func() {
+		s.taking.Add(1)
 		batch, taken = s.take(), true
+		s.taking.Add(-1)
 		if len(batch) == 0 {
 			return
 		}
+		defer s.rest()
 		started := time.Now()
 		if s.attempt(batch, started); len(batch) > 1 && (batch[0].err != nil || batch[0].panic != nil) {
 			for _, r := range batch { // whose fault it was shows when each is alone
@@ -92,7 +132,9 @@ func (s *Server) turn() {
 	if err != nil {
 		failed = err
 		if !taken { // shared lanes may be full, or closed
-			batch = s.take()
+			if batch = s.take(); len(batch) > 0 {
+				s.rest()
+			}
 		}
 	}
 }

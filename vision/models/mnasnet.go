@@ -19,6 +19,9 @@ type MNASNet struct {
 	Classifier nn.Sequential
 }
 
+// StateVersion implements [nn.Versioned]: the first had fewer channels at its beginning.
+func (*MNASNet) StateVersion() int { return 2 }
+
 // MNASNet0_5 is MNASNet of half the width: 2.2 million parameters with 1000 classes.
 func MNASNet0_5(classes int, opts ...MNASNetOptions) *MNASNet {
 	return newMNASNet(0.5, classes, option.One(opts))

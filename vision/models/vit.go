@@ -150,8 +150,22 @@ type vitBlock struct {
 	SelfAttention *nn.MultiheadAttention
 	Dropout       *nn.Dropout
 	LN2           *nn.LayerNorm `torch:"ln_2"`
-	MLP           ops.MLP
+	MLP           vitMLP
 }
+
+// vitMLP is a perceptron whose layers had other names at first.
+type vitMLP ops.MLP
+
+// Forward takes and returns [..., D].
+func (m vitMLP) Forward(x torch.Tensor) torch.Tensor {
+	return nn.Hooked(m, x, func(x torch.Tensor) torch.Tensor { return nn.Chain(x, m...) })
+}
+
+// StateVersion implements [nn.Versioned].
+func (vitMLP) StateVersion() int { return 2 }
+
+// ReprName is torchvision's name.
+func (vitMLP) ReprName() string { return "MLPBlock" }
 
 func newViTBlock(s vit, o ViTOptions) *vitBlock {
 	b := &vitBlock{
@@ -159,7 +173,7 @@ func newViTBlock(s vit, o ViTOptions) *vitBlock {
 		SelfAttention: nn.NewMultiheadAttention(s.width, s.heads, nn.MultiheadAttentionOptions{Dropout: o.AttentionDropout, BatchFirst: true}),
 		Dropout:       nn.NewDropout(o.Dropout),
 		LN2:           vitNorm(s.width),
-		MLP:           ops.NewMLP(s.width, []int{s.hidden, s.width}, ops.MLPOptions{Activation: nn.GELU{}, Dropout: o.Dropout}),
+		MLP:           vitMLP(ops.NewMLP(s.width, []int{s.hidden, s.width}, ops.MLPOptions{Activation: nn.GELU{}, Dropout: o.Dropout})),
 	}
 	smallMLP(b.MLP)
 	return b

@@ -46,7 +46,7 @@ func TestWeightsGoToGoAndBack(t *testing.T) {
 		for _, s := range state {
 			s.Close()
 		}
-		require.NoError(t, pt.Save(second, nn.StateDict(model)))
+		require.NoError(t, pt.Save(second, pt.Versioned(nn.StateDict(model), nn.StateVersions(model))))
 		nn.Close(model)
 		python(t, "compare", name, first, second)
 		require.NoError(t, os.RemoveAll(dir))

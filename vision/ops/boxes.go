@@ -202,7 +202,7 @@ func RemoveSmallBoxes(boxes torch.Tensor, minSize float64) torch.Tensor {
 
 // NMS keeps of boxes [N, 4] with scores [N] those that overlap no better one by more than the threshold, measured by
 // [BoxIoU]: int64 [kept], the best first. Boxes are float32 or float64; they are looked at on the CPU, wherever they
-// are.
+// are, but after [UseTorchvision].
 func NMS(boxes, scores torch.Tensor, iouThreshold float64) torch.Tensor {
 	const op = "nms"
 	checkBoxes(op, boxes)
@@ -211,6 +211,9 @@ func NMS(boxes, scores torch.Tensor, iouThreshold float64) torch.Tensor {
 			boxes.DType(), boxes.Shape(), scores.DType(), scores.Shape())
 	}
 	return torch.Scope1(func() torch.Tensor {
+		if torchvision.Load() {
+			return call1("torchvision::nms", boxes, scores, iouThreshold)
+		}
 		order := torch.Values[int64](scores.ArgSortStable(torch.ArgSortOptions{Descending: true}))
 		var kept []int64
 		switch boxes.DType() {

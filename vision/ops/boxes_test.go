@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,8 +12,19 @@ import (
 	"github.com/libtorch-go/libtorch/vision/ops"
 )
 
+// Ours first: there is no way back from torchvision's library.
 func TestBoxesAreTorchvisions(t *testing.T) {
 	torchtest.NoLeaks(t)
+	boxesAreTorchvisions(t, func(t testing.TB, got, want torch.Tensor) { torchtest.AllClose(t, got, want) })
+	out, err := peer.Command(t, "-c", `import importlib.util as u; print(u.find_spec("torchvision").submodule_search_locations[0])`).Output()
+	require.NoError(t, err)
+	require.ErrorContains(t, ops.UseTorchvision(t.TempDir()), "vision/ops: torchvision's library: torch/library: there is no library")
+	require.NoError(t, ops.UseTorchvision(strings.TrimSpace(string(out))))
+	boxesAreTorchvisions(t, torchtest.Equal)
+}
+
+// boxesAreTorchvisions asks that of the kernels that torchvision has in C++.
+func boxesAreTorchvisions(t *testing.T, same func(t testing.TB, got, want torch.Tensor)) {
 	torch.Scope(func() {
 		torch.ManualSeed(1)
 		boxes := func(n int) torch.Tensor {
@@ -53,10 +65,10 @@ func TestBoxesAreTorchvisions(t *testing.T) {
 		for name, o := range map[string]ops.RoIAlignOptions{"adaptive": {}, "aligned": {SamplingRatio: 2, Aligned: true, Scale: 0.7},
 			"ratio": {SamplingRatio: 3, Scale: 0.25}} {
 			got := ops.RoIAlign(x, rois, [2]int{3, 2}, o)
-			torchtest.AllClose(t, got, want["roi "+name])
+			same(t, got, want["roi "+name])
 			if name == "adaptive" {
 				got.Square().Sum().Backward()
-				torchtest.AllClose(t, x.Grad(), want["roi grad"])
+				same(t, x.Grad(), want["roi grad"])
 			}
 		}
 		require.ErrorContains(t, torch.Try(func() { ops.RoIAlign(x, rois[:1], [2]int{3, 2}) }), "and boxes for each")

@@ -20,7 +20,7 @@ const boxesAtOnce = 64
 // x's dtype. Outside of an image everything is 0. Gradients go to x alone.
 //
 // What lies between pixels is a sum along each side, so this is two products of matrices; torchvision's kernel sums up in
-// another order.
+// another order, and runs in place of this after [UseTorchvision].
 func RoIAlign(x torch.Tensor, boxes []torch.Tensor, size [2]int, opts ...RoIAlignOptions) torch.Tensor {
 	const op = "roi_align"
 	o := option.One(opts)
@@ -34,12 +34,21 @@ func RoIAlign(x torch.Tensor, boxes []torch.Tensor, size [2]int, opts ...RoIAlig
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
+	for _, list := range boxes {
+		if list.Dim() != 2 || list.DType() != x.DType() {
+			torch.Throw(op, torch.KindValue, "expected boxes [K, 4] of %v, got %v of %v", x.DType(), list.Shape(), list.DType())
+		}
+	}
 	return torch.Scope1(func() torch.Tensor {
+		if torchvision.Load() {
+			points := o.SamplingRatio
+			if points == 0 {
+				points = -1
+			}
+			return call1("torchvision::roi_align", x, rows(x, boxes).Detach(), o.Scale, size[0], size[1], points, o.Aligned)
+		}
 		parts := []torch.Tensor{x.NewZeros([]int{0, x.Size(1), size[0], size[1]})}
 		for i, list := range boxes {
-			if list.Dim() != 2 || list.DType() != x.DType() {
-				torch.Throw(op, torch.KindValue, "expected boxes [K, 4] of %v, got %v of %v", x.DType(), list.Shape(), list.DType())
-			}
 			for from := 0; from < list.Size(0); from += boxesAtOnce {
 				some := list.Narrow(0, from, min(boxesAtOnce, list.Size(0)-from))
 				parts = append(parts, cells(x.Select(0, i), some.Detach(), size, o))

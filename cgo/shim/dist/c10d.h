@@ -3,6 +3,7 @@
 
 #define USE_C10D_GLOO
 
+#include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
@@ -12,30 +13,36 @@ namespace tg {
 
 using Store = c10::intrusive_ptr<c10d::Store>;
 using Work = c10::intrusive_ptr<c10d::Work>;
+using Backend = c10::intrusive_ptr<c10d::Backend>;
 
 // A group that lets go of its connections when its handle is closed: whoever waits for this rank
 // learns of it at once.
 class Group {
  public:
-	explicit Group(c10::intrusive_ptr<c10d::ProcessGroup> group) : group_(std::move(group)) {}
+	Group(c10::intrusive_ptr<c10d::ProcessGroup> group, Backend cards) : group_(std::move(group)), cards_(std::move(cards)) {}
 	~Group();
 	Group(const Group&) = delete;
 	Group& operator=(const Group&) = delete;
 	const c10::intrusive_ptr<c10d::ProcessGroup>& operator*() const { return group_; }
 	c10d::ProcessGroup* operator->() const { return group_.get(); }
+	const Backend& cards() const { return cards_; }
 
  private:
 	c10::intrusive_ptr<c10d::ProcessGroup> group_;
+	Backend cards_;  // NCCL, if the group has it
 };
 
 inline Group& group(Args& a) { return a.object<Group>("process group"); }
 inline std::chrono::milliseconds milliseconds(Args& a) { return std::chrono::milliseconds(a.integer()); }
 
-// gloo throws on its own thread, where nobody catches, when a rank sends more than the receiver expects,
-// and libtorch's process would end. watch_gloo has such a thread stop for good instead; from
+// gloo throws on its own thread, where nobody catches, when a rank sends more than the receiver expects, and NCCL's watchdog
+// does when a card fails; libtorch's process would end. watch_threads has such a thread stop for good instead; from
 // then on refuse_broken throws what it had to say.
-void watch_gloo();
-bool gloo_broken();
+void watch_threads();
+bool broken();
 void refuse_broken();
+
+// refuse_failed throws that, too, and what operations on cards have failed with since they were begun. cards may be none.
+void refuse_failed(const Backend& cards);
 
 }  // namespace tg

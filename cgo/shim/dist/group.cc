@@ -1,11 +1,13 @@
-// Process groups and what their ranks do together: libtorch's, over gloo.
+// Process groups and what their ranks do together: libtorch's, over gloo and NCCL.
 #include "c10d.h"
 
 #include <ATen/ops/view_as_real.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupWrapper.hpp>
+#include <torch/csrc/distributed/c10d/Utils.hpp>
 
 #include <functional>
 #include <unordered_map>
@@ -21,12 +23,43 @@ class Gloo final : public c10d::ProcessGroupGloo {
 			context->closeConnections();
 		}
 	}
+	void shutdown() override { abort(); }
 };
 
-c10::intrusive_ptr<c10d::Backend> gloo(const Store& store, int rank, int size, std::chrono::milliseconds timeout) {
-	watch_gloo();
+// Checked compares what the ranks are about to do before they do it. libtorch's wrapper does not pass on the end.
+class Checked final : public c10d::ProcessGroupWrapper {
+ public:
+	Checked(const tg::Backend& backend, tg::Backend helper) : ProcessGroupWrapper(backend, helper), helper_(std::move(helper)) {}
+	void abort() override {
+		getWrappedPg()->abort();
+		helper_->abort();
+	}
+	void shutdown() override {
+		getWrappedPg()->shutdown();
+		helper_->shutdown();
+	}
+
+ private:
+	tg::Backend helper_;
+};
+
+Backend gloo(const Store& store, int rank, int size, std::chrono::milliseconds timeout) {
 	refuse_broken();
 	return c10::make_intrusive<Gloo>(store, rank, size, Gloo::Options::create_default(timeout));
+}
+
+Store part(const Store& store, const std::string& prefix) { return c10::make_intrusive<c10d::PrefixStore>(prefix, store); }
+
+// The group's own barrier assigns to one tensor of the process, without a lock: two groups would free it twice. On cards it is made on
+// one of them, for which libtorch would only have a guess.
+Work barrier(c10d::ProcessGroup& group) {
+	auto backend = group.getDefaultBackend();
+	c10d::BarrierOptions o;
+	if (backend->getBackendName() == "nccl") {
+		auto bound = group.getBoundDeviceId();
+		o.device_ids = {bound ? bound->index() : c10::impl::VirtualGuardImpl(at::kCUDA).getDevice().index()};
+	}
+	return backend->barrier(o);
 }
 
 // What a collective is given: the tensors that it writes to, those that it only reads, and the rest of
@@ -81,10 +114,14 @@ const std::unordered_map<std::string_view, Collective>& collectives() {
 	     }},
 	    {"reduce_scatter_tensor", [](Wanted& w) { return w.group._reduce_scatter_base(w.out.at(0), w.in.at(0), {.reduceOp = w.op}); }},
 	    {"all_to_all", [](Wanted& w) { return w.group.alltoall(w.out, w.in); }},
+	    // gloo looks at the splits in its own thread, where their error is also that of a barrier which begins before it is put away.
 	    {"all_to_all_single",
-	     [](Wanted& w) { return w.group.alltoall_base(w.out.at(0), w.in.at(0), w.out_splits, w.in_splits); }},
-	    // The group's own barrier assigns to one tensor of the process, without a lock: two groups would free it twice.
-	    {"barrier", [](Wanted& w) { return w.group.getDefaultBackend()->barrier(); }},
+	     [](Wanted& w) {
+		     c10d::checkSplitSizes(w.out_splits, w.out.at(0), w.group.getSize());
+		     c10d::checkSplitSizes(w.in_splits, w.in.at(0), w.group.getSize());
+		     return w.group.alltoall_base(w.out[0], w.in[0], w.out_splits, w.in_splits);
+	     }},
+	    {"barrier", [](Wanted& w) { return barrier(w.group); }},
 	    {"send", [](Wanted& w) { return w.group.send(w.in, static_cast<int>(w.peer), w.tag); }},
 	    {"recv",
 	     [](Wanted& w) {
@@ -128,6 +165,41 @@ c10d::ReduceOp reduction(int64_t code, at::ScalarType dtype, bool complex) {
 	return dtype == at::kBool && op == c10d::ReduceOp::PRODUCT ? c10d::ReduceOp::MIN : op;
 }
 
+// all_kinds are the dtypes that gloo has code for. Sends and receives are of bytes.
+bool all_kinds(at::ScalarType t) {
+	switch (t) {
+		case at::kFloat:
+		case at::kDouble:
+		case at::kHalf:
+		case at::kBFloat16:
+		case at::kChar:
+		case at::kByte:
+		case at::kBool:
+		case at::kInt:
+		case at::kLong:
+			return true;
+		default:
+			return false;
+	}
+}
+
+// refuse_unreduced throws what gloo would only find in a thread of its own: its errors there are those of a barrier as well that begins
+// before they are put away.
+void refuse_unreduced(std::string_view collective, c10d::ReduceOp::RedOpType op, const std::vector<at::Tensor>& tensors) {
+	if (collective == "send" || collective == "recv") {
+		return;
+	}
+	bool reduces = collective.find("reduce") != std::string_view::npos;
+	for (const auto& t : tensors) {
+		auto dtype = t.scalar_type();
+		TORCH_CHECK_TYPE(all_kinds(dtype), "gloo exchanges tensors of float32, float64, float16, bfloat16, int8, uint8, bool, int32, int64 "
+		                 "and complex numbers, got ", dtype);
+		bool bits = op == c10d::ReduceOp::BAND || op == c10d::ReduceOp::BOR || op == c10d::ReduceOp::BXOR;
+		TORCH_CHECK_TYPE(!reduces || op != c10d::ReduceOp::AVG || !at::isIntegralType(dtype, true), "integers have no mean, got ", dtype);
+		TORCH_CHECK_TYPE(!reduces || !bits || at::isIntegralType(dtype, true), "bits can be combined of integers only, got ", dtype);
+	}
+}
+
 Work& work(Args& a) { return a.object<Work>("work"); }
 
 bool to_one_peer(const Work& w) { return c10d::isP2POp(w->retrieveOpType()); }
@@ -136,44 +208,60 @@ bool to_one_peer(const Work& w) { return c10d::isP2POp(w->retrieveOpType()); }
 
 // The threads of a group that is broken cannot be joined.
 Group::~Group() {
-	if (gloo_broken()) {
+	if (broken()) {
 		group_.release();
+		cards_.release();
 		return;
 	}
 	try {
-		group_->abort();
+		group_->shutdown();
 	} catch (...) {  // the connections are gone already
 	}
 }
 
 namespace entry {
 
-// new_group(store, backend, rank, size, timeout, name, description, detail?) -> group. The prefixes of the stores are
-// those of Python, whose ranks may be members.
+// new_group(store, rank, size, timeout, name, description, detail?, number of backends; of each: backend of the second shim or none for
+// gloo, number of devices, their types) -> group. The prefixes of the stores are those of Python, whose ranks may be members.
 void new_group(Args& a, Results& r) {
+	using Type = c10d::ProcessGroup::BackendType;
 	auto base = a.object<Store>("store");
-	auto backend = std::string(a.string());
 	auto rank = static_cast<int>(a.integer());
 	auto size = static_cast<int>(a.integer());
 	auto timeout = milliseconds(a);
 	auto name = std::string(a.string());
-	TORCH_CHECK(backend == "gloo", "there is no backend ", backend, " here: only gloo");
-	Store store = c10::make_intrusive<c10d::PrefixStore>(name + "/", std::move(base));
-	auto group = c10::make_intrusive<c10d::ProcessGroup>(store, rank, size);
-	group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
-	store = c10::make_intrusive<c10d::PrefixStore>("cpu/", std::move(store));
-	auto made = gloo(store, rank, size, timeout);
 	auto description = std::string(a.string());
-	if (a.boolean()) {
-		auto helper = c10::make_intrusive<c10d::PrefixStore>("pg_wrapper:" + name, store);
-		made = c10::make_intrusive<c10d::ProcessGroupWrapper>(made, gloo(helper, rank, size, timeout));
+	bool detail = a.boolean();
+	watch_threads();
+	auto store = part(base, name + "/");
+	auto group = c10::make_intrusive<c10d::ProcessGroup>(store, rank, size);
+	Backend cards;
+	for (auto backends = a.next(); backends > 0; backends--) {
+		Backend made;
+		if (a.boolean()) {
+			made = cards = a.object<Backend>("backend");
+			group->setBoundDeviceId(cards->getBoundDeviceId());
+		}
+		std::vector<std::string> devices(a.next());
+		for (auto& device : devices) {
+			device = a.string();
+		}
+		auto own = part(store, devices.at(0) + "/");
+		auto type = made ? Type::NCCL : Type::GLOO;
+		if (!made) {
+			made = gloo(own, rank, size, timeout);
+		}
+		if (detail) {
+			made = c10::make_intrusive<Checked>(made, gloo(part(own, "pg_wrapper:" + name), rank, size, timeout));
+		}
+		for (const auto& device : devices) {
+			group->setBackend(at::Device(device).type(), type, made);
+		}
 	}
-	for (auto device : {at::kCPU, at::kCUDA}) {
-		group->setBackend(device, c10d::ProcessGroup::BackendType::GLOO, made);
-	}
+	group->setDefaultBackend(cards ? Type::NCCL : Type::GLOO);
 	group->setGroupName(name);
 	group->setGroupDesc(description);
-	r.object<Group>(std::move(group));
+	r.object<Group>(std::move(group), std::move(cards));
 }
 
 // abort_group(group): ends its connections, and so all that is under way
@@ -182,7 +270,7 @@ void abort_group(Args& a, Results&) { group(a)->abort(); }
 // collective(group, name, written, read, operation, complex numbers?, peer, tag, splits of written, splits of read) -> work
 void collective(Args& a, Results& r) {
 	auto& g = group(a);
-	refuse_broken();
+	refuse_failed(g.cards());
 	auto name = a.string();
 	auto out = tensors(a, true);
 	auto in = tensors(a, false);
@@ -195,8 +283,24 @@ void collective(Args& a, Results& r) {
 	w.in_splits = a.ints().vec();
 	auto found = collectives().find(name);
 	TORCH_CHECK(found != collectives().end(), "there is no collective ", name);
+	const auto& sent = w.out.empty() ? w.in : w.out;
+	if (!sent.empty() && sent[0].is_cpu() && g->getBackend(at::kCPU)->getBackendName() == "gloo") {
+		refuse_unreduced(name, static_cast<c10d::ReduceOp::RedOpType>(w.op), sent);
+	}
 	r.object<Work>(found->second(w));
 }
+
+// group_check(group): throws what operations on cards have failed with since they were begun
+void group_check(Args& a, Results&) { refuse_failed(group(a).cards()); }
+
+// batch_begin(group): operations on cards that this thread begins from here on go together. batch_end(group) -> their work
+void batch_begin(Args& a, Results&) {
+	auto& g = group(a);
+	refuse_failed(g.cards());
+	g->startCoalescing(at::kCUDA);
+}
+
+void batch_end(Args& a, Results& r) { r.object<Work>(group(a)->endCoalescing(at::kCUDA)); }
 
 // monitored_barrier(group, timeout, wait for all?)
 void monitored_barrier(Args& a, Results&) {
@@ -212,6 +316,9 @@ void work_wait(Args& a, Results& r) {
 	auto& w = work(a);
 	r.boolean(w->wait(milliseconds(a)));
 }
+
+// work_stream(work): the current stream waits for it, and not the caller
+void work_stream(Args& a, Results&) { work(a)->blockCurrentStream(); }
 
 // work_abort(work): whoever waits for a send or a receive learns that it was given up
 void work_abort(Args& a, Results&) {

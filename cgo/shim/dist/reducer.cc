@@ -19,6 +19,7 @@ struct Reducer {
 	std::shared_ptr<c10d::Reducer> reducer;
 	std::shared_ptr<c10d::Logger> logger;
 	Loan loan;
+	Backend cards;
 	bool delayed = false;  // in the first pass of a static graph all is reduced at its end
 };
 
@@ -58,7 +59,11 @@ class InGo final : public c10d::CommHookInterface {
 		auto reduced = call_go_tensors(hook_->id(), arg, in, 1).front();
 		TORCH_CHECK(reduced.defined() && reduced.sizes() == bucket.getBuffer().sizes() && reduced.dtype() == bucket.getBuffer().dtype(),
 		            "a communication hook must return a tensor like the bucket's: ", bucket.getBuffer().toString(), bucket.getBuffer().sizes());
-		auto future = c10::make_intrusive<c10::ivalue::Future>(c10::TensorType::get());
+		std::vector<at::Device> cards;
+		if (reduced.is_cuda()) {
+			cards.push_back(reduced.device());
+		}
+		auto future = c10::make_intrusive<c10::ivalue::Future>(c10::TensorType::get(), cards);
 		future->markCompleted(reduced);
 		return future;
 	}
@@ -93,14 +98,14 @@ namespace entry {
 // verify_params(group, tensors): all ranks have parameters of the same shapes
 void verify_params(Args& a, Results&) {
 	auto& g = group(a);
-	refuse_broken();
+	refuse_failed(g.cards());
 	c10d::verify_params_across_processes(*g, a.variables(), {});
 }
 
 // broadcast_coalesced(group, tensors, bytes at a time, rank)
 void broadcast_coalesced(Args& a, Results&) {
 	auto& g = group(a);
-	refuse_broken();
+	refuse_failed(g.cards());
 	auto list = a.tensors();
 	auto bytes = static_cast<size_t>(a.integer());
 	c10d::broadcast_coalesced(*g, list, bytes, static_cast<int>(a.integer()));
@@ -143,14 +148,14 @@ void new_reducer(Args& a, Results& r) {
 		made->set_static_graph();
 		logger->set_static_graph();
 	}
-	r.object<Reducer>(std::move(made), std::move(logger), std::move(loan), fixed);
+	r.object<Reducer>(std::move(made), std::move(logger), std::move(loan), g.cards(), fixed);
 }
 
 // reducer_forward(reducer, will it reduce?, inputs may be uneven?, [the work that counts ranks with inputs, divide by that number?])
 // -> whether the buckets were made anew
 void reducer_forward(Args& a, Results& r) {
 	auto& d = reducer(a);
-	refuse_broken();
+	refuse_failed(d.cards);
 	if (a.boolean()) {
 		d.logger->set_runtime_stats_and_log();
 		d.reducer->prepare_for_forward();
@@ -167,7 +172,7 @@ void reducer_forward(Args& a, Results& r) {
 // have none. reducer_backward(reducer, false, group, find unused?): the rank has no inputs left, and takes part in the pass of the others.
 void reducer_backward(Args& a, Results&) {
 	auto& d = reducer(a);
-	refuse_broken();
+	refuse_failed(d.cards);
 	if (a.boolean()) {
 		d.reducer->prepare_for_backward(a.variables());
 		return;

@@ -2,6 +2,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -100,7 +101,9 @@ void know_inner_namespaces() {
 }
 
 void refuse_inner(const std::string& name) {
-	if (name.compare(0, 6, "aten::") != 0 && inner_namespaces().count(namespace_of(name)) > 0) {
+	bool inner = namespace_of(name) == "aten" ? std::find(unlisted, unlisted + unlisted_count, name) != unlisted + unlisted_count
+	                                          : inner_namespaces().count(namespace_of(name)) > 0;
+	if (inner) {
 		rule::refuse_unsafe(name.c_str());
 	}
 }

@@ -21,12 +21,15 @@ struct GuardRow {
 extern const GuardRow guard_rows[];
 extern const size_t guard_count;
 
+extern const char* const unlisted[];
+extern const size_t unlisted_count;
+
 // The row of an operator, or nullptr. Forms that libtorch makes of others, to write to an "out"
 // or not to write to an argument, have the row of the form they are made of.
 const GuardRow* find_guard(const c10::FunctionSchema& schema);
 
 // Refuses the operators that libtorch has beside aten, whose callers are libtorch's own
-// compilers and runtimes, outside of torch.Unsafe.
+// compilers and runtimes, and those of aten that are not in its list, outside of torch.Unsafe.
 void refuse_inner(const std::string& name);
 void know_inner_namespaces();  // before others are loaded
 

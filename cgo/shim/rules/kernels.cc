@@ -1,5 +1,6 @@
 // Kernels in the place of libtorch's, where a right result can be had another way. They stand
 // below autograd, so operators that are composed of these, and gradients, come by them too.
+#include <ATen/TensorUtils.h>
 #include <ATen/ops/_fft_c2c.h>
 #include <ATen/ops/_fft_c2r_cpu_dispatch.h>
 #include <ATen/ops/_pdist_backward_cpu_dispatch.h>
@@ -15,6 +16,7 @@
 #include <ATen/ops/multi_margin_loss_cpu_dispatch.h>
 #include <ATen/ops/multilabel_margin_loss_forward_cpu_dispatch.h>
 #include <ATen/ops/nanmedian_cpu_dispatch.h>
+#include <ATen/ops/narrow_native.h>
 #include <ATen/ops/reflection_pad3d_backward_cpu_dispatch.h>
 #include <ATen/ops/resize_native.h>
 #include <ATen/ops/sparse_mask_native.h>
@@ -30,9 +32,13 @@
 #include <ATen/ops/special_shifted_chebyshev_polynomial_u_cpu_dispatch.h>
 #include <ATen/ops/special_shifted_chebyshev_polynomial_v_cpu_dispatch.h>
 #include <ATen/ops/special_shifted_chebyshev_polynomial_w_cpu_dispatch.h>
+#include <ATen/ops/zero_native.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
+
+#include <algorithm>
+#include <numeric>
 
 #include "boxed.h"
 #include "core.h"
@@ -45,10 +51,23 @@ using at::IntArrayRef;
 using at::Tensor;
 
 // libtorch transforms all dimensions but the last from complex to complex and hands what comes
-// out, whose last dimension has the widest stride, to MKL, which then writes past its buffers.
-// Here the last dimension is made the innermost in between.
-Tensor innermost(const Tensor& x, int64_t dim) {
-	return x.transpose(dim, -1).contiguous().transpose(dim, -1);
+// out to MKL, as rows in the order that the other dimensions have in memory. If their elements lie further apart than
+// the rows, MKL writes past its buffers: then the last dimension is made the innermost in between.
+Tensor in_rows(const Tensor& x, int64_t dim) {
+	at::DimVector order(x.dim()), place(x.dim());
+	std::iota(order.begin(), order.end(), 0);
+	auto batch = std::partition(order.begin(), order.end(), [&](int64_t d) { return d != dim; });
+	std::sort(order.begin(), batch, [&](int64_t a, int64_t b) { return x.stride(a) > x.stride(b); });
+	for (int64_t i = 0; i < x.dim(); i++) {
+		place[order[i]] = i;
+	}
+	auto permuted = x.permute(order);
+	int64_t length = x.size(dim), rows = x.numel() / std::max<int64_t>(length, 1);
+	auto strides = at::detail::computeStride(permuted.sizes(), permuted.strides(), at::DimVector{rows, length});
+	if (!strides || (*strides)[1] < (*strides)[0]) {
+		return x;
+	}
+	return permuted.contiguous().permute(place);
 }
 
 Tensor fft_c2r(const Tensor& x, IntArrayRef dim, int64_t normalization, c10::SymInt last) {
@@ -56,7 +75,7 @@ Tensor fft_c2r(const Tensor& x, IntArrayRef dim, int64_t normalization, c10::Sym
 		return at::cpu::_fft_c2r_symint(x, dim, normalization, last);
 	}
 	auto half = at::_fft_c2c(x, dim.slice(0, dim.size() - 1), normalization, /*forward=*/false);
-	return at::cpu::_fft_c2r_symint(innermost(half, dim.back()), dim.back(), normalization, last);
+	return at::cpu::_fft_c2r_symint(in_rows(half, dim.back()), dim.back(), normalization, last);
 }
 
 Tensor& fft_c2r_out(const Tensor& x, IntArrayRef dim, int64_t normalization, c10::SymInt last, Tensor& out) {
@@ -64,7 +83,7 @@ Tensor& fft_c2r_out(const Tensor& x, IntArrayRef dim, int64_t normalization, c10
 		return at::cpu::_fft_c2r_symint_out(out, x, dim, normalization, last);
 	}
 	auto half = at::_fft_c2c(x, dim.slice(0, dim.size() - 1), normalization, /*forward=*/false);
-	return at::cpu::_fft_c2r_symint_out(out, innermost(half, dim.back()), dim.back(), normalization, last);
+	return at::cpu::_fft_c2r_symint_out(out, in_rows(half, dim.back()), dim.back(), normalization, last);
 }
 
 // libtorch walks a row by the strides of the tensor it was given, in a copy that has its own.
@@ -212,10 +231,22 @@ Tensor mkldnn_linear(const Tensor& x, const Tensor& weight, const std::optional<
 	return at::native::mkldnn_linear(x, weight, strided ? std::optional<Tensor>(bias->contiguous()) : bias);
 }
 
+// libtorch writes floats, whatever the dtype is, also where an operator makes a tensor of its arguments' layout and begins with zeros.
+Tensor& zero_mkldnn(Tensor& x) {
+	rule::float_mkldnn(x);
+	return at::native::mkldnn_zero_(x);
+}
+
 // The form that changes nothing looks at a storage, which these do not have.
 Tensor copy_of_sparse(const Tensor& x, const Tensor& source, bool non_blocking) {
 	auto copied = x.clone();
 	return copied.copy_(source, non_blocking);
+}
+
+// libtorch makes a nested tensor of no tensors, reading offsets where there are none, and ends the process where it is used.
+Tensor narrow_nested(const Tensor& x, int64_t dim, c10::SymInt start, c10::SymInt length) {
+	TORCH_CHECK(length != 0, "narrow(): a nested tensor needs one tensor or more, but got length 0");
+	return at::native::narrow_nested_symint(x, dim, start, length);
 }
 
 // Where x is not a number, no term of degree 2 or more is computed, and libtorch returns one that was never set.
@@ -293,6 +324,9 @@ void replace_kernels() {
 	sparse.impl("sparse_mask", sparse_mask);
 	static auto& mkldnn = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::MkldnnCPU, "libtorch for Go", 0);
 	mkldnn.impl("mkldnn_linear", mkldnn_linear);
+	mkldnn.impl("zero_", zero_mkldnn);
+	static auto& nested = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::NestedTensorCPU, "libtorch for Go", 0);
+	nested.impl("narrow", narrow_nested);
 	know_inner_namespaces();
 }
 

@@ -79,6 +79,7 @@ void bsr_alone(const Tensor& compressed, const Tensor& plain, const Tensor& valu
 void bsc_alone(const Tensor& compressed, const Tensor& plain, const Tensor& values);
 
 void no_offset(const Tensor& written, const Tensor& other);
+void no_offset(TensorList written, TensorList others);
 
 // integers.cc
 void quotient(const Tensor& x, const Tensor& other, Mode mode);
@@ -111,6 +112,8 @@ void reach(IntArrayRef kernel, IntArrayRef dilation);
 void pooled1(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void pooled2(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void pooled3(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
+void convolved(const Tensor& x, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding);
+void spread(const Tensor& x, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, IntArrayRef output_padding);
 void cells2(const Tensor& x, IntArrayRef size);
 void cells3(const Tensor& x, IntArrayRef size);
 void scattered(const Tensor& x, IntArrayRef stride);
@@ -149,8 +152,8 @@ void float_mkldnn(TensorList xs);
 void reshaped(const Tensor& x, IntArrayRef shape);
 void not_sparse(const Tensor& x);
 void plain_pair(const Tensor& x, const Tensor& source);
-void copied(const Tensor& x);
 void plain_pair(TensorList xs, TensorList sources);
+void copied(const Tensor& x);
 void not_nested(const Tensor& x);
 void fits(const Tensor& x, const Tensor& target);
 void quantizable(const Tensor& x, std::optional<at::ScalarType> dtype);

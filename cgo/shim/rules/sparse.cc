@@ -62,10 +62,16 @@ void csc_alone(const Tensor& c, const Tensor& plain, const Tensor& values) { com
 void bsr_alone(const Tensor& c, const Tensor& plain, const Tensor& values) { compressed_alone(c, plain, values, at::kSparseBsr); }
 void bsc_alone(const Tensor& c, const Tensor& plain, const Tensor& values) { compressed_alone(c, plain, values, at::kSparseBsc); }
 
-// Where a sparse tensor is added to, the kernel counts the offset of a view twice.
+// Where a sparse tensor is added to or multiplied with, the kernel counts the offset of a view twice.
 void no_offset(const Tensor& written, const Tensor& other) {
 	bool off = has(written) && other.defined() && other.is_sparse() && written.layout() == at::kStrided && written.storage_offset() != 0;
-	TORCH_CHECK_NOT_IMPLEMENTED(!off, "a sparse tensor cannot be added in place to a view that does not begin where its memory does; ToDense makes it strided");
+	TORCH_CHECK_NOT_IMPLEMENTED(!off, "a sparse tensor cannot be added in place to a view that does not begin where its memory does, nor multiplied with it; ToDense makes it strided");
+}
+
+void no_offset(TensorList written, TensorList others) {
+	for (size_t i = 0; i < std::min(written.size(), others.size()); i++) {
+		no_offset(written[i], others[i]);
+	}
 }
 
 }  // namespace tg::rule

@@ -39,6 +39,9 @@ class Output {
 		TORCH_CHECK_VALUE(steps == 1 || count_ * std::min(steps, Wide(1) << 62) <= most_steps, "an output of ", static_cast<int64_t>(count_),
 		                  " elements that takes ", static_cast<int64_t>(steps), " steps for each takes too long");
 		TORCH_CHECK_VALUE(!empty_ || count_ <= most_of_nothing, "an output without elements that has ", static_cast<int64_t>(count_), " of nothing is too large");
+		fit();
+	}
+	void fit() const {
 		TORCH_CHECK_VALUE(count_ <= std::max(most_outputs, most_for_each * given_), "an output of at least ", static_cast<int64_t>(count_), " elements from an input of ", static_cast<int64_t>(given_),
 		                  " is too large: at most ", static_cast<int64_t>(most_outputs), ", or ", static_cast<int64_t>(most_for_each), " for each element");
 	}
@@ -111,6 +114,31 @@ void pooled2(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRe
 
 void pooled3(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
 	pooled(3, x, kernel, stride, padding, dilation);
+}
+
+// convolved counts what comes of windows of weight's size, or of elements that are spread to such windows. Sizes that libtorch
+// has words for are left to it.
+void convolved(const Tensor& x, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding) {
+	auto dims = has(weight) ? weight.dim() - 2 : 0;
+	if (!has(x) || dims < 1 || x.dim() < dims + 1) {
+		return;
+	}
+	Output out(x, dims + 1);
+	out.times(weight.size(transposed ? 1 : 0));
+	for (int64_t d = 0; d < dims; d++) {
+		Wide n = x.size(x.dim() - dims + d), s = element(stride, d, 1), p = element(padding, d, 0);
+		Wide reach = Wide(element(dilation, d, 1)) * (weight.size(2 + d) - 1);
+		Wide more = transposed ? (n - 1) * s - 2 * p + reach + element(output_padding, d, 0) : n + 2 * p - reach - 1;
+		if (s <= 0 || p < 0 || reach < 0 || more < 0) {
+			return;
+		}
+		out.times((transposed ? more : more / s) + 1);
+	}
+	out.fit();
+}
+
+void spread(const Tensor& x, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, IntArrayRef output_padding) {
+	convolved(x, weight, stride, padding, dilation, true, output_padding);
 }
 
 // The kernels for quantized tensors read as many sizes as there are sides, given or not.

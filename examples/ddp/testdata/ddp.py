@@ -1,4 +1,4 @@
-"""The same training in Python, on one rank and on two: the losses of each, and the weights of rank 0."""
+"""The same training in Python, on each of some numbers of ranks: the losses of all ranks, and the weights of rank 0."""
 import os
 import tempfile
 
@@ -32,12 +32,13 @@ def train(rank, n, size, classes, epochs, steps, batch):
     return torch.stack(losses), model.module.state_dict()
 
 
-def main(inputs, *args):
+def main(inputs, worlds, *args):
+    worlds = [int(n) for n in worlds.split(",")]
     folder = tempfile.mkdtemp()
-    rank = 0 if os.fork() else 1
+    rank = next((r for r in range(1, max(worlds)) if os.fork() == 0), 0)
     results = {}
     try:
-        for world in (1, 2):
+        for world in worlds:
             if rank < world:
                 dist.init_process_group("gloo", init_method=f"file://{folder}/{world}", rank=rank, world_size=world)
                 losses, state = train(rank, *map(int, args))
@@ -47,7 +48,8 @@ def main(inputs, *args):
                 results.update({f"{world}.{name}": t for name, t in state.items()})
                 dist.destroy_process_group()
     finally:
-        if rank == 1:
+        if rank > 0:
             os._exit(0)
-    os.wait()
+    for _ in range(1, max(worlds)):
+        os.wait()
     return results

@@ -251,6 +251,9 @@ var fileCases = cases{
 	"pt": func() {
 		path := filepath.Join(os.TempDir(), "leaks.pt")
 		x := torch.RandN(3)
+		for _, m := range []any{&nn.BatchNorm{}, &nn.InstanceNorm{}, &models.MNASNet{}} {
+			check(pt.Save(path, pt.Versioned(maps.All(map[string]torch.Tensor{"x": x}), nn.StateVersions(m))))
+		}
 		check(pt.Save(path, map[string]torch.Tensor{"x": x, "row": x.Select(0, 1)}))
 		torch.Close(slices.Collect(maps.Values(must(pt.LoadStateDict(path))))...)
 		dict := must(pt.Load(path, pt.LoadOptions{MMap: true})).(*pt.Dict)

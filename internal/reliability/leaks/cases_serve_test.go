@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/jit"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/serve"
 )
@@ -27,6 +28,14 @@ var serveCases = cases{
 		_, _ = since.Total.Mean(), since.Total.Quantile(0.5)
 		check(s.Ready())
 		check(s.Shutdown(ctx))
+		s.Close()
+	},
+	"a server of TorchScript": func() {
+		m := must(jit.Define("Net", "def forward(self, x):\n    return x * 2"))
+		_ = m.Stateful()
+		x := serve.Spec{Name: "x", DType: torch.Float32, Shape: []int{-1, 3}}
+		s := must(serve.New(must(serve.TorchScript(m, []serve.Spec{x}, []serve.Spec{x})), serve.Options{Lanes: 1}))
+		must(s.Run(context.Background(), random(1, 3)))
 		s.Close()
 	},
 	"sequences": func() {

@@ -16,7 +16,7 @@ type cases map[string]func()
 func TestEverythingElse(t *testing.T) {
 	n, bad := 0, 0
 	for _, list := range []cases{torchCases, valueCases, lanesCases, operatorCases, functionalCases, lossCases, layerCases, printCases,
-		moduleCases, hookCases, nnCases, optimCases, scheduleCases, otherCases, fileCases, toolCases, exportCases, serveCases,
+		moduleCases, hookCases, nnCases, optimCases, scheduleCases, otherCases, fileCases, toolCases, exportCases, jitCases, serveCases,
 		datasetCases, distCases} {
 		for _, name := range slices.Sorted(maps.Keys(list)) {
 			n++

@@ -13,4 +13,6 @@ else:
     model = torchvision.models.get_model(args[0])
     a, b = (torch.load(f, weights_only=True) for f in args[1:])
     model.load_state_dict(b)
+    versions = {k: v for k, v in a._metadata.items() if v.get("version", 1) != 1}
+    assert {k: b._metadata[k] for k in versions} == versions, versions
     assert list(a) == list(b) and all(torch.equal(a[k], b[k]) and a[k].dtype == b[k].dtype for k in a)

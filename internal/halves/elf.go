@@ -1,4 +1,4 @@
-package library
+package halves
 
 import (
 	"bytes"

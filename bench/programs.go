@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/export"
+	"github.com/libtorch-go/libtorch/torch/safetensors"
+)
+
+// program is a network that Python exported, compiled: our side of the table of programs, whose other sides are python/programs.py.
+type program struct {
+	compiled *export.Compiled
+	inputs   []any
+}
+
+// newProgram compiles the network in a folder, in float32 or, with the ranges that the samples beside it have, in int8.
+func newProgram(dir string, int8 bool) (workload, error) {
+	p, err := export.Load(filepath.Join(dir, "network.pt2"))
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	file, err := safetensors.Load(filepath.Join(dir, "inputs.safetensors"))
+	if err != nil {
+		return nil, err
+	}
+	calls := callsOf(file.Tensors)
+	var o export.CompileOptions
+	if int8 {
+		if o.Int8, err = export.Calibrate(p, slices.Values(calls[1:])); err != nil {
+			return nil, err
+		}
+	}
+	compiled, err := export.Compile(p, o)
+	return &program{compiled, calls[0]}, err
+}
+
+// callsOf are the inputs of each call by their order; a file names them CALL.INPUT.
+func callsOf(tensors map[string]torch.Tensor) (calls [][]any) {
+	for {
+		var inputs []any
+		for {
+			x, ok := tensors[fmt.Sprint(len(calls), ".", len(inputs))]
+			if !ok {
+				break
+			}
+			inputs = append(inputs, x)
+		}
+		if inputs == nil {
+			return calls
+		}
+		calls = append(calls, inputs)
+	}
+}
+
+func (p *program) run(n int) { p.repeat(n, func([]torch.Tensor) {}) }
+
+// check is what the network computes, as numbers with blanks between them: results are not compared by bits.
+func (p *program) check() (result string) {
+	p.repeat(1, func(out []torch.Tensor) {
+		var text []string
+		for _, v := range torch.Values[float32](out[0]) {
+			text = append(text, strconv.FormatFloat(float64(v), 'g', -1, 32))
+		}
+		result = strings.Join(text, " ")
+	})
+	return result
+}
+
+func (p *program) repeat(n int, with func([]torch.Tensor)) {
+	torch.Inference(func() {
+		for range n {
+			torch.Scope(func() {
+				out, err := p.compiled.Run(p.inputs...)
+				if err != nil {
+					torch.Throw("bench", torch.KindValue, "%v", err)
+				}
+				with(out)
+			})
+		}
+	})
+}
+
+// network is one that python/networks.py makes.
+type network struct {
+	name string
+	n    int // runs of one round
+}
+
+var networks = []network{{"ResNet-18 at 32", 20}, {"ResNet-18 at 224", 2}, {"ResNet-50", 1}, {"MobileNet v3 large", 8}, {"ViT-B/16", 1},
+	{"MiniLM", 4}}
+
+// folder is where a network's files are kept.
+func (n network) folder(dir string) string {
+	return filepath.Join(dir, strings.NewReplacer(" ", "-", "/", "-").Replace(n.name))
+}
+
+func programCases() (list []benchmark) {
+	for _, dtype := range []string{"float32", "int8"} {
+		list = append(list, benchmark{name: oursIn(dtype), group: programGroup, n: 1,
+			make: func(dir string) (workload, error) { return newProgram(dir, dtype == "int8") }})
+	}
+	return list
+}
+
+// oursIn is the case of our side that computes the network in a folder.
+func oursIn(dtype string) string { return "program in " + dtype }

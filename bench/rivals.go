@@ -1,0 +1,315 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/libtorch-go/libtorch/internal/home"
+	"github.com/libtorch-go/libtorch/internal/pace"
+)
+
+// contender is one of those that compute the same network.
+type contender struct {
+	name, dtype string
+	process     string // those of one name are in one process
+	asked       string // what the process calls it
+}
+
+const oursName, eagerName = "ours", "Python"
+
+var contenders = []contender{
+	{oursName, "float32", "ours", oursIn("float32")},
+	{eagerName, "float32", "Python", "Python"},
+	{"torch.compile", "float32", "torch.compile", "torch.compile"},
+	{"AOTInductor", "float32", "AOTInductor", "AOTInductor"},
+	{"ONNX Runtime", "float32", "ONNX Runtime", "ONNX Runtime"},
+	{"OpenVINO", "float32", "OpenVINO", "OpenVINO"},
+	{oursName, "int8", "ours", oursIn("int8")},
+	{"ONNX Runtime", "int8", "ONNX Runtime", "ONNX Runtime int8"},
+	{"OpenVINO", "int8", "OpenVINO", "OpenVINO int8"},
+}
+
+// contest is one network's measurement.
+type contest struct {
+	*maker
+	network
+	dir   string // with the network's files
+	crew  pace.Crew[*side]
+	taken map[contender]*timing
+	rows  map[contender]*result
+}
+
+// result is what one contender did. Times are nanoseconds for one run.
+type result struct {
+	Network   string  `json:"network"`
+	Contender string  `json:"contender"`
+	DType     string  `json:"dtype"`
+	Why       string  `json:"why,omitempty"` // it was not measured
+	Error     float64 `json:"error"`         // the largest difference from Python's result, relative to its largest number
+	figures
+}
+
+// programs measures all networks, one after the other; the contenders take turns, round by round.
+func (m *maker) programs(r *report, o options) error {
+	if _, err := os.Stat(m.rivals()); err != nil {
+		return fmt.Errorf("bench: %w; ./build.sh rivals fetches ONNX Runtime and OpenVINO", err)
+	}
+	dir, err := m.kept()
+	if err != nil {
+		return err
+	}
+	for _, n := range networks {
+		if !o.only.MatchString(n.name) {
+			continue
+		}
+		c := &contest{maker: m, network: n, dir: n.folder(dir), taken: map[contender]*timing{}, rows: map[contender]*result{}}
+		err := errors.Join(c.hold(o.rounds), c.crew.Close())
+		if err != nil {
+			return err
+		}
+		for _, who := range contenders {
+			r.Programs = append(r.Programs, *c.rows[who])
+		}
+	}
+	return nil
+}
+
+func (m *maker) rivals() string { return filepath.Join(m.home, "rivals") }
+
+// kept is a folder for what is made once: networks in the formats of all, and what Python's compilers make of them.
+func (m *maker) kept() (string, error) {
+	cache, err := home.Cache()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, path := range []string{filepath.Join(m.scripts, "networks.py"), filepath.Join(m.scripts, "programs.py"),
+		filepath.Join(m.rivals(), ".wheels"), filepath.Join(m.home, "lib", "version.txt")} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		h.Write(text)
+	}
+	return filepath.Join(cache, "bench-programs", hex.EncodeToString(h.Sum(nil)[:8])), nil
+}
+
+// hold makes the network, compares what all compute, and measures.
+func (c *contest) hold(rounds int) error {
+	if err := c.write(); err != nil {
+		return err
+	}
+	var list []contender
+	var want []float64
+	for _, who := range slices.Concat(contenders[1:2], contenders[:1], contenders[2:]) { // Python's result first
+		progress(fmt.Sprintf("%s: %s in %s gets ready", c.name, who.name, who.dtype))
+		row := &result{Network: c.name, Contender: who.name, DType: who.dtype}
+		c.rows[who] = row
+		got, err := c.check(who)
+		switch {
+		case err != nil && who.name != oursName && who.name != eagerName:
+			row.Why = lastLine(err.Error())
+			continue
+		case err != nil:
+			return err
+		case want == nil:
+			want = got
+		}
+		row.Error = apart(got, want)
+		if most := allowed[who.dtype]; !(row.Error <= most) {
+			err := fmt.Errorf("bench: %s: %s in %s computes something else than Python: relative error %g", c.name, who.name, who.dtype, row.Error)
+			if who.name == oursName || who.name == eagerName {
+				return err
+			}
+			row.Why, row.Error = err.Error(), 0 // JSON has no word for what is not a number
+			continue
+		}
+		list, c.taken[who] = append(list, who), &timing{}
+	}
+	err := pace.Rounds(1, rounds, func(i int) error {
+		progress(fmt.Sprintf("%s, round %d of %d", c.name, max(0, i+1), rounds))
+		return c.round(list, i)
+	})
+	if err != nil {
+		return err
+	}
+	for _, who := range list {
+		c.rows[who].figures = summarise(*c.taken[who])
+	}
+	return nil
+}
+
+// allowed is how far a result may be from Python's before it is taken for another network's. Weights are drawn by chance, of which int8
+// leaves little: what it does to a network that has learned is for TestInt8Photos of torch/export to say.
+var allowed = map[string]float64{"float32": 1e-4, "int8": 1}
+
+// write has Python write the network in all formats, unless an earlier run has.
+func (c *contest) write() error {
+	done := filepath.Join(c.dir, "done")
+	if _, err := os.Stat(done); err == nil {
+		return nil
+	}
+	progress(c.name + ": Python exports it")
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return err
+	}
+	s, err := c.start("writer")
+	if err != nil {
+		return err
+	}
+	_, err = s.ask(request{Cmd: "write", Case: c.name, File: c.dir})
+	if err = errors.Join(err, s.Close()); err != nil {
+		return err
+	}
+	return os.WriteFile(done, nil, 0o644)
+}
+
+// start starts the process of that name; all compute with one thread.
+func (c *contest) start(process string) (*side, error) {
+	env := []string{"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"}
+	if process == "ours" {
+		return start(process, env, c.self, "-serve")
+	}
+	path := c.maker.rivals()
+	if more := os.Getenv("PYTHONPATH"); more != "" {
+		path += string(os.PathListSeparator) + more
+	}
+	env = append(env, "PYTHONPATH="+path, "TORCHINDUCTOR_CACHE_DIR="+filepath.Join(c.dir, "inductor"), "PYTHONWARNINGS=ignore")
+	return start(process, env, c.python, filepath.Join(c.scripts, "programs.py"))
+}
+
+// process is where a contender runs.
+func (c *contest) process(who contender) (*side, error) {
+	return c.crew.Get(who.process, func() (*side, error) {
+		s, err := c.start(who.process)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := s.ask(request{Cmd: "load", File: c.dir}); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		return s, nil
+	})
+}
+
+// check is the network's result with a contender.
+func (c *contest) check(who contender) (values []float64, err error) {
+	s, err := c.process(who)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.ask(request{Cmd: "check", Case: who.asked})
+	if err != nil {
+		return nil, err
+	}
+	for word := range strings.FieldsSeq(r.Result) {
+		v, err := strconv.ParseFloat(word, 64)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+func (c *contest) round(list []contender, i int) error {
+	for _, who := range pace.Turn(list, i) {
+		s, err := c.process(who)
+		if err != nil {
+			return err
+		}
+		r, err := s.ask(request{Cmd: "run", Case: who.asked, Threads: 1, N: c.n})
+		if err != nil {
+			return err
+		}
+		if i >= 0 {
+			took := c.taken[who]
+			took.wall, took.cpu = append(took.wall, r.Wall/float64(c.n)), append(took.cpu, r.CPU/float64(c.n))
+		}
+	}
+	return nil
+}
+
+// apart is the largest difference between two results, relative to the largest number of the second; not a number if their sizes differ.
+func apart(got, want []float64) float64 {
+	if len(got) != len(want) {
+		return math.NaN()
+	}
+	var most, largest float64
+	for i, w := range want {
+		most, largest = max(most, math.Abs(got[i]-w)), max(largest, math.Abs(w))
+	}
+	return most / largest
+}
+
+// lastLine is what Python says at the end of a trace.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+// printPrograms writes the tables of programs as Markdown: times, and ratios to ours.
+func (r *report) printPrograms(w io.Writer) {
+	names := []string{oursName, eagerName, "torch.compile", "AOTInductor", "ONNX Runtime", "OpenVINO"}
+	fmt.Fprintf(w, "\n| network | dtype | %s | Python / ours | the better of the last two / ours, wall min | wall p25 | CPU min |\n%s\n",
+		strings.Join(names, " | "), "|---|---|"+strings.Repeat("---|", len(names)+4))
+	for _, n := range networks {
+		for _, dtype := range []string{"float32", "int8"} {
+			rows := map[string]result{}
+			for _, row := range r.Programs {
+				if row.Network == n.name && row.DType == dtype {
+					rows[row.Contender] = row
+				}
+			}
+			if rows[oursName].WallMin == 0 {
+				continue
+			}
+			cells := []string{n.name, dtype}
+			for _, name := range names {
+				cells = append(cells, cell(rows[name].WallMin, duration))
+			}
+			eager := slices.IndexFunc(r.Programs, func(row result) bool { return row.Network == n.name && row.Contender == eagerName })
+			ours := rows[oursName].figures
+			cells = append(cells, cell(r.Programs[eager].WallMin/ours.WallMin, times2))
+			best := better(rows["ONNX Runtime"].figures, rows["OpenVINO"].figures).over(ours)
+			for _, v := range []float64{best.WallMin, best.WallP25, best.CPUMin} {
+				cells = append(cells, cell(v, times2))
+			}
+			fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+		}
+	}
+	for _, row := range r.Programs {
+		if row.Why != "" {
+			fmt.Fprintf(w, "\n%s, %s in %s was not measured: %s\n", row.Network, row.Contender, row.DType, row.Why)
+		}
+	}
+}
+
+// better are the lower figures of two that were measured.
+func better(a, b figures) figures {
+	low := func(a, b float64) float64 {
+		if a == 0 || b == 0 {
+			return a + b
+		}
+		return min(a, b)
+	}
+	return figures{low(a.WallMin, b.WallMin), low(a.WallP25, b.WallP25), low(a.CPUMin, b.CPUMin), low(a.CPUP25, b.CPUP25)}
+}
+
+func cell(v float64, print func(float64) string) string {
+	if v == 0 {
+		return ""
+	}
+	return print(v)
+}
+
+func times2(v float64) string { return fmt.Sprintf("%.2fx", v) }

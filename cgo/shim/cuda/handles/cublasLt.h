@@ -1,0 +1,4 @@
+// What libtorch's headers name of cuBLASLt: see cublas_v2.h.
+#pragma once
+
+using cublasLtHandle_t = struct cublasLtContext*;

@@ -1,0 +1,162 @@
+#include "convolution.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "weights.h"
+
+namespace tg::convolution {
+namespace {
+
+using at::Tensor;
+constexpr auto last_channels = at::MemoryFormat::ChannelsLast;
+
+// Call is what both operators have in common: arguments that were checked, and memory that a task points into.
+struct Call {
+	Tensor x, y, bias, sum;
+	Task task{};
+
+	void take(const Tensor& images, const Tensor& weight, const std::optional<Tensor>& b) {
+		TORCH_CHECK_VALUE(images.dim() == 4 && images.scalar_type() == at::kFloat, "expected float32 images, got ", images.sizes(), " of ",
+		                  images.scalar_type());
+		TORCH_CHECK_VALUE(weight.scalar_type() == at::kFloat && weight.is_contiguous(), "expected contiguous weights of float32");
+		TORCH_CHECK_VALUE(!b || (b->dim() == 1 && b->size(0) == task.outputs && b->scalar_type() == at::kFloat), "the bias does not fit ",
+		                  task.outputs, " outputs");
+		x = images;
+		task.weight = weight.const_data_ptr<float>();
+		task.images = x.size(0), task.channels = x.size(1), task.height = x.size(2), task.width = x.size(3);
+		if (b) {
+			bias = b->contiguous();
+			task.bias = bias.const_data_ptr<float>();
+		}
+	}
+
+	void make(int64_t height, int64_t width, const std::optional<Tensor>& s) {
+		TORCH_CHECK_VALUE(height > 0 && width > 0, "images of ", x.sizes(), " are smaller than the kernel");
+		y = at::empty({task.images, task.outputs, height, width}, x.options(), last_channels);
+		task.y = y.mutable_data_ptr<float>(), task.out_height = height, task.out_width = width;
+		TORCH_CHECK_VALUE(!s || (s->sizes() == y.sizes() && s->scalar_type() == at::kFloat), "what is added does not fit ", y.sizes());
+		if (s) {
+			sum = s->contiguous(last_channels);
+			task.sum = sum.const_data_ptr<float>();
+		}
+	}
+};
+
+void check_pair(const char* what, at::IntArrayRef n, int64_t low, int64_t high) {
+	bool fits = n.size() == 2 && std::all_of(n.begin(), n.end(), [&](int64_t i) { return i >= low && i <= high; });
+	TORCH_CHECK_VALUE(fits, what, " is ", n, ", expected two numbers from ", low, " to ", high);
+}
+
+// The number of tiles that are computed together: as many as keep what they become near, and more where weights come from afar.
+int64_t block_of(int64_t tiles, int64_t weights) {
+	constexpr int64_t near = 1 << 18;
+	int64_t block = weights > near ? 48 : 12, threads = at::get_num_threads();
+	return std::clamp<int64_t>((tiles + threads - 1) / threads, 1, block);
+}
+
+Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
+                at::IntArrayRef padding, bool relu) {
+	TORCH_CHECK_VALUE(weight.dim() == 4 && (weight.size(0) == numbers(2) || weight.size(0) == numbers(4)),
+	                  "weights of ", weight.sizes(), " are not those of winograd_weight");
+	check_pair("padding", padding, 0, 2);
+	const auto& k = kernels_of(weight.size(3));
+	Call c;
+	c.task.outputs = weight.size(1) * weight.size(3), c.task.relu = relu, c.task.above = padding[0], c.task.left = padding[1];
+	c.take(x.contiguous(last_channels), weight, bias);
+	TORCH_CHECK_VALUE(weight.size(2) == c.task.channels && c.task.channels % k.channels == 0, "weights of ", weight.sizes(),
+	                  " do not fit images of ", x.sizes());
+	c.task.x = c.x.const_data_ptr<float>();
+	c.make(c.task.height + 2 * padding[0] - 2, c.task.width + 2 * padding[1] - 2, sum);
+	int tile = weight.size(0) == numbers(2) ? 2 : 4;
+	auto run = tile == 2 ? k.winograd2 : k.winograd4;
+	int64_t tiles = c.task.tiles(tile), block = block_of(tiles, weight.numel());
+	at::parallel_for(0, tiles, block, [&](int64_t first, int64_t last) {
+		auto own = at::empty({room(tile, block, c.task.channels, c.task.outputs)}, at::kFloat);
+		run(c.task, first, last, block, own.mutable_data_ptr<float>());
+	});
+	return c.y;
+}
+
+// padded are images with zeros around, their channels last.
+Tensor padded(const Tensor& x, int64_t above, int64_t left) {
+	if (above == 0 && left == 0) {
+		return x.contiguous(last_channels).permute({0, 2, 3, 1});
+	}
+	int64_t channels = x.size(1), height = x.size(2), width = x.size(3), row = (width + 2 * left) * channels;
+	auto to = at::empty({x.size(0), height + 2 * above, width + 2 * left, channels}, at::kFloat);
+	bool lies = x.stride(1) == 1 && (width == 1 || x.stride(3) == channels);
+	float* out = to.mutable_data_ptr<float>();
+	const float* images = x.const_data_ptr<float>();
+	for (int64_t i = 0; i < x.size(0); i++) {
+		for (int64_t y = -above; y < height + above; y++, out += row) {
+			memset(out, 0, row * sizeof(float));
+			if (y < 0 || y >= height) {
+				continue;
+			}
+			const float* from = images + i * x.stride(0) + y * x.stride(2);
+			float* own = out + left * channels;
+			if (lies) {
+				memcpy(own, from, width * channels * sizeof(float));
+				continue;
+			}
+			for (int64_t c = 0; c < channels; c++) {
+				for (int64_t at = 0; at < width; at++) {
+					own[at * channels + c] = from[c * x.stride(1) + at * x.stride(3)];
+				}
+			}
+		}
+	}
+	return to;
+}
+
+Tensor direct(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
+              at::IntArrayRef stride, at::IntArrayRef padding, bool relu) {
+	constexpr int64_t most = 1 << 16;
+	TORCH_CHECK_VALUE(weight.dim() == 5, "weights of ", weight.sizes(), " are not those of direct_weight");
+	check_pair("padding", padding, 0, most);
+	check_pair("stride", stride, 1, most);
+	const auto& k = kernels_of(weight.size(4));
+	Call c;
+	c.task.outputs = weight.size(0) * weight.size(4), c.task.relu = relu, c.task.down = stride[0], c.task.across = stride[1];
+	c.task.kernel_height = weight.size(1), c.task.kernel_width = weight.size(2);
+	c.take(x, weight, bias);
+	TORCH_CHECK_VALUE(weight.size(3) == c.task.channels && weight.numel() > 0, "weights of ", weight.sizes(), " do not fit images of ",
+	                  x.sizes());
+	int64_t height = c.task.height + 2 * padding[0] - weight.size(1), width = c.task.width + 2 * padding[1] - weight.size(2);
+	c.make(height < 0 ? 0 : height / stride[0] + 1, width < 0 ? 0 : width / stride[1] + 1, sum);
+	auto from = padded(x, padding[0], padding[1]);
+	c.task.x = from.const_data_ptr<float>(), c.task.height += 2 * padding[0], c.task.width += 2 * padding[1];
+	// Each panel of weights meets as many pixels as stay near.
+	constexpr int64_t some = 96;
+	int64_t panels = weight.size(0), pieces = (c.task.pixels() + some - 1) / some;
+	int64_t work = some * weight.size(1) * weight.size(2) * weight.size(3) * weight.size(4);
+	at::parallel_for(0, panels * pieces, std::max<int64_t>(1, (1 << 17) / work), [&](int64_t first, int64_t last) {
+		for (; first < last; first++) {
+			int64_t at = first / panels * some;
+			k.direct(c.task, first % panels, at, std::min(at + some, c.task.pixels()));
+		}
+	});
+	return c.y;
+}
+
+TORCH_LIBRARY(libtorchgo, m) {
+	m.def("winograd_weight(Tensor weight, int tile) -> Tensor");
+	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, bool relu) -> Tensor");
+	m.def("direct_weight(Tensor weight) -> Tensor");
+	m.def("direct(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, bool relu) -> Tensor");
+}
+
+TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {
+	m.impl("winograd_weight", winograd_weight);
+	m.impl("winograd", winograd);
+	m.impl("direct_weight", direct_weight);
+	m.impl("direct", direct);
+}
+
+}  // namespace
+}  // namespace tg::convolution

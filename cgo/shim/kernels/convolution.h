@@ -1,0 +1,61 @@
+// Convolutions of images in float32 where libtorch's own, oneDNN's, take longer than they need to on x86: Winograd's with fewer
+// multiplications for 3 x 3, and direct ones for few channels and for small images, where finding oneDNN's kernel takes longer than the
+// kernel.
+#pragma once
+
+#include <cstdint>
+
+namespace tg::convolution {
+
+// Images lie with their channels last. Weights are panels of as many outputs as two vectors have numbers.
+struct Task {
+	const float* x;
+	const float* weight;
+	const float* bias;  // or null
+	const float* sum;   // what is added, with y's shape, or null
+	float* y;
+	int64_t images, channels, height, width;
+	int64_t outputs, out_height, out_width;
+	bool relu;
+
+	// Winograd's: rows and columns of zeros around.
+	int64_t above = 0, left = 0;
+
+	// Direct ones, which find the zeros in x.
+	int64_t down = 1, across = 1;  // the steps
+	int64_t kernel_height = 1, kernel_width = 1;
+
+	int64_t tiles_down(int tile) const { return (out_height + tile - 1) / tile; }
+	int64_t tiles_across(int tile) const { return (out_width + tile - 1) / tile; }
+	int64_t tiles(int tile) const { return images * tiles_down(tile) * tiles_across(tile); }
+	int64_t pixels() const { return images * out_height * out_width; }
+};
+
+// Numbers of a transformed tile.
+constexpr int64_t numbers(int tile) { return (tile + 2) * (tile + 2); }
+
+// The floats of room that a block of tiles needs.
+constexpr int64_t room(int tile, int64_t block, int64_t channels, int64_t outputs) {
+	return channels + numbers(tile) * block * (channels + outputs);
+}
+
+// Kernels are what one kind of processors computes with.
+struct Kernels {
+	int64_t width;     // of a panel
+	int64_t channels;  // of which Winograd's take multiples
+
+	// The tiles from first to last, of 2 x 2 or 4 x 4 outputs, not more than a block at a time.
+	void (*winograd2)(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
+	void (*winograd4)(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
+	// The outputs of a panel, of the pixels from first to last.
+	void (*direct)(const Task& t, int64_t panel, int64_t first, int64_t last);
+};
+
+extern const Kernels avx2;    // and FMA
+extern const Kernels avx512;
+
+// The points where Winograd's polynomials are taken, with 0 and infinity. Those of the larger tiles round least of all that were
+// tried: 1, 2 and their negatives, which are usual, round twice as much.
+constexpr double kNear = 0.75, kFar = 1.5;
+
+}  // namespace tg::convolution

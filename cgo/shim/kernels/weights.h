@@ -1,0 +1,20 @@
+// Weights of convolutions as the kernels of this processor read them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "convolution.h"
+
+namespace tg::convolution {
+
+// Kernels that take panels of that width; an error where this processor has none.
+const Kernels& kernels_of(int64_t width);
+
+// Weights [outputs, channels, 3, 3] for tiles of 2 x 2 or 4 x 4 outputs: [numbers, outputs / width, channels, width]. They are computed in
+// double precision and rounded once.
+at::Tensor winograd_weight(const at::Tensor& weight, int64_t tile);
+
+// Weights [outputs, channels, height, width]: [outputs / width of a panel, height, width, channels, width of a panel].
+at::Tensor direct_weight(const at::Tensor& weight);
+
+}  // namespace tg::convolution

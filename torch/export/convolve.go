@@ -1,0 +1,83 @@
+package export
+
+import (
+	"slices"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// The convolutions of our own, whose arguments have the same names.
+const (
+	winogradTarget = "torch.ops.libtorchgo.winograd.default"
+	directTarget   = "torch.ops.libtorchgo.direct.default"
+)
+
+func isOwnConvolution(n *Node) bool { return n.Target == winogradTarget || n.Target == directTarget }
+
+// What a convolution takes, in multiplications: oneDNN's for each weight, which has to come from afar, and Winograd's, too, and for each
+// number of a tile, which is transformed. They fit what was measured on processors with AVX2, weights out of the cache.
+const (
+	directWeight   = 12
+	winogradWeight = 8
+	transforming   = 10
+	clearly        = 0.95
+)
+
+// winogradTile is how many outputs, squared, a tile has that makes a convolution of 3 x 3 faster than oneDNN's: 2 or 4, or 0 where none
+// does.
+func winogradTile(images, channels, outputs, height, width int) (tile int) {
+	weights := channels * outputs
+	least := clearly * float64(9*weights*(images*height*width+directWeight))
+	for _, m := range []int{4, 2} {
+		numbers, tiles := (m+2)*(m+2), images*((height+m-1)/m)*((width+m-1)/m)
+		if cost := float64(numbers * (weights*(tiles+winogradWeight) + transforming*tiles*(channels+outputs))); cost < least {
+			tile, least = m, cost
+		}
+	}
+	return tile
+}
+
+// Direct convolutions of ours are as fast as oneDNN's where both only compute and each output is made of enough numbers, and faster where
+// oneDNN takes its time to find what to compute with, up to so many multiplications, and where there are so few channels that its
+// vectors are not full.
+const (
+	mostDirect     = 1 << 24
+	fewestNumbers  = 64 // of an output: channels times pixels of the kernel
+	fewChannels    = 4
+	hardlyAnything = 1 << 20 // multiplications
+)
+
+func directIsFaster(images, channels, outputs, taps, height, width int) bool {
+	all := images * channels * outputs * taps * height * width
+	return all <= hardlyAnything || channels*taps >= fewestNumbers && (all <= mostDirect || channels <= fewChannels)
+}
+
+// convolve is the operator of ours that computes a convolution of images, with a ReLU behind it or nothing, where it is faster than
+// oneDNN's.
+func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation, sizes []int) (to Node, ok bool) {
+	ones := []int64{1, 1}
+	if w.DType() != torch.Float32 || c.groups != 1 || !slices.Equal(c.dilation, ones) || a.attr != "none" && a.attr != "relu" {
+		return to, false
+	}
+	outputs := func(side int) int {
+		return (sizes[2+side]+2*int(c.padding[side])-w.Size(2+side))/int(c.stride[side]) + 1
+	}
+	height, width := outputs(0), outputs(1)
+	own := func(target, base string, packed torch.Tensor, place ...NamedArgument) Node {
+		inputs := []NamedArgument{given("x", n.arg("input")), given("weight", r.constant(base, packed)), given("bias", n.arg("bias")),
+			given("sum", nil)}
+		return n.with(target, append(append(inputs, place...), given("relu", a.attr == "relu"))...)
+	}
+	if w.Size(2) == 3 && w.Size(3) == 3 && slices.Equal(c.stride, ones) && slices.Max(c.padding) <= 2 {
+		tile := winogradTile(sizes[0], w.Size(1), w.Size(0), height, width)
+		if packed, ok := inner("libtorchgo::winograd_weight", w, tile); ok { // not for no tile, nor for channels that fill no vectors
+			return own(winogradTarget, "winograd_weight", packed, given("padding", c.padding)), true
+		}
+	}
+	if directIsFaster(sizes[0], w.Size(1), w.Size(0), w.Size(2)*w.Size(3), height, width) {
+		if packed, ok := inner("libtorchgo::direct_weight", w); ok {
+			return own(directTarget, "direct_weight", packed, given("stride", c.stride), given("padding", c.padding)), true
+		}
+	}
+	return to, false
+}

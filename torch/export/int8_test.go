@@ -1,0 +1,298 @@
+package export_test
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/export"
+	"github.com/libtorch-go/libtorch/torch/nn"
+	F "github.com/libtorch-go/libtorch/torch/nn/functional"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+	"github.com/libtorch-go/libtorch/vision/datasets"
+	"github.com/libtorch-go/libtorch/vision/models"
+	"github.com/libtorch-go/libtorch/vision/transforms"
+)
+
+// int8Cases are models with how many of their layers are computed in eight bits, and how many of those add something.
+var int8Cases = []struct {
+	name        string
+	model       func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor
+	shape       []int
+	layers, sum int
+}{
+	{"activations", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := F.ReLU6(conv(x, w["k"], 1))
+		y = F.Hardswish(conv(y, w["k"], 1))
+		y = F.SiLU(conv(y, w["k"], 1))
+		return F.GELU(conv(y, w["k"], 1)) // oneDNN does not know it
+	}, []int{2, 8, 9, 9}, 4, 0},
+	{"groups", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := F.Conv2d(x, w["deep"], w["b"], F.ConvOptions{Padding: 1, Groups: 8}).ReLU()
+		return F.Conv2d(y, w["pairs"], w["b"], F.ConvOptions{Stride: 2, Dilation: 2, Groups: 4})
+	}, []int{2, 8, 9, 9}, 2, 0},
+	{"sums", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := F.MaxPool2d(conv(x, w["k"], 1).ReLU(), 3, F.MaxPoolOptions{Stride: 2, Padding: 1})
+		y = conv(conv(y, w["k"], 1).ReLU(), w["k"], 1).Add(y).ReLU()
+		return conv(conv(y, w["k"], 1), w["k"], 1).Add(conv(y, w["k2"], 1)).Mean(2, 3)
+	}, []int{2, 8, 16, 16}, 6, 2},
+	{"readers", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := conv(x, w["k"], 1).ReLU()
+		z := conv(y, w["k"], 1).Add(y) // what is read later is not written to
+		pooled := F.MaxPool2d(y, 3, F.MaxPoolOptions{Stride: 1, Padding: 1})
+		return pooled.Mul(z).Add(conv(pooled, w["k"], 1))
+	}, []int{2, 8, 9, 9}, 3, 0},
+	{"largest", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor { // would not fit in sixteen bits
+		return conv(conv(x.Abs().ClampMin(3), w["ones"], 1), w["ones"], 1)
+	}, []int{2, 8, 9, 9}, 2, 0},
+	{"input and sum", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := conv(x, w["k"], 1)
+		return conv(y, w["k"], 1).Add(y)
+	}, []int{2, 8, 9, 9}, 2, 0},
+	{"dead channels", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		return conv(x, w["k"].Mul(torch.Arange(8).GtScalar(3).To(torch.Float32).Reshape(8, 1, 1, 1)), 1)
+	}, []int{2, 8, 9, 9}, 1, 0},
+	{"linear", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		return F.Linear(F.GELU(F.Linear(x, w["wide"])), w["wide"].T())
+	}, []int{4, 128, 64}, 2, 0},
+}
+
+// conv is a convolution that keeps the sizes of images.
+func conv(x, w torch.Tensor, padding int) torch.Tensor {
+	return F.Conv2d(x, w, torch.Tensor{}, F.ConvOptions{Padding: padding})
+}
+
+// What is computed in eight bits is close to what is not, in all forms of layers.
+func TestInt8(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.SetNumThreads(1)
+	for _, c := range int8Cases {
+		t.Run(c.name, func(t *testing.T) {
+			torch.Scope(func() {
+				torch.ManualSeed(0)
+				w := map[string]torch.Tensor{"k": torch.RandN(8, 8, 3, 3), "k2": torch.RandN(8, 8, 3, 3),
+					"b": torch.RandN(8), "deep": torch.RandN(8, 1, 3, 3),
+					"pairs": torch.RandN(8, 2, 3, 3), "ones": torch.Ones(8, 8, 3, 3), "wide": torch.RandN(256, 64)}
+				x := torch.RandN(c.shape...)
+				p, err := export.Export(func(x torch.Tensor) torch.Tensor { return c.model(x, w) }, []any{x},
+					export.ExportOptions{DynamicShapes: map[string]map[int]export.Dim{"x": {0: {Name: "n"}}}})
+				require.NoError(t, err)
+				defer p.Close()
+				ranges, err := export.Calibrate(p, slices.Values([][]any{{x}}))
+				require.NoError(t, err)
+				q := compiled(t, p, export.CompileOptions{Int8: ranges})
+				text := q.String()
+				require.Equal(t, c.layers, strings.Count(text, "torch.ops.onednn.q"), text)
+				require.Equal(t, c.sum, strings.Count(text, "torch.ops.onednn.qconv2d_pointwise.binary"), text)
+				torch.NoGrad(func() {
+					for _, rows := range []int{1, 2} {
+						part := x.Narrow(0, 0, rows)
+						want, err := p.Run(part)
+						require.NoError(t, err)
+						got, err := q.Run(part)
+						require.NoError(t, err)
+						require.Equal(t, want[0].Stride(), got[0].Stride())
+						requireNear(t, want, got, 4e-2)
+					}
+				})
+			})
+		})
+	}
+}
+
+// A residual network is in eight bits from the first convolution to the last.
+func TestInt8ResNet(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.SetNumThreads(1)
+	torch.Scope(func() {
+		net, x := models.ResNet18(10), torch.RandN(2, 3, 64, 64)
+		nn.Eval(net)
+		p, err := export.Export(net, []any{x})
+		require.NoError(t, err)
+		defer p.Close()
+		ranges, err := export.Calibrate(p, slices.Values([][]any{{x}, {x.Neg()}}))
+		require.NoError(t, err)
+		q := compiled(t, p, export.CompileOptions{Int8: ranges})
+		text := q.String()
+		for op, n := range map[string]int{"onednn.qconv_pointwise.default": 12, "onednn.qconv2d_pointwise.binary": 8, "quantized.max_pool2d": 1,
+			"aten.quantize_per_tensor": 1, "aten._to_copy": 1, "aten.conv2d": 0} {
+			require.Equal(t, n, strings.Count(text, "torch.ops."+op), op)
+		}
+		torch.NoGrad(func() {
+			want, err := p.Run(x)
+			require.NoError(t, err)
+			got, err := q.Run(x)
+			require.NoError(t, err)
+			requireNear(t, want, got, 5e-2)
+		})
+	})
+}
+
+// A layer whose rounding spoils the results is left in float32, the others are not; and what rounding of weights adds on average is
+// taken off again.
+func TestInt8Leaves(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.SetNumThreads(1)
+	torch.Scope(func() {
+		torch.ManualSeed(0)
+		x, k := torch.RandN(4, 8, 9, 9).Abs(), torch.RandN(8, 8, 3, 3)
+		uneven := torch.FromSlice([]float32{1000, 1, 1, 1, 1, 1, 1, 1}, 8, 1, 1)
+		p, err := export.Export(func(x torch.Tensor) torch.Tensor {
+			y := conv(x, k, 0).ReLU()
+			return conv(conv(y.Mul(uneven), k.Div(uneven), 0), k, 0)
+		}, []any{x})
+		require.NoError(t, err)
+		defer p.Close()
+		samples := slices.Values([][]any{{x}})
+		for floats, most := range map[string]float64{"[]": 1, "[conv2d_1]": 0, "[conv2d conv2d_1 conv2d_2]": 1e-9} {
+			ranges, err := export.Calibrate(p, samples, export.CalibrateOptions{Error: most})
+			require.NoError(t, err)
+			require.Equal(t, floats, fmt.Sprint(ranges.Floats()))
+			text := compiled(t, p, export.CompileOptions{Int8: ranges}).String()
+			require.Equal(t, 3-len(ranges.Floats()), strings.Count(text, "torch.ops.onednn.q"))
+		}
+		p, err = export.Export(func(x torch.Tensor) torch.Tensor { return conv(x, k, 0) }, []any{x})
+		require.NoError(t, err)
+		defer p.Close()
+		ranges, err := export.Calibrate(p, samples)
+		require.NoError(t, err)
+		off := func(ranges export.Calibration) (mean float64) {
+			q := compiled(t, p, export.CompileOptions{Int8: ranges})
+			torch.NoGrad(func() {
+				want, err := p.Run(x)
+				require.NoError(t, err)
+				got, err := q.Run(x)
+				require.NoError(t, err)
+				mean = got[0].Sub(want[0]).Mean(0, 2, 3).Abs().Max().Float64() / want[0].Abs().Max().Float64()
+			})
+			return mean
+		}
+		with := off(ranges)
+		require.Less(t, with, 5e-4)
+		require.Less(t, 3*with, off(export.Calibration{"x": {Min: ranges["x"].Min, Max: ranges["x"].Max}}))
+	})
+}
+
+// Calibrate needs samples that fit, and Int8 goes with no other dtype.
+func TestInt8Refuses(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		p, err := export.Export(nn.NewLinear(3, 2), []any{torch.Ones(4, 3)})
+		require.NoError(t, err)
+		defer p.Close()
+		_, err = export.Calibrate(p, slices.Values([][]any{}))
+		require.ErrorContains(t, err, "there are no samples")
+		_, err = export.Calibrate(p, slices.Values([][]any{{torch.Ones(4, 5)}}))
+		require.ErrorContains(t, err, "dimension 1 is 5, expected 3")
+		ranges, err := export.Calibrate(p, slices.Values([][]any{{torch.Ones(4, 3)}, {torch.Zeros(4, 3)}}))
+		require.NoError(t, err)
+		require.Equal(t, export.Span{Min: 0, Max: 1, Mean: []float64{0.5, 0.5, 0.5}}, ranges["x"])
+		for _, o := range []export.CompileOptions{{Int8: ranges, Exact: true}, {Int8: ranges, DType: torch.BFloat16}} {
+			_, err = export.Compile(p, o)
+			require.ErrorContains(t, err, "Int8 goes neither with Exact nor with another DType")
+		}
+	})
+}
+
+// photosVariable names a folder of photographs with a folder train and a folder val, and in these one for each class of ImageNet, such as
+// Imagenette's; programVariable a classifier of such, a .pt2 for images of 224 by 224 from -1 to 1.
+const photosVariable, programVariable = "LIBTORCH_GO_PHOTOS", "LIBTORCH_GO_CLASSIFIER"
+
+// A classifier sees in photographs what it saw before it was quantized:
+//
+//	LIBTORCH_GO_PHOTOS=imagenette LIBTORCH_GO_CLASSIFIER=lite0.pt2 go test -v -run TestInt8Photos ./torch/export
+func TestInt8Photos(t *testing.T) {
+	folder, program := os.Getenv(photosVariable), os.Getenv(programVariable)
+	if folder == "" || program == "" {
+		t.Skip(photosVariable, " and ", programVariable, " name no photographs and no program")
+	}
+	torchtest.NoLeaks(t)
+	p, err := export.Load(program)
+	require.NoError(t, err)
+	defer p.Close()
+	const some = 100
+	ranges, err := export.Calibrate(p, func(yield func([]any) bool) {
+		photos(t, filepath.Join(folder, "train"), some)(func(x torch.Tensor, _ []int) bool { return yield([]any{x}) })
+	})
+	require.NoError(t, err)
+	plain, quantized := compiled(t, p), compiled(t, p, export.CompileOptions{Int8: ranges})
+	ten := torch.FromSlice(slices.Sorted(maps.Values(imagenette)), len(imagenette))
+	defer ten.Close()
+	top := func(c *export.Compiled, x torch.Tensor) (all, ofTen []int64) {
+		torch.NoGrad(func() {
+			y, err := c.Run(x)
+			require.NoError(t, err)
+			all = torch.Values[int64](y[0].ArgMax(1))
+			ofTen = torch.Values[int64](ten.IndexSelect(0, y[0].IndexSelect(1, ten).ArgMax(1)))
+		})
+		return all, ofTen
+	}
+	n, same, sameOfTen, right, rightBefore := 0, 0, 0, 0, 0
+	for x, labels := range photos(t, filepath.Join(folder, "val"), math.MaxInt) {
+		before, beforeOfTen := top(plain, x)
+		now, nowOfTen := top(quantized, x)
+		for i, label := range labels {
+			n++
+			same += one(before[i] == now[i])
+			sameOfTen += one(beforeOfTen[i] == nowOfTen[i])
+			rightBefore += one(int(beforeOfTen[i]) == label)
+			right += one(int(nowOfTen[i]) == label)
+		}
+	}
+	t.Logf("%d photos: %d are of the same class among all, %d among the ten of the folder, where %d were right and %d are",
+		n, same, sameOfTen, rightBefore, right)
+	t.Logf("%d layers in float32: %q", len(ranges.Floats()), ranges.Floats())
+	require.GreaterOrEqual(t, float64(same), 0.98*float64(n))
+}
+
+// photos are batches of a folder's photographs in an order by chance, at most so many, with their numbers among ImageNet's classes.
+func photos(t *testing.T, folder string, most int) iter.Seq2[torch.Tensor, []int] {
+	steps := transforms.ImageClassification{Resize: 224, Mean: &[3]float64{127. / 255, 127. / 255, 127. / 255},
+		Std: &[3]float64{128. / 255, 128. / 255, 128. / 255}, Interpolation: "bicubic"}
+	set, err := datasets.LoadImageFolder(folder)
+	require.NoError(t, err)
+	const size = 25
+	order := rand.New(rand.NewPCG(0, 0)).Perm(set.Len())
+	order = order[:min(most, len(order))]
+	return func(yield func(torch.Tensor, []int) bool) {
+		for some := range slices.Chunk(order, size) {
+			var files [][]byte
+			var labels []int
+			for _, i := range some {
+				file, err := os.ReadFile(set.Paths[i])
+				require.NoError(t, err)
+				files, labels = append(files, file), append(labels, imagenette[set.Classes[set.Targets[i]]])
+			}
+			more := true
+			torch.Scope(func() {
+				x, err := steps.Files(files, nil)
+				require.NoError(t, err)
+				more = yield(x, labels)
+			})
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// imagenette are the numbers of Imagenette's classes among ImageNet's.
+var imagenette = map[string]int{"n01440764": 0, "n02102040": 217, "n02979186": 482, "n03000684": 491, "n03028079": 497,
+	"n03394916": 566, "n03417042": 569, "n03425413": 571, "n03445777": 574, "n03888257": 701}

@@ -1,0 +1,252 @@
+package export
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtorch-go/libtorch/internal/proc"
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// quantizer computes convolutions and linear layers in whole numbers of eight bits.
+type quantizer struct {
+	*rewriter
+	f      *flow
+	narrow bool              // the processor adds two products in sixteen bits
+	images bool              // they may lie with their channels last
+	layers []*layer          // in the order in which they are computed
+	at     map[int]*layer    // by the node in whose place they come
+	takes  map[int]string    // the value that a node takes in eight bits
+	ruined map[string]bool   // values that are written to
+	gone   map[int]bool      // the nodes that are part of a layer
+	eight  map[string]bool   // values that are there in eight bits, by their names in float32
+	known  map[string]eighth // those that are made by now
+	nodes  []Node
+}
+
+// eighth is a value in eight bits.
+type eighth struct {
+	name  TensorArgument
+	scale float64
+	zero  int64
+}
+
+// layer is a convolution or a linear layer with the activation or the sum behind it.
+type layer struct {
+	node        *Node
+	x, result   string
+	weight      torch.Tensor
+	convolution *convolution // nil for a linear layer
+	act         activation
+	other       string // what is added
+	last        *Node  // that makes the result
+}
+
+// quantize replaces convolutions and large linear layers whose ranges are known by oneDNN's of eight bits. Activations and sums behind
+// them are computed with them, and what only such layers read stays in eight bits.
+func quantize(r *rewriter) {
+	if r.ranges == nil {
+		return
+	}
+	q := newQuantizer(r)
+	if q.narrow, r.err = saturates(); r.err != nil {
+		return
+	}
+	if !proc.HasInstructions("avx2") {
+		torch.Warn("export: CompileOptions.Int8: this processor has no AVX2, without which eight bits are slower than float32")
+	}
+	q.find()
+	q.sums()
+	q.spread()
+	q.emit()
+}
+
+func newQuantizer(r *rewriter) *quantizer {
+	return &quantizer{rewriter: r, f: r.flow(), images: r.anyStrides(), at: map[int]*layer{}, gone: map[int]bool{},
+		takes: map[int]string{}, ruined: map[string]bool{}, eight: map[string]bool{}, known: map[string]eighth{}}
+}
+
+// saturates tells whether the processor adds two products of eight bits in sixteen, where two of the largest do not fit. Newer ones
+// (VNNI) add in 32.
+func saturates() (bool, error) {
+	const width = 64
+	narrow := false
+	err := torch.Try(func() {
+		w := torch.Full([]int{width, width}, 127).To(torch.Int8)
+		x := torch.Full([]int{width, width}, 255).To(torch.Uint8)
+		ones, zeros := torch.Ones(width), torch.Zeros(width).To(torch.Int32)
+		packed, ok := inner("onednn::qlinear_prepack", w, []int{width, width})
+		y, fits := inner("onednn::qlinear_pointwise", x, 1.0, 0, packed, ones, zeros, nil, 1.0, 0, torch.Float32, "none", []float64{}, "")
+		if !ok || !fits {
+			panic(&torch.Error{})
+		}
+		narrow = y.Min().Float64() != 127*255*width
+	})
+	return narrow, err
+}
+
+// span is the range of a value, with zero in it; ok is false where it is not known.
+func (q *quantizer) span(name string) (s Span, ok bool) {
+	s, ok = q.ranges[name]
+	s = Span{Min: min(s.Min, 0), Max: max(s.Max, 0)}
+	return s, ok && s.Max-s.Min > 0 && !math.IsInf(s.Max-s.Min, 0) && !math.IsNaN(s.Max-s.Min)
+}
+
+// find finds the layers, and activations that are computed with them.
+func (q *quantizer) find() {
+	for i := range q.p.Graph.Nodes {
+		n := &q.p.Graph.Nodes[i]
+		l, ok := q.layer(n)
+		if !ok {
+			continue
+		}
+		if next := q.reader(l.result); next >= 0 {
+			own := &q.p.Graph.Nodes[next]
+			if a, known := activationOf(own); known && l.knows(a) {
+				l.act, l.last = a, own
+				l.result, _ = own.result()
+				q.gone[next] = true
+			}
+		}
+		q.layers, q.at[i], q.takes[i] = append(q.layers, l), l, l.x
+	}
+}
+
+// reader is the only node that reads a value.
+func (q *quantizer) reader(name string) int {
+	at := q.f.only(name)
+	if at >= len(q.p.Graph.Nodes) {
+		return nowhere
+	}
+	return at
+}
+
+// layer looks at a node as a layer that can be computed in eight bits.
+func (q *quantizer) layer(n *Node) (l *layer, ok bool) {
+	name, ok := n.result()
+	if !ok || products[n.op()] == 0 || q.ranges[name].Float {
+		return nil, false
+	}
+	l = &layer{node: n, last: n, result: name, act: activation{attr: "none", scalars: []float64{}}}
+	l.x, _ = kindOf(n.arg("input"))
+	if l.weight, ok = q.weight(q.f, n); !ok || l.weight.DType() != torch.Float32 {
+		return nil, false
+	}
+	if _, ok = q.span(l.x); !ok || q.f.written[q.f.root(l.x)] {
+		return nil, false
+	}
+	sizes := q.p.Graph.Tensors[l.x].hints()
+	if c, image := convolutionOf(n); image && len(sizes) == 4 && l.weight.Dim() == 4 {
+		l.convolution = &c
+		return l, q.images
+	}
+	return l, n.op() == "linear" && l.weight.Dim() == 2 && len(sizes) > 0 && rows(sizes)*l.weight.NumEl() >= fewestProducts
+}
+
+// rows are the rows of a linear layer's input.
+func rows(sizes []int) int {
+	n := 1
+	for _, s := range sizes[:len(sizes)-1] {
+		n *= s
+	}
+	return n
+}
+
+// knows tells whether oneDNN computes an activation with the layer in eight bits.
+func (l *layer) knows(a activation) bool {
+	switch a.attr {
+	case "relu", "hardtanh", "hardswish", "swish":
+		return true
+	case "gelu", "leaky_relu", "tanh":
+		return l.convolution == nil
+	}
+	return false
+}
+
+// sums finds convolutions that add their result to what nothing else reads, if that is there in eight bits.
+func (q *quantizer) sums() {
+	for i := range q.p.Graph.Nodes {
+		n := &q.p.Graph.Nodes[i]
+		alpha := n.arg("alpha")
+		if n.Target != "torch.ops.aten.add.Tensor" || alpha != nil && alpha != int64(1) && alpha != 1.0 {
+			continue
+		}
+		self, _ := kindOf(n.arg("self"))
+		other, _ := kindOf(n.arg("other"))
+		if !q.sum(i, n, self, other) {
+			q.sum(i, n, other, self)
+		}
+	}
+}
+
+// sum lets the convolution that makes one side of a sum add the other side.
+func (q *quantizer) sum(i int, n *Node, side, other string) bool {
+	made, ok := q.f.maker[side]
+	l := q.at[made]
+	name, _ := n.result()
+	if !ok || l == nil || l.convolution == nil || l.result != side || l.act.attr != "none" || l.other != "" ||
+		other == side || other == l.x || q.ruined[l.x] || q.reader(side) != i {
+		return false
+	}
+	m, to := q.p.Graph.Tensors[side], q.p.Graph.Tensors[other]
+	if !sameSizes(m.Sizes, to.Sizes) || !q.comes(other) || !q.overwritable(q.f, other, i) {
+		return false
+	}
+	result, last, end := name, n, i
+	if next := q.reader(name); next >= 0 && q.p.Graph.Nodes[next].op() == "relu" {
+		last, end = &q.p.Graph.Nodes[next], next
+		result, _ = last.result()
+	}
+	if _, ok := q.span(result); !ok {
+		return false
+	}
+	if end != i {
+		l.act.attr = "relu"
+		q.gone[end] = true
+	}
+	delete(q.at, made)
+	q.gone[made] = true
+	l.other, l.result, l.last = other, result, last
+	q.at[i], q.takes[i], q.ruined[other] = l, other, true
+	return true
+}
+
+// comes tells whether a value can be made in eight bits: by a layer, or as the largest of such.
+func (q *quantizer) comes(name string) bool {
+	for _, l := range q.layers {
+		if l.result == name {
+			_, ok := q.span(name)
+			return ok
+		}
+	}
+	made, ok := q.f.maker[name]
+	if !ok || q.p.Graph.Nodes[made].op() != "max_pool2d" {
+		return false
+	}
+	self, _ := kindOf(q.p.Graph.Nodes[made].arg("self"))
+	return q.images && q.comes(self)
+}
+
+// spread finds the values that are wanted in eight bits: those that layers read and that can be made so.
+func (q *quantizer) spread() {
+	want := func(name string) { q.eight[name] = q.comes(name) }
+	for _, l := range q.layers {
+		want(l.x)
+		if l.other != "" {
+			want(l.other)
+		}
+	}
+	for _, n := range slices.Backward(q.p.Graph.Nodes) {
+		if name, ok := n.result(); ok && n.op() == "max_pool2d" && q.eight[name] {
+			self, _ := kindOf(n.arg("self"))
+			want(self)
+		}
+	}
+	for i := range q.p.Graph.Nodes {
+		n := &q.p.Graph.Nodes[i]
+		self, _ := kindOf(n.arg("self"))
+		if name, ok := n.result(); ok && n.op() == "max_pool2d" && q.eight[name] && q.eight[self] {
+			q.takes[i] = self
+		}
+	}
+}

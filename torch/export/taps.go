@@ -1,0 +1,63 @@
+package export
+
+import "slices"
+
+// taps leaves out what of a convolution's weight meets nothing but the zeros around small images: of 3 x 3 all but the middle, where
+// there is one pixel.
+func taps(r *rewriter) {
+	for i := range r.p.Graph.Nodes {
+		n := &r.p.Graph.Nodes[i]
+		c, image := convolutionOf(n)
+		x, _ := kindOf(n.arg("input"))
+		sizes := r.p.Graph.Tensors[x].Sizes
+		if !image || len(sizes) != 4 {
+			continue
+		}
+		w, frozen := r.weight(r.flow(), n)
+		if !frozen || w.Dim() != 4 {
+			continue
+		}
+		padding, own := slices.Clone(c.padding), w
+		for k := range padding {
+			size, fixed := sizes[2+k].Value()
+			if !fixed {
+				continue
+			}
+			first, n := tapsThatMeet(int(size), w.Size(2+k), int(c.stride[k]), int(c.padding[k]), int(c.dilation[k]))
+			if n > 0 {
+				own = own.Narrow(2+k, first, n)
+				padding[k] -= int64(first) * c.dilation[k]
+			}
+		}
+		if own.NumEl() < w.NumEl() {
+			*n = n.with(n.Target, set(set(n.Inputs, "weight", r.constant("used_weight", own.Contiguous())), "padding", padding)...)
+		}
+	}
+}
+
+// tapsThatMeet are the taps of a side that some output multiplies by a pixel; n is 0 where without the others there would be more or fewer
+// outputs.
+func tapsThatMeet(size, taps, stride, padding, dilation int) (first, n int) {
+	outputs := func(taps, padding int) int { return (size+2*padding-dilation*(taps-1)-1)/stride + 1 }
+	all := outputs(taps, padding)
+	meets := func(tap int) bool {
+		for o := range all {
+			if at := o*stride - padding + tap*dilation; at >= 0 && at < size {
+				return true
+			}
+		}
+		return false
+	}
+	last := taps - 1
+	for first < taps && !meets(first) {
+		first++
+	}
+	for last > first && !meets(last) {
+		last--
+	}
+	n = last - first + 1
+	if left := padding - first*dilation; first == taps || left < 0 || outputs(n, left) != all {
+		return 0, 0
+	}
+	return first, n
+}

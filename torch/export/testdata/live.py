@@ -1,0 +1,36 @@
+"""Obeys commands, a line each: a list in JSON of a script here, one of its functions, and the arguments.
+
+The function is a generator; each value that it yields becomes a line {"answer": value}, and {} ends a command, or {"error": text}.
+"""
+
+import importlib
+import json
+import logging
+import os
+import sys
+import traceback
+
+import torch
+
+
+def main():
+    torch.set_num_threads(1)
+    logging.disable(logging.ERROR)
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is no answer
+
+    def say(**line):
+        print(json.dumps(line), file=out, flush=True)
+
+    for line in sys.stdin:
+        script, function, *args = json.loads(line)
+        try:
+            for answer in getattr(importlib.import_module(script), function)(*args):
+                say(answer=answer)
+            say()
+        except Exception:
+            say(error=traceback.format_exc())
+
+
+if __name__ == "__main__":
+    main()
