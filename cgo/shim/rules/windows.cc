@@ -10,7 +10,7 @@ namespace {
 
 using Wide = __int128;
 
-constexpr int64_t most = std::numeric_limits<int32_t>::max();
+constexpr int64_t int_max = std::numeric_limits<int32_t>::max();
 
 // An output has at most so many elements, or for each element of the input.
 constexpr Wide most_outputs = Wide(1) << 31;
@@ -20,7 +20,7 @@ constexpr Wide most_for_each = 1 << 16;
 constexpr Wide most_of_nothing = 1 << 24;
 
 // Kernels step through a border to its end, for each output.
-constexpr Wide most_steps = Wide(1) << 34;
+constexpr Wide most_taps = Wide(1) << 34;
 
 // Output counts elements and stops counting far past every bound.
 class Output {
@@ -36,7 +36,7 @@ class Output {
 	}
 	// steps are those of the loops inside.
 	void check(Wide steps = 1) const {
-		TORCH_CHECK_VALUE(steps == 1 || count_ * std::min(steps, Wide(1) << 62) <= most_steps, "an output of ", static_cast<int64_t>(count_),
+		TORCH_CHECK_VALUE(steps == 1 || count_ * std::min(steps, Wide(1) << 62) <= most_taps, "an output of ", static_cast<int64_t>(count_),
 		                  " elements that takes ", static_cast<int64_t>(steps), " steps for each takes too long");
 		TORCH_CHECK_VALUE(!empty_ || count_ <= most_of_nothing, "an output without elements that has ", static_cast<int64_t>(count_), " of nothing is too large");
 		fit();
@@ -92,7 +92,7 @@ void pooled(int64_t dims, const Tensor& x, IntArrayRef kernel, IntArrayRef strid
 // Kernels compute with these in 32 bits, or step through them one by one.
 void lengths(const char* name, OptionalIntArrayRef list) {
 	for (auto n : list.value_or(IntArrayRef())) {
-		TORCH_CHECK(n <= most && n >= -most, "expected ", name, " to be at most ", most, ", but got ", *list);
+		TORCH_CHECK(n <= int_max && n >= -int_max, "expected ", name, " to be at most ", int_max, ", but got ", *list);
 	}
 }
 
@@ -100,7 +100,7 @@ void lengths(const char* name, OptionalIntArrayRef list) {
 void reach(IntArrayRef kernel, IntArrayRef dilation) {
 	for (size_t d = 0; d < std::max(kernel.size(), dilation.size()); d++) {
 		Wide k = element(kernel, d, 1), w = element(dilation, d, 1);
-		TORCH_CHECK_VALUE(k <= 1 || w <= 0 || w * (k - 1) < most, "a window of kernel_size ", kernel, " and dilation ", dilation, " reaches too far: at most ", most, " elements");
+		TORCH_CHECK_VALUE(k <= 1 || w <= 0 || w * (k - 1) < int_max, "a window of kernel_size ", kernel, " and dilation ", dilation, " reaches too far: at most ", int_max, " elements");
 	}
 }
 
@@ -229,7 +229,7 @@ void unfolded(const Tensor& x, IntArrayRef kernel, IntArrayRef dilation, IntArra
 void factors(IntArrayRef output, std::optional<double> depth, std::optional<double> height, std::optional<double> width) {
 	for (auto factor : {depth, height, width}) {
 		for (auto n : output) {
-			TORCH_CHECK_VALUE(!factor || *factor <= 0 || static_cast<double>(n) / *factor <= static_cast<double>(most), "a scale of ", *factor, " makes no ", n, " of any size");
+			TORCH_CHECK_VALUE(!factor || *factor <= 0 || static_cast<double>(n) / *factor <= static_cast<double>(int_max), "a scale of ", *factor, " makes no ", n, " of any size");
 		}
 	}
 }
