@@ -62,16 +62,16 @@ func UnlockThread() {
 // Locked counts the open scopes and modes, and the goroutines that wait to enter one.
 func Locked() (open, waiting int64) { return locked.open.Load(), locked.waiting.Load() }
 
-// OwnThread locks the goroutine to its OS thread until release is called. Scopes and modes
-// on that thread do not wait, because they need no further thread.
+// OwnThread locks the goroutine to its OS thread, in no scope, until release is called. Scopes
+// and modes on that thread do not wait, because they need no further thread.
 func OwnThread() (release func()) {
 	runtime.LockOSThread()
 	if Load() != nil {
 		return runtime.UnlockOSThread
 	}
-	swapScope(0, 1)
+	outer := swapScope(0, 1)
 	return func() {
-		swapScope(0, -1)
+		swapScope(outer, -1)
 		runtime.UnlockOSThread()
 	}
 }

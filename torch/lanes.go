@@ -15,8 +15,8 @@ import (
 	"github.com/libtorch-go/libtorch/internal/frames"
 )
 
-// Lanes is a fixed set of OS threads on which heavy computations run: the way to serve
-// many requests at once. A goroutine that computes by itself is fine while there are few.
+// Lanes is a fixed number of heavy computations that run at the same time, on OS threads
+// that they share with nobody: the way to serve many requests at once. A goroutine that computes by itself is fine while there are few.
 // But each OS thread that an operation runs on starts its own pool of helpers, and a
 // thousand goroutines use a hundred threads: they slow each other down and keep
 // gigabytes. With lanes there are as many pools as lanes, however many goroutines call.
@@ -32,8 +32,13 @@ import (
 // All methods may be called from any goroutine. A goroutine in a [Scope] or a mode holds an
 // OS thread even while it waits for a lane. If there are many, open the scope in the lane,
 // as above.
+//
+// Each lane is a thread of its own, unless its operations use one thread and there is no card:
+// then nothing would stay with that thread, and a lane is the right to compute, on the
+// goroutine that calls, which saves the way to another thread and back.
 type Lanes struct {
 	work    chan *laneCall
+	places  chan struct{} // one for each lane that is free, where they are no threads; else nil
 	quit    chan struct{}
 	doors   *semaphore.Weighted // see outside
 	closing sync.Once
@@ -76,6 +81,13 @@ func NewLanes(n int, opts ...LanesOptions) *Lanes {
 	}
 	l := &Lanes{work: make(chan *laneCall), quit: make(chan struct{}), n: n, o: o}
 	l.doors = semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0)))
+	if o.Threads == 1 && DeviceCount(DeviceCUDA) == 0 {
+		l.places = make(chan struct{}, n)
+		for range n {
+			l.places <- struct{}{}
+		}
+		return l
+	}
 	l.alive.Add(n)
 	for range n {
 		go l.lane()
@@ -100,6 +112,42 @@ func (l *Lanes) Do(ctx context.Context, fn func()) error {
 	if ctx.Err() != nil {
 		return l.refuse(context.Cause(ctx))
 	}
+	if l.places != nil {
+		return l.here(ctx, fn)
+	}
+	return l.there(ctx, fn)
+}
+
+// here runs fn on the caller's goroutine, when there is a place.
+func (l *Lanes) here(ctx context.Context, fn func()) error {
+	select {
+	case <-l.places:
+	case <-ctx.Done():
+		return l.refuse(context.Cause(ctx))
+	case <-l.quit:
+		return l.refuse(ErrLanesClosed)
+	}
+	defer func() { l.places <- struct{}{} }()
+	select {
+	case <-l.quit:
+		return l.refuse(ErrLanesClosed)
+	default:
+	}
+	e := &laneCall{fn: fn}
+	l.run(e, func() {
+		defer cgo.OwnThread()()
+		before := setLaneThreads(l.o.Threads)
+		defer setLaneThreads(before)
+		fn()
+	})
+	if e.panic != nil {
+		panic(e.panic)
+	}
+	return e.err
+}
+
+// there runs fn on the thread of a lane.
+func (l *Lanes) there(ctx context.Context, fn func()) error {
 	e := &laneCall{fn: fn, done: make(chan struct{})}
 	l.outside(func() { e.modes = captureModes() })
 	select {
@@ -165,7 +213,12 @@ func (l *Lanes) Stats() LanesStats {
 // Close ends the lanes when they have finished what they run, and waits for that. Calls
 // that still wait for a lane get [ErrLanesClosed], and so do later ones.
 func (l *Lanes) Close() {
-	l.closing.Do(func() { close(l.quit) })
+	l.closing.Do(func() {
+		close(l.quit)
+		for range cap(l.places) {
+			<-l.places
+		}
+	})
 	l.alive.Wait()
 }
 
@@ -210,7 +263,7 @@ func (l *Lanes) lane() {
 	for {
 		select {
 		case e := <-l.work:
-			l.run(e)
+			l.serve(e)
 		case <-l.quit:
 			exited = false
 			return
@@ -218,7 +271,15 @@ func (l *Lanes) lane() {
 	}
 }
 
-func (l *Lanes) run(e *laneCall) {
+// serve runs a call that another goroutine waits for.
+func (l *Lanes) serve(e *laneCall) {
+	defer close(e.done)
+	defer freeModes(e.modes)
+	l.run(e, func() { withModes(e.modes, e.fn) })
+}
+
+// run runs fn for a call, and keeps what became of it.
+func (l *Lanes) run(e *laneCall, fn func()) {
 	l.running.Add(1)
 	returned := false
 	defer func() {
@@ -229,19 +290,18 @@ func (l *Lanes) run(e *laneCall) {
 		}
 		l.running.Add(-1)
 		l.finished.Add(1)
-		close(e.done)
 	}()
-	defer freeModes(e.modes)
-	e.err = Try(func() { withModes(e.modes, e.fn) })
+	e.err = Try(fn)
 	returned = true
 }
 
-// setLaneThreads sets how many threads an operation may use on this OS thread alone; 0
-// restores the setting of all threads.
-func setLaneThreads(n int) {
+// setLaneThreads sets how many threads an operation may use on this OS thread alone, and
+// returns what was set before; 0 is the setting of all threads.
+func setLaneThreads(n int) (before int) {
 	var c cgo.Call
 	c.Begin(cgo.OpSetThreads)
 	c.Int(n)
 	c.Bool(true)
 	done(&c)
+	return c.IntResult(0)
 }

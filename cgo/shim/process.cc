@@ -98,12 +98,13 @@ void warnings(Args&, Results& r) {
 	r.string(joined);
 }
 
-// set_threads(n, here): of the intra-op pool. libtorch keeps the number per OS thread, so
-// every thread takes it over on its next call; unless it has one of its own, which is what
-// "here" sets and 0 takes away.
-void set_threads(Args& a, Results&) {
+// set_threads(n, here) -> the thread's own number before, or 0: of the intra-op pool. libtorch keeps
+// the number per OS thread, so every thread takes it over on its next call; unless it has one of its
+// own, which is what "here" sets and 0 takes away.
+void set_threads(Args& a, Results& r) {
 	auto n = a.integer();
 	bool here = a.boolean();
+	r.integer(thread.threads);
 	TORCH_CHECK_VALUE(n > 0 || (here && n == 0), "expected a positive number of threads, got ", n);
 	if (here) {
 		// A new thread starts with the number that was set last, on whichever thread.
