@@ -133,4 +133,6 @@ func (p *pack) Run(ctx context.Context, inputs []torch.Tensor) ([]torch.Tensor, 
 	return p.model.RunTensors(ctx, inputs)
 }
 
+func (p *pack) native() bool { return true }
+
 func (p *pack) Close() { p.model.Close() }

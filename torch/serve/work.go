@@ -24,7 +24,9 @@ func (s *Server) work() {
 	for {
 		wait, ripe := s.ripe()
 		if ripe {
-			s.turn()
+			if err := s.turn(context.Background()); err != nil {
+				s.fail(err)
+			}
 			continue
 		}
 		var late <-chan time.Time
@@ -107,15 +109,13 @@ func (s *Server) rest() {
 	s.busy--
 }
 
-// turn computes one batch in a lane. What is in the batch is decided there, when the lane is free.
-func (s *Server) turn() {
+// turn computes one batch in a lane. What is in the batch is decided there, when the lane is free. Its error is that there was no lane.
+func (s *Server) turn(ctx context.Context) error {
 	var batch []*request
-	failed := errors.New("serve: the model ended the goroutine that it ran on")
-	defer func() { s.deliver(batch, failed) }()
-	taken := false
-	err := s.lanes.Do(context.Background(), func() {
+	defer func() { s.deliver(batch, errEnded) }()
+	return s.lanes.Do(ctx, func() {
 		s.taking.Add(1)
-		batch, taken = s.take(), true
+		batch = s.take()
 		s.taking.Add(-1)
 		if len(batch) == 0 {
 			return
@@ -129,14 +129,17 @@ func (s *Server) turn() {
 			}
 		}
 	})
-	if err != nil {
-		failed = err
-		if !taken { // shared lanes may be full, or closed
-			if batch = s.take(); len(batch) > 0 {
-				s.rest()
-			}
-		}
+}
+
+var errEnded = errors.New("serve: the model ended the goroutine that it ran on")
+
+// fail answers the next batch with an error: shared lanes may be full, or closed.
+func (s *Server) fail(err error) {
+	batch := s.take()
+	if len(batch) > 0 {
+		s.rest()
 	}
+	s.deliver(batch, err)
 }
 
 // attempt computes requests together. Each gets its outputs, or all the same error or panic.
@@ -191,6 +194,7 @@ func (s *Server) compute(batch []*request, started time.Time) (err error) {
 	defer s.mu.Unlock()
 	ended := time.Now()
 	s.stats.batch(rows, s.padded(rows)-rows, gathered.Sub(started), ran.Sub(gathered), ended.Sub(ran))
+	v.took += (ended.Sub(started) - v.took) / 8
 	for _, r := range batch {
 		r.times = Times{r.arrived, started, gathered, ran, ended, rows}
 		s.stats.Queue.add(started.Sub(r.arrived))
