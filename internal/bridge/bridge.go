@@ -167,6 +167,3 @@ func as[To, From any](p *From) *To {
 	}
 	return (*To)(unsafe.Pointer(p))
 }
-
-// ThreadHeld tells whether the goroutine is locked to its OS thread by a scope or a mode.
-func ThreadHeld() bool { return cgo.ThreadHeld() }

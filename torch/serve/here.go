@@ -3,7 +3,7 @@ package serve
 import (
 	"time"
 
-	"github.com/libtorch-go/libtorch/internal/bridge"
+	"github.com/libtorch-go/libtorch/cgo"
 )
 
 // quick is how long a batch may take that is computed on the goroutine that asks: not much longer than the way to another one and back,
@@ -24,7 +24,7 @@ func (s *Server) here(r *request) bool {
 	s.mu.Lock()
 	can := r.version.native && r.version.took < quick && s.busy < s.o.Lanes
 	s.mu.Unlock()
-	if !can || bridge.ThreadHeld() {
+	if !can || cgo.ThreadHeld() {
 		return false
 	}
 	_, ripe := s.ripe()
