@@ -76,14 +76,11 @@ func OwnThread() (release func()) {
 	}
 }
 
-// ThreadHeld tells whether the goroutine is locked to its OS thread by a scope or a mode.
-func ThreadHeld() bool { return Load() == nil && answer(OpThreadHeld) != 0 }
-
 // crowded tells whether the goroutine has to wait. A goroutine that already has its thread
 // does not wait, and neither does a Go function that libtorch calls, because the call that led
 // there has a thread.
 func crowded(open int64) bool {
-	if gate.callbacks.Load() > 0 || Load() != nil || ThreadHeld() {
+	if gate.callbacks.Load() > 0 || Load() != nil || answer(OpThreadHeld) != 0 {
 		return false
 	}
 	most := min(mostLocked, max(leastLocked, mostThreads/max(1, answer(OpGetThreads)))) // every thread may start that many helpers

@@ -113,9 +113,6 @@ func (c *Compiled) Close() {
 	}
 }
 
-// CallsGo tells whether there are operators that are none of libtorch's own, and may be functions in Go (see torch/library).
-func (c *Compiled) CallsGo() bool { return c.plain != nil && c.plain.back }
-
 // engine is what runs here. The zero value runs nothing.
 func (c *Compiled) engine() (*engine, error) {
 	switch {

@@ -133,6 +133,4 @@ func (p *pack) Run(ctx context.Context, inputs []torch.Tensor) ([]torch.Tensor, 
 	return p.model.RunTensors(ctx, inputs)
 }
 
-func (p *pack) native() bool { return true }
-
 func (p *pack) Close() { p.model.Close() }

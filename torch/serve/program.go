@@ -69,7 +69,7 @@ func (m *program) compile(opts []export.CompileOptions) error {
 	compiled, err := export.Compile(m.program, opts...)
 	switch {
 	case err == nil:
-		m.run, m.closed, m.pure = compiled.Run, compiled.Close, !compiled.CallsGo()
+		m.run, m.closed = compiled.Run, compiled.Close
 	case !exact:
 		return err
 	}
@@ -88,7 +88,6 @@ type program struct {
 	leaves    []any           // what the program takes
 	rows      map[string]bool // the first sizes, as expressions
 	alone     bool            // it changes what it is made of
-	pure      bool            // it runs without Go
 	mu        sync.Mutex
 }
 
@@ -159,8 +158,6 @@ func (m *program) Run(_ context.Context, inputs []torch.Tensor) ([]torch.Tensor,
 	}
 	return m.run(list...)
 }
-
-func (m *program) native() bool { return m.pure }
 
 func (m *program) Close() {
 	m.closed()

@@ -82,11 +82,8 @@ type Server struct {
 type version struct {
 	model     Model
 	signature Signature
-	native    bool // it is computed without Go
 	users     int  // requests and sequences
 	retired   bool // another has taken its place
-
-	took time.Duration // by a batch, lately
 }
 
 // New starts to serve a model, after it was warmed up. The model belongs to the server from here on, even if there is an error:
@@ -183,9 +180,6 @@ func (s *Server) Do(ctx context.Context, q Request) ([]torch.Tensor, error) {
 	if err != nil {
 		return nil, s.refuse(err)
 	}
-	if !s.here(r) {
-		s.signal()
-	}
 	select {
 	case <-r.done:
 	case <-ctx.Done():
@@ -250,6 +244,7 @@ func (s *Server) admit(ctx context.Context, q Request, seq *sequence) (*request,
 		return nil, err
 	}
 	s.mu.Unlock()
+	s.signal()
 	return r, nil
 }
 

@@ -57,7 +57,7 @@ func (s *Server) prepare(model Model) (v *version, err error) {
 			model.Close()
 		}
 	}()
-	v = &version{model: model, signature: model.Signature(), native: isNative(model), took: quick}
+	v = &version{model: model, signature: model.Signature()}
 	if err := v.signature.check(); err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}

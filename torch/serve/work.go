@@ -24,9 +24,7 @@ func (s *Server) work() {
 	for {
 		wait, ripe := s.ripe()
 		if ripe {
-			if err := s.turn(context.Background()); err != nil {
-				s.fail(err)
-			}
+			s.turn()
 			continue
 		}
 		var late <-chan time.Time
@@ -109,13 +107,15 @@ func (s *Server) rest() {
 	s.busy--
 }
 
-// turn computes one batch in a lane. What is in the batch is decided there, when the lane is free. Its error is that there was no lane.
-func (s *Server) turn(ctx context.Context) error {
+// turn computes one batch in a lane. What is in the batch is decided there, when the lane is free.
+func (s *Server) turn() {
 	var batch []*request
-	defer func() { s.deliver(batch, errEnded) }()
-	return s.lanes.Do(ctx, func() {
+	failed := errors.New("serve: the model ended the goroutine that it ran on")
+	defer func() { s.deliver(batch, failed) }()
+	taken := false
+	err := s.lanes.Do(context.Background(), func() {
 		s.taking.Add(1)
-		batch = s.take()
+		batch, taken = s.take(), true
 		s.taking.Add(-1)
 		if len(batch) == 0 {
 			return
@@ -129,17 +129,14 @@ func (s *Server) turn(ctx context.Context) error {
 			}
 		}
 	})
-}
-
-var errEnded = errors.New("serve: the model ended the goroutine that it ran on")
-
-// fail answers the next batch with an error: shared lanes may be full, or closed.
-func (s *Server) fail(err error) {
-	batch := s.take()
-	if len(batch) > 0 {
-		s.rest()
+	if err != nil {
+		failed = err
+		if !taken { // shared lanes may be full, or closed
+			if batch = s.take(); len(batch) > 0 {
+				s.rest()
+			}
+		}
 	}
-	s.deliver(batch, err)
 }
 
 // attempt computes requests together. Each gets its outputs, or all the same error or panic.
@@ -194,7 +191,6 @@ func (s *Server) compute(batch []*request, started time.Time) (err error) {
 	defer s.mu.Unlock()
 	ended := time.Now()
 	s.stats.batch(rows, s.padded(rows)-rows, gathered.Sub(started), ran.Sub(gathered), ended.Sub(ran))
-	v.took += (ended.Sub(started) - v.took) / 8
 	for _, r := range batch {
 		r.times = Times{r.arrived, started, gathered, ran, ended, rows}
 		s.stats.Queue.add(started.Sub(r.arrived))
