@@ -8,11 +8,17 @@ import (
 
 // The convolutions of our own, whose arguments have the same names.
 const (
-	winogradTarget = "torch.ops.libtorchgo.winograd.default"
-	directTarget   = "torch.ops.libtorchgo.direct.default"
+	winogradTarget  = "torch.ops.libtorchgo.winograd.default"
+	directTarget    = "torch.ops.libtorchgo.direct.default"
+	depthwiseTarget = "torch.ops.libtorchgo.depthwise.default"
 )
 
-func isOwnConvolution(n *Node) bool { return n.Target == winogradTarget || n.Target == directTarget }
+func isOwnConvolution(n *Node) bool {
+	return n.Target == winogradTarget || n.Target == directTarget || n.Target == depthwiseTarget
+}
+
+// ownActivations are those that can be behind a convolution of our own.
+var ownActivations = setOf("none relu hardswish hardsigmoid")
 
 // What a convolution takes, in multiplications: oneDNN's for each weight, which has to come from afar, and Winograd's, too, and for each
 // number of a tile, which is transformed. They fit what was measured on processors with AVX2, weights out of the cache.
@@ -52,11 +58,10 @@ func directIsFaster(images, channels, outputs, taps, height, width int) bool {
 	return all <= hardlyAnything || channels*taps >= fewestNumbers && (all <= mostDirect || channels <= fewChannels)
 }
 
-// convolve is the operator of ours that computes a convolution of images, with a ReLU behind it or nothing, where it is faster than
-// oneDNN's.
+// convolve is the operator of ours that computes a convolution of images, with what is behind it, where it is faster than oneDNN's.
 func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation, sizes []int) (to Node, ok bool) {
 	ones := []int64{1, 1}
-	if w.DType() != torch.Float32 || c.groups != 1 || !slices.Equal(c.dilation, ones) || a.attr != "none" && a.attr != "relu" {
+	if w.DType() != torch.Float32 || !slices.Equal(c.dilation, ones) || !ownActivations[a.attr] {
 		return to, false
 	}
 	outputs := func(side int) int {
@@ -66,7 +71,15 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 	own := func(target, base string, packed torch.Tensor, place ...NamedArgument) Node {
 		inputs := []NamedArgument{given("x", n.arg("input")), given("weight", r.constant(base, packed)), given("bias", n.arg("bias")),
 			given("sum", nil)}
-		return n.with(target, append(append(inputs, place...), given("relu", a.attr == "relu"))...)
+		return n.with(target, append(append(inputs, place...), given("activation", a.attr))...)
+	}
+	if c.groups > 1 {
+		if int(c.groups) == sizes[1] && w.Size(0) == sizes[1] {
+			if packed, ok := inner("libtorchgo::depthwise_weight", w); ok {
+				return own(depthwiseTarget, "depthwise_weight", packed, given("stride", c.stride), given("padding", c.padding)), true
+			}
+		}
+		return to, false
 	}
 	if w.Size(2) == 3 && w.Size(3) == 3 && slices.Equal(c.stride, ones) && slices.Max(c.padding) <= 2 {
 		tile := winogradTile(sizes[0], w.Size(1), w.Size(0), height, width)

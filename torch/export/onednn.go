@@ -233,7 +233,7 @@ func addable(n *Node) (x string, inPlace, ok bool) {
 	case n.Target == "torch.ops.mkldnn._convolution_pointwise.default" && n.arg("attr") == "none":
 		x, _ = kindOf(n.arg("X"))
 		return x, true, true
-	case isOwnConvolution(n) && n.arg("sum") == nil && n.arg("relu") == false:
+	case isOwnConvolution(n) && n.arg("sum") == nil && n.arg("activation") == "none":
 		x, _ = kindOf(n.arg("x"))
 		return x, false, true
 	}
@@ -242,12 +242,16 @@ func addable(n *Node) (x string, inPlace, ok bool) {
 
 // adding is such a convolution that adds something.
 func adding(n *Node, other TensorArgument, relu bool) Node {
-	if isOwnConvolution(n) {
-		return n.with(n.Target, set(set(n.Inputs, "sum", other), "relu", relu)...)
-	}
 	unary := Argument(nil)
 	if relu {
 		unary = "relu"
+	}
+	if isOwnConvolution(n) {
+		inputs := set(n.Inputs, "sum", other)
+		if relu {
+			inputs = set(inputs, "activation", unary)
+		}
+		return n.with(n.Target, inputs...)
 	}
 	inputs := append([]NamedArgument{given("other", other)}, n.Inputs[:7]...)
 	return n.with("torch.ops.mkldnn._convolution_pointwise_.binary", append(inputs, given("binary_attr", "add"), given("alpha", 1.0),

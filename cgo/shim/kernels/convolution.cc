@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "weights.h"
 
@@ -15,7 +16,12 @@ namespace {
 using at::Tensor;
 constexpr auto last_channels = at::MemoryFormat::ChannelsLast;
 
-// Call is what both operators have in common: arguments that were checked, and memory that a task points into.
+void check_pair(const char* what, at::IntArrayRef n, int64_t low, int64_t high) {
+	bool fits = n.size() == 2 && std::all_of(n.begin(), n.end(), [&](int64_t i) { return i >= low && i <= high; });
+	TORCH_CHECK_VALUE(fits, what, " is ", n, ", expected two numbers from ", low, " to ", high);
+}
+
+// Call is what the operators have in common: arguments that were checked, and memory that a task points into.
 struct Call {
 	Tensor x, y, bias, sum;
 	Task task{};
@@ -35,6 +41,18 @@ struct Call {
 		}
 	}
 
+	void step(at::IntArrayRef stride, at::IntArrayRef padding) {
+		constexpr int64_t most = 1 << 16;
+		check_pair("padding", padding, 0, most);
+		check_pair("stride", stride, 1, most);
+		task.down = stride[0], task.across = stride[1];
+	}
+
+	static int64_t outputs(int64_t size, int64_t padding, int64_t kernel, int64_t stride) {
+		int64_t room = size + 2 * padding - kernel;
+		return room < 0 ? 0 : room / stride + 1;
+	}
+
 	void make(int64_t height, int64_t width, const std::optional<Tensor>& s) {
 		TORCH_CHECK_VALUE(height > 0 && width > 0, "images of ", x.sizes(), " are smaller than the kernel");
 		y = at::empty({task.images, task.outputs, height, width}, x.options(), last_channels);
@@ -47,11 +65,6 @@ struct Call {
 	}
 };
 
-void check_pair(const char* what, at::IntArrayRef n, int64_t low, int64_t high) {
-	bool fits = n.size() == 2 && std::all_of(n.begin(), n.end(), [&](int64_t i) { return i >= low && i <= high; });
-	TORCH_CHECK_VALUE(fits, what, " is ", n, ", expected two numbers from ", low, " to ", high);
-}
-
 // The number of tiles that are computed together: as many as keep what they become near, and more where weights come from afar.
 int64_t block_of(int64_t tiles, int64_t weights) {
 	constexpr int64_t near = 1 << 18;
@@ -59,14 +72,21 @@ int64_t block_of(int64_t tiles, int64_t weights) {
 	return std::clamp<int64_t>((tiles + threads - 1) / threads, 1, block);
 }
 
+Activation activation_of(std::string_view name) {
+	constexpr std::string_view names[] = {"none", "relu", "hardswish", "hardsigmoid"};
+	auto found = std::find(std::begin(names), std::end(names), name);
+	TORCH_CHECK_VALUE(found != std::end(names), "there is no activation ", name);
+	return static_cast<Activation>(found - std::begin(names));
+}
+
 Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
-                at::IntArrayRef padding, bool relu) {
+                at::IntArrayRef padding, std::string_view activation) {
 	TORCH_CHECK_VALUE(weight.dim() == 4 && (weight.size(0) == numbers(2) || weight.size(0) == numbers(4)),
 	                  "weights of ", weight.sizes(), " are not those of winograd_weight");
 	check_pair("padding", padding, 0, 2);
 	const auto& k = kernels_of(weight.size(3));
 	Call c;
-	c.task.outputs = weight.size(1) * weight.size(3), c.task.relu = relu, c.task.above = padding[0], c.task.left = padding[1];
+	c.task.outputs = weight.size(1) * weight.size(3), c.task.activation = activation_of(activation), c.task.above = padding[0], c.task.left = padding[1];
 	c.take(x.contiguous(last_channels), weight, bias);
 	TORCH_CHECK_VALUE(weight.size(2) == c.task.channels && c.task.channels % k.channels == 0, "weights of ", weight.sizes(),
 	                  " do not fit images of ", x.sizes());
@@ -115,20 +135,18 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left) {
 }
 
 Tensor direct(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
-              at::IntArrayRef stride, at::IntArrayRef padding, bool relu) {
-	constexpr int64_t most = 1 << 16;
+              at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
 	TORCH_CHECK_VALUE(weight.dim() == 5, "weights of ", weight.sizes(), " are not those of direct_weight");
-	check_pair("padding", padding, 0, most);
-	check_pair("stride", stride, 1, most);
 	const auto& k = kernels_of(weight.size(4));
 	Call c;
-	c.task.outputs = weight.size(0) * weight.size(4), c.task.relu = relu, c.task.down = stride[0], c.task.across = stride[1];
+	c.task.outputs = weight.size(0) * weight.size(4), c.task.activation = activation_of(activation);
 	c.task.kernel_height = weight.size(1), c.task.kernel_width = weight.size(2);
+	c.step(stride, padding);
 	c.take(x, weight, bias);
 	TORCH_CHECK_VALUE(weight.size(3) == c.task.channels && weight.numel() > 0, "weights of ", weight.sizes(), " do not fit images of ",
 	                  x.sizes());
-	int64_t height = c.task.height + 2 * padding[0] - weight.size(1), width = c.task.width + 2 * padding[1] - weight.size(2);
-	c.make(height < 0 ? 0 : height / stride[0] + 1, width < 0 ? 0 : width / stride[1] + 1, sum);
+	c.make(c.outputs(c.task.height, padding[0], weight.size(1), stride[0]), c.outputs(c.task.width, padding[1], weight.size(2), stride[1]),
+	       sum);
 	auto from = padded(x, padding[0], padding[1]);
 	c.task.x = from.const_data_ptr<float>(), c.task.height += 2 * padding[0], c.task.width += 2 * padding[1];
 	// Each panel of weights meets as many pixels as stay near.
@@ -144,11 +162,33 @@ Tensor direct(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
 	return c.y;
 }
 
+Tensor depthwise(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
+                 at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
+	TORCH_CHECK_VALUE(weight.dim() == 3 && weight.numel() > 0, "weights of ", weight.sizes(), " are not those of depthwise_weight");
+	const auto& k = kernels_for_each(weight.size(2));
+	Call c;
+	c.task.outputs = weight.size(2), c.task.activation = activation_of(activation);
+	c.task.kernel_height = weight.size(0), c.task.kernel_width = weight.size(1);
+	c.step(stride, padding);
+	c.task.above = padding[0], c.task.left = padding[1];
+	c.take(x.contiguous(last_channels), weight, bias);
+	TORCH_CHECK_VALUE(weight.size(2) == c.task.channels, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
+	c.task.x = c.x.const_data_ptr<float>();
+	c.make(c.outputs(c.task.height, padding[0], weight.size(0), stride[0]), c.outputs(c.task.width, padding[1], weight.size(1), stride[1]),
+	       sum);
+	int64_t work = c.task.out_width * weight.numel();
+	at::parallel_for(0, c.task.images * c.task.out_height, std::max<int64_t>(1, (1 << 17) / work),
+	                 [&](int64_t first, int64_t last) { k.depthwise(c.task, first, last); });
+	return c.y;
+}
+
 TORCH_LIBRARY(libtorchgo, m) {
 	m.def("winograd_weight(Tensor weight, int tile) -> Tensor");
-	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, bool relu) -> Tensor");
+	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, str activation) -> Tensor");
 	m.def("direct_weight(Tensor weight) -> Tensor");
-	m.def("direct(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, bool relu) -> Tensor");
+	m.def("direct(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
+	m.def("depthwise_weight(Tensor weight) -> Tensor");
+	m.def("depthwise(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {
@@ -156,6 +196,8 @@ TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {
 	m.impl("winograd", winograd);
 	m.impl("direct_weight", direct_weight);
 	m.impl("direct", direct);
+	m.impl("depthwise_weight", depthwise_weight);
+	m.impl("depthwise", depthwise);
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 // Convolutions of images in float32 where libtorch's own, oneDNN's, take longer than they need to on x86: Winograd's with fewer
-// multiplications for 3 x 3, and direct ones for few channels and for small images, where finding oneDNN's kernel takes longer than the
-// kernel.
+// multiplications for 3 x 3, direct ones for few channels and for small images, where finding oneDNN's kernel takes longer than the
+// kernel, and those of each channel by itself.
 #pragma once
 
 #include <cstdint>
 
 namespace tg::convolution {
+
+// What is done to a result.
+enum class Activation : uint8_t { none, relu, hardswish, hardsigmoid };
 
 // Images lie with their channels last. Weights are panels of as many outputs as two vectors have numbers.
 struct Task {
@@ -16,12 +19,12 @@ struct Task {
 	float* y;
 	int64_t images, channels, height, width;
 	int64_t outputs, out_height, out_width;
-	bool relu;
+	Activation activation;
 
-	// Winograd's: rows and columns of zeros around.
+	// Winograd's, and those of each channel: rows and columns of zeros around. Direct ones find the zeros in x.
 	int64_t above = 0, left = 0;
 
-	// Direct ones, which find the zeros in x.
+	// All but Winograd's.
 	int64_t down = 1, across = 1;  // the steps
 	int64_t kernel_height = 1, kernel_width = 1;
 
@@ -49,6 +52,9 @@ struct Kernels {
 	void (*winograd4)(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
 	// The outputs of a panel, of the pixels from first to last.
 	void (*direct)(const Task& t, int64_t panel, int64_t first, int64_t last);
+	// Each channel by itself, of the rows of outputs from first to last, counted through all images; channels are multiples of a vector,
+	// which is half a panel.
+	void (*depthwise)(const Task& t, int64_t first, int64_t last);
 };
 
 extern const Kernels avx2;    // and FMA

@@ -7,6 +7,21 @@
 namespace tg::convolution {
 namespace {
 
+// What is no number stays so in all of them.
+template <int W>
+INLINE Vec<W> activate(Activation a, Vec<W> v) {
+	if (a == Activation::none) {
+		return v;
+	}
+	if (a == Activation::relu) {
+		return v < 0.0f ? Vec<W>{} : v;
+	}
+	Vec<W> six = Vec<W>{} + 6.0f, part = v + 3.0f;
+	part = part < 0.0f ? Vec<W>{} : part;
+	part = (part > 6.0f ? six : part) * (1.0f / 6);
+	return a == Activation::hardswish ? v * part : part;
+}
+
 // finish writes what was computed for outputs that lie at place, the first of which has that number.
 template <int W>
 INLINE void finish(const Task& t, Vec<W> v, int64_t place, int64_t output) {
@@ -16,10 +31,7 @@ INLINE void finish(const Task& t, Vec<W> v, int64_t place, int64_t output) {
 	if (t.sum) {
 		v += load<W>(t.sum + place);
 	}
-	if (t.relu) {
-		v = v < 0.0f ? Vec<W>{} : v;  // not a number stays
-	}
-	store(t.y + place, v);
+	store(t.y + place, activate<W>(t.activation, v));
 }
 
 template <int W, int R>

@@ -32,6 +32,8 @@ INLINE void store(float* to, V v) {
 
 INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+INLINE int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
 // R rows times a panel of two vectors for each of their numbers. A row is in parts of n numbers, step apart.
 template <int W, int R, class Done>
 INLINE void product(const float* const* from, int64_t parts, int64_t step, const float* panel, int64_t n, const Done& done) {

@@ -62,6 +62,15 @@ const Kernels& kernels_of(int64_t width) {
 	return *k;
 }
 
+const Kernels& kernels_for_each(int64_t channels) {
+	for (const auto* k : {&avx512, &avx2}) {
+		if (runs(*k) && channels % (k->width / 2) == 0) {
+			return *k;
+		}
+	}
+	TORCH_CHECK_NOT_IMPLEMENTED(false, "this processor has no kernel for ", channels, " channels, each by itself");
+}
+
 Tensor winograd_weight(const Tensor& weight, int64_t tile) {
 	TORCH_CHECK_VALUE(tile == 2 || tile == 4, "tiles of ", tile, " outputs, expected 2 or 4");
 	TORCH_CHECK_VALUE(checked(weight).size(2) == 3 && weight.size(3) == 3, "expected weights of 3 x 3, got ", weight.sizes());
@@ -90,6 +99,12 @@ Tensor winograd_weight(const Tensor& weight, int64_t tile) {
 Tensor direct_weight(const Tensor& weight) {
 	int64_t outputs = checked(weight).size(0), width = widest(weight.size(1), outputs, false).width;
 	return weight.reshape({outputs / width, width, weight.size(1), weight.size(2), weight.size(3)}).permute({0, 3, 4, 2, 1}).contiguous();
+}
+
+Tensor depthwise_weight(const Tensor& weight) {
+	TORCH_CHECK_VALUE(checked(weight).size(1) == 1, "expected weights of one channel for each output, got ", weight.sizes());
+	kernels_for_each(weight.size(0));
+	return weight.select(1, 0).permute({1, 2, 0}).contiguous();
 }
 
 }  // namespace tg::convolution
