@@ -15,6 +15,7 @@
 
 #include "entries.h"
 #include "guardpages.h"
+#include "large.h"
 
 namespace tg {
 
@@ -142,7 +143,7 @@ struct CountingAllocator final : c10::Allocator {
 		size_t usable = malloc_usable_size(data);
 		host_bytes.fetch_sub(counted(usable), std::memory_order_relaxed);
 		c10::profiledCPUMemoryReporter().Delete(data);
-		if (!small_blocks.keep(data, usable)) {
+		if (!small_blocks.keep(data, usable) && !keep_large(data, usable)) {
 			c10::free_cpu(data);
 		}
 	}
@@ -158,7 +159,8 @@ struct CountingAllocator final : c10::Allocator {
 	}
 	static void* block(size_t n) {
 		if (n > SmallBlocks::kLargest) {
-			return c10::alloc_cpu(n);
+			void* data = take_large(n);
+			return data != nullptr ? data : c10::alloc_cpu(n);
 		}
 		void* data = small_blocks.take(n);
 		return data != nullptr ? data : c10::alloc_cpu(SmallBlocks::round(n));
@@ -320,6 +322,7 @@ void device_stats(Args& a, Results& r) {
 void empty_cache(Args& a, Results&) {
 	auto device = a.device();
 	if (device.is_cpu()) {
+		drop_large();
 		malloc_trim(0);
 	} else {
 		if (auto* allocator = device_allocator(device); allocator->initialized()) {
