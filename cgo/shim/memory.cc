@@ -15,7 +15,6 @@
 
 #include "entries.h"
 #include "guardpages.h"
-#include "large.h"
 
 namespace tg {
 
@@ -143,7 +142,7 @@ struct CountingAllocator final : c10::Allocator {
 		size_t usable = malloc_usable_size(data);
 		host_bytes.fetch_sub(counted(usable), std::memory_order_relaxed);
 		c10::profiledCPUMemoryReporter().Delete(data);
-		if (!small_blocks.keep(data, usable) && !keep_large(data, usable)) {
+		if (!small_blocks.keep(data, usable)) {
 			c10::free_cpu(data);
 		}
 	}
@@ -159,8 +158,7 @@ struct CountingAllocator final : c10::Allocator {
 	}
 	static void* block(size_t n) {
 		if (n > SmallBlocks::kLargest) {
-			void* data = take_large(n);
-			return data != nullptr ? data : c10::alloc_cpu(n);
+			return c10::alloc_cpu(n);
 		}
 		void* data = small_blocks.take(n);
 		return data != nullptr ? data : c10::alloc_cpu(SmallBlocks::round(n));
@@ -322,7 +320,6 @@ void device_stats(Args& a, Results& r) {
 void empty_cache(Args& a, Results&) {
 	auto device = a.device();
 	if (device.is_cpu()) {
-		drop_large();
 		malloc_trim(0);
 	} else {
 		if (auto* allocator = device_allocator(device); allocator->initialized()) {
