@@ -17,7 +17,9 @@ const eachAlone = -1
 
 // ownConvolution computes a convolution by an operator of ours: Winograd's with tiles of 2 or 4, or for 0 the direct one. ok is false on
 // a processor without a kernel.
-func ownConvolution(t *testing.T, x, w, bias, sum torch.Tensor, tile int, stride, padding []int, activation string) (y torch.Tensor, ok bool) {
+func ownConvolution(
+	t *testing.T, x, w, bias, sum torch.Tensor, tile int, stride, padding []int, activation string,
+) (y torch.Tensor, ok bool) {
 	name, args := "libtorchgo::winograd", []any{w, tile}
 	switch tile {
 	case 0:
