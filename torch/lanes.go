@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -33,12 +34,12 @@ import (
 // OS thread even while it waits for a lane. If there are many, open the scope in the lane,
 // as above.
 //
-// Each lane is a thread of its own, unless its operations use one thread and there is no card:
-// then nothing would stay with that thread, and a lane is the right to compute, on the
-// goroutine that calls, which saves the way to another thread and back.
+// Each lane is a thread of its own. Calls that are shorter than the way to another thread and back run on
+// the caller's, if their operations use one thread and there is no card: nothing stays with that thread then but a little memory.
 type Lanes struct {
 	work    chan *laneCall
-	places  chan struct{} // one for each lane that is free, where they are no threads; else nil
+	places  chan struct{} // one for each lane that is free, where callers' threads may compute; else nil
+	usual   atomic.Int64  // about how many ns a call takes of late, if there are places
 	quit    chan struct{}
 	doors   *semaphore.Weighted // see outside
 	closing sync.Once
@@ -86,7 +87,7 @@ func NewLanes(n int, opts ...LanesOptions) *Lanes {
 		for range n {
 			l.places <- struct{}{}
 		}
-		return l
+		l.usual.Store(int64(10 * quick))
 	}
 	l.alive.Add(n)
 	for range n {
@@ -113,13 +114,17 @@ func (l *Lanes) Do(ctx context.Context, fn func()) error {
 		return l.refuse(context.Cause(ctx))
 	}
 	if l.places != nil {
-		return l.here(ctx, fn)
+		return l.near(ctx, fn)
 	}
 	return l.there(ctx, fn)
 }
 
-// here runs fn on the caller's goroutine, when there is a place.
-func (l *Lanes) here(ctx context.Context, fn func()) error {
+// quick is how long calls may take that run on the callers' threads. Whatever computes longer leaves more memory
+// with its thread, in malloc, oneDNN and MKL, and Go's goroutines come by all threads in time.
+const quick = 200 * time.Microsecond
+
+// near runs fn when there is a place: on the caller's thread if calls are quick of late, else on a lane's.
+func (l *Lanes) near(ctx context.Context, fn func()) error {
 	select {
 	case <-l.places:
 	case <-ctx.Done():
@@ -132,6 +137,9 @@ func (l *Lanes) here(ctx context.Context, fn func()) error {
 	case <-l.quit:
 		return l.refuse(ErrLanesClosed)
 	default:
+	}
+	if l.usual.Load() > int64(quick) {
+		return l.there(ctx, fn)
 	}
 	e := &laneCall{fn: fn}
 	l.run(e, func() {
@@ -281,13 +289,15 @@ func (l *Lanes) serve(e *laneCall) {
 // run runs fn for a call, and keeps what became of it.
 func (l *Lanes) run(e *laneCall, fn func()) {
 	l.running.Add(1)
-	returned := false
+	returned, began := false, time.Now()
 	defer func() {
 		if v := recover(); v != nil {
 			e.panic = &LanePanic{v, debug.Stack()}
 		} else {
 			e.exited = !returned
 		}
+		took := int64(time.Since(began))
+		l.usual.Add((took - l.usual.Load()) / 8)
 		l.running.Add(-1)
 		l.finished.Add(1)
 	}()

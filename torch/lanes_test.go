@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,10 +20,50 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestLanesRunUnderTheCallersModes(t *testing.T) {
-	torchtest.NoLeaks(t)
-	lanes := torch.NewLanes(2)
-	defer lanes.Close()
+// eachWay runs check with lanes that compute on threads of their own, and with lanes of which quick calls have come, which compute
+// where they are called.
+func eachWay(t *testing.T, check func(t *testing.T, lanes *torch.Lanes)) {
+	for name, before := range map[string]int{"on a lane's thread": 0, "on the caller's": 64} {
+		t.Run(name, func(t *testing.T) {
+			torchtest.NoLeaks(t)
+			lanes := torch.NewLanes(1, torch.LanesOptions{Threads: 1})
+			defer lanes.Close()
+			for range before {
+				require.NoError(t, lanes.Do(t.Context(), func() {}))
+			}
+			check(t, lanes)
+		})
+	}
+}
+
+// What computes long leaves memory with its thread, so that not every thread may do it.
+func TestLanesQuickCallsStayOnTheirThread(t *testing.T) {
+	if torch.DeviceCount(torch.DeviceCUDA) > 0 {
+		t.Skip("a card's handles stay with a thread")
+	}
+	eachWay(t, func(t *testing.T, lanes *torch.Lanes) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		mine := syscall.Gettid()
+		here := func(takes time.Duration) (same bool) {
+			require.NoError(t, lanes.Do(t.Context(), func() {
+				same = syscall.Gettid() == mine
+				time.Sleep(takes)
+			}))
+			return same
+		}
+		require.Equal(t, strings.HasSuffix(t.Name(), "caller's"), here(0))
+		here(50 * time.Millisecond)
+		require.False(t, here(0), "a long call was among the last")
+		for quick := 0; !here(0); quick++ {
+			require.Less(t, quick, 10_000, "they never come back")
+		}
+	})
+}
+
+func TestLanesRunUnderTheCallersModes(t *testing.T) { eachWay(t, lanesRunUnderTheCallersModes) }
+
+func lanesRunUnderTheCallersModes(t *testing.T, lanes *torch.Lanes) {
 	enabled := func() (on bool) {
 		require.NoError(t, lanes.Do(t.Context(), func() { on = torch.IsGradEnabled() }))
 		return on
@@ -31,10 +73,9 @@ func TestLanesRunUnderTheCallersModes(t *testing.T) {
 	require.True(t, enabled(), "the mode stayed in the lane")
 }
 
-func TestLanesHandOverResults(t *testing.T) {
-	torchtest.NoLeaks(t)
-	lanes := torch.NewLanes(1)
-	defer lanes.Close()
+func TestLanesHandOverResults(t *testing.T) { eachWay(t, lanesHandOverResults) }
+
+func lanesHandOverResults(t *testing.T, lanes *torch.Lanes) {
 	torch.Scope(func() {
 		y, err := lanes.Do1(t.Context(), func() torch.Tensor { return torch.Ones(2).Add(torch.Ones(2)) })
 		require.NoError(t, err)
@@ -43,9 +84,9 @@ func TestLanesHandOverResults(t *testing.T) {
 	require.Zero(t, torch.Stats().Live(), "the result belongs to the caller's scope")
 }
 
-func TestLanesErrors(t *testing.T) {
-	torchtest.NoLeaks(t)
-	lanes := torch.NewLanes(1)
+func TestLanesErrors(t *testing.T) { eachWay(t, lanesErrors) }
+
+func lanesErrors(t *testing.T, lanes *torch.Lanes) {
 	_, err := lanes.Do1(t.Context(), func() torch.Tensor { return torch.Ones(2, 3).MM(torch.Ones(2, 3)) })
 	var e *torch.Error
 	require.ErrorAs(t, err, &e)
