@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0x932ea10ee22b665d
+const opsHash uint64 = 0x15302444f884424c
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 221
+const opsByHand Op = 222
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -22,2125 +22,2126 @@ const (
 	OpDeviceMemory                                           Op = 8    // device_memory
 	OpResetPeakMemory                                        Op = 9    // reset_peak_memory
 	OpEmptyCache                                             Op = 10   // empty_cache
-	OpMemoryInfo                                             Op = 11   // memory_info
-	OpLeave                                                  Op = 12   // leave
-	OpEnterGrad                                              Op = 13   // enter_grad
-	OpEnterUnsafe                                            Op = 14   // enter_unsafe
-	OpEnterInference                                         Op = 15   // enter_inference
-	OpEnterAutocast                                          Op = 16   // enter_autocast
-	OpEnterDevice                                            Op = 17   // enter_device
-	OpCaptureModes                                           Op = 18   // capture_modes
-	OpEnterModes                                             Op = 19   // enter_modes
-	OpFreeModes                                              Op = 20   // free_modes
-	OpIsGradEnabled                                          Op = 21   // is_grad_enabled
-	OpIsInference                                            Op = 22   // is_inference
-	OpAutocastState                                          Op = 23   // autocast_state
-	OpBackward                                               Op = 24   // backward
-	OpGrad                                                   Op = 25   // grad
-	OpGradients                                              Op = 26   // gradients
-	OpKeepTensors                                            Op = 27   // keep_tensors
-	OpClearGradients                                         Op = 28   // clear_gradients
-	OpSetGradient                                            Op = 29   // set_gradient
-	OpSetRequiresGrad                                        Op = 30   // set_requires_grad
-	OpRetainGrad                                             Op = 31   // retain_grad
-	OpGradName                                               Op = 32   // grad_name
-	OpGradFn                                                 Op = 33   // grad_fn
-	OpNodeName                                               Op = 34   // node_name
-	OpNextNodes                                              Op = 35   // next_nodes
-	OpBase                                                   Op = 36   // base
-	OpLikeness                                               Op = 37   // likeness
-	OpReplaceData                                            Op = 38   // replace_data
-	OpSizes                                                  Op = 39   // sizes
-	OpStrides                                                Op = 40   // strides
-	OpDescribe                                               Op = 41   // describe
-	OpDim                                                    Op = 42   // dim
-	OpIsContiguous                                           Op = 43   // is_contiguous
-	OpVersion                                                Op = 44   // version
-	OpStorage                                                Op = 45   // storage
-	OpMemory                                                 Op = 46   // memory
-	OpFromBytes                                              Op = 47   // from_bytes
-	OpToBytes                                                Op = 48   // to_bytes
-	OpOverwrite                                              Op = 49   // overwrite
-	OpReadFile                                               Op = 50   // read_file
-	OpItem                                                   Op = 51   // item
-	OpIndex                                                  Op = 52   // index
-	OpSetIndex                                               Op = 53   // set_index
-	OpTo                                                     Op = 54   // to
-	OpWarnings                                               Op = 55   // warnings
-	OpSetThreads                                             Op = 56   // set_threads
-	OpGetThreads                                             Op = 57   // get_threads
-	OpSetInteropThreads                                      Op = 58   // set_interop_threads
-	OpGetInteropThreads                                      Op = 59   // get_interop_threads
-	OpManualSeed                                             Op = 60   // manual_seed
-	OpNewGenerator                                           Op = 61   // new_generator
-	OpDefaultGenerator                                       Op = 62   // default_generator
-	OpSeedGenerator                                          Op = 63   // seed_generator
-	OpGeneratorSeed                                          Op = 64   // generator_seed
-	OpGeneratorState                                         Op = 65   // generator_state
-	OpSetGeneratorState                                      Op = 66   // set_generator_state
-	OpGeneratorDevice                                        Op = 67   // generator_device
-	OpTorchVersion                                           Op = 68   // torch_version
-	OpShowConfig                                             Op = 69   // show_config
-	OpDeviceCount                                            Op = 70   // device_count
-	OpSynchronize                                            Op = 71   // synchronize
-	OpCurrentDevice                                          Op = 72   // current_device
-	OpListOperators                                          Op = 73   // list_operators
-	OpGetSetting                                             Op = 74   // get_setting
-	OpSetSetting                                             Op = 75   // set_setting
-	OpCudaVersions                                           Op = 76   // cuda_versions
-	OpBoxed                                                  Op = 77   // boxed
-	OpCompileProgram                                         Op = 78   // compile_program
-	OpRunProgram                                             Op = 79   // run_program
-	OpScriptLoad                                             Op = 80   // script_load
-	OpScriptDefine                                           Op = 81   // script_define
-	OpScriptCall                                             Op = 82   // script_call
-	OpScriptDescribe                                         Op = 83   // script_describe
-	OpScriptTree                                             Op = 84   // script_tree
-	OpScriptTensors                                          Op = 85   // script_tensors
-	OpScriptModule                                           Op = 86   // script_module
-	OpScriptAttribute                                        Op = 87   // script_attribute
-	OpScriptSetAttribute                                     Op = 88   // script_set_attribute
-	OpScriptTrain                                            Op = 89   // script_train
-	OpScriptTo                                               Op = 90   // script_to
-	OpScriptFreeze                                           Op = 91   // script_freeze
-	OpScriptOptimize                                         Op = 92   // script_optimize
-	OpScriptSave                                             Op = 93   // script_save
-	OpScriptCode                                             Op = 94   // script_code
-	OpScriptGraph                                            Op = 95   // script_graph
-	OpAotiLoad                                               Op = 96   // aoti_load
-	OpAotiDescribe                                           Op = 97   // aoti_describe
-	OpAotiConstant                                           Op = 98   // aoti_constant
-	OpAotiRun                                                Op = 99   // aoti_run
-	OpEnterRecording                                         Op = 100  // enter_recording
-	OpRecorded                                               Op = 101  // recorded
-	OpAddHook                                                Op = 102  // add_hook
-	OpAddAccumulateHook                                      Op = 103  // add_accumulate_hook
-	OpRemoveHook                                             Op = 104  // remove_hook
-	OpApplyFunction                                          Op = 105  // apply_function
-	OpSavedTensors                                           Op = 106  // saved_tensors
-	OpEnterSavedHooks                                        Op = 107  // enter_saved_hooks
-	OpBackwardNumber                                         Op = 108  // backward_number
-	OpSetAnomaly                                             Op = 109  // set_anomaly
-	OpDropped                                                Op = 110  // dropped
-	OpOperatorSchema                                         Op = 111  // operator_schema
-	OpOpenLibrary                                            Op = 112  // open_library
-	OpCloseLibrary                                           Op = 113  // close_library
-	OpDefineOperator                                         Op = 114  // define_operator
-	OpImplementOperator                                      Op = 115  // implement_operator
-	OpKernelArguments                                        Op = 116  // kernel_arguments
-	OpKernelRedispatch                                       Op = 117  // kernel_redispatch
-	OpKernelResults                                          Op = 118  // kernel_results
-	OpNvrtcOpen                                              Op = 119  // nvrtc_open
-	OpNvrtcCompile                                           Op = 120  // nvrtc_compile
-	OpKernelArch                                             Op = 121  // kernel_arch
-	OpKernelLoad                                             Op = 122  // kernel_load
-	OpKernelUnload                                           Op = 123  // kernel_unload
-	OpKernelFunction                                         Op = 124  // kernel_function
-	OpKernelLaunch                                           Op = 125  // kernel_launch
-	OpPrepareProfiler                                        Op = 126  // prepare_profiler
-	OpStartProfiler                                          Op = 127  // start_profiler
-	OpStopProfiler                                           Op = 128  // stop_profiler
-	OpProfilerEvents                                         Op = 129  // profiler_events
-	OpSaveProfile                                            Op = 130  // save_profile
-	OpFreeProfile                                            Op = 131  // free_profile
-	OpEnterRange                                             Op = 132  // enter_range
-	OpThreadNumber                                           Op = 133  // thread_number
-	OpDefaultStream                                          Op = 134  // default_stream
-	OpCurrentStream                                          Op = 135  // current_stream
-	OpNewStream                                              Op = 136  // new_stream
-	OpEnterStream                                            Op = 137  // enter_stream
-	OpStreamQuery                                            Op = 138  // stream_query
-	OpStreamSynchronize                                      Op = 139  // stream_synchronize
-	OpStreamWaitEvent                                        Op = 140  // stream_wait_event
-	OpStreamWaitStream                                       Op = 141  // stream_wait_stream
-	OpStreamPointer                                          Op = 142  // stream_pointer
-	OpRecordStream                                           Op = 143  // record_stream
-	OpNewEvent                                               Op = 144  // new_event
-	OpEventRecord                                            Op = 145  // event_record
-	OpEventQuery                                             Op = 146  // event_query
-	OpEventSynchronize                                       Op = 147  // event_synchronize
-	OpEventElapsed                                           Op = 148  // event_elapsed
-	OpDeviceStats                                            Op = 149  // device_stats
-	OpResetAccumulatedMemory                                 Op = 150  // reset_accumulated_memory
-	OpNvtxMark                                               Op = 151  // nvtx_mark
-	OpNvtxPush                                               Op = 152  // nvtx_push
-	OpNvtxPop                                                Op = 153  // nvtx_pop
-	OpOpenJpeg                                               Op = 154  // open_jpeg
-	OpJpegSize                                               Op = 155  // jpeg_size
-	OpDecodeJpeg                                             Op = 156  // decode_jpeg
-	OpEncodeJpeg                                             Op = 157  // encode_jpeg
-	OpCropJpeg                                               Op = 158  // crop_jpeg
-	OpCropImage                                              Op = 159  // crop_image
-	OpCropFlip                                               Op = 160  // crop_flip
-	OpNewTcpStore                                            Op = 161  // new_tcp_store
-	OpNewFileStore                                           Op = 162  // new_file_store
-	OpNewHashStore                                           Op = 163  // new_hash_store
-	OpNewPrefixStore                                         Op = 164  // new_prefix_store
-	OpStoreSet                                               Op = 165  // store_set
-	OpStoreGet                                               Op = 166  // store_get
-	OpStoreAdd                                               Op = 167  // store_add
-	OpStoreCompareSet                                        Op = 168  // store_compare_set
-	OpStoreDelete                                            Op = 169  // store_delete
-	OpStoreCheck                                             Op = 170  // store_check
-	OpStoreNumKeys                                           Op = 171  // store_num_keys
-	OpStoreSetTimeout                                        Op = 172  // store_set_timeout
-	OpNewGroup                                               Op = 173  // new_group
-	OpAbortGroup                                             Op = 174  // abort_group
-	OpCollective                                             Op = 175  // collective
-	OpMonitoredBarrier                                       Op = 176  // monitored_barrier
-	OpGroupCheck                                             Op = 177  // group_check
-	OpBatchBegin                                             Op = 178  // batch_begin
-	OpBatchEnd                                               Op = 179  // batch_end
-	OpWorkWait                                               Op = 180  // work_wait
-	OpWorkStream                                             Op = 181  // work_stream
-	OpWorkAbort                                              Op = 182  // work_abort
-	OpWorkDone                                               Op = 183  // work_done
-	OpWorkSource                                             Op = 184  // work_source
-	OpVerifyParams                                           Op = 185  // verify_params
-	OpBroadcastCoalesced                                     Op = 186  // broadcast_coalesced
-	OpNewReducer                                             Op = 187  // new_reducer
-	OpReducerForward                                         Op = 188  // reducer_forward
-	OpReducerBackward                                        Op = 189  // reducer_backward
-	OpReducerDelay                                           Op = 190  // reducer_delay
-	OpReducerCompress                                        Op = 191  // reducer_compress
-	OpReducerHook                                            Op = 192  // reducer_hook
-	OpReducerStats                                           Op = 193  // reducer_stats
-	OpCudaState                                              Op = 194  // cuda_state
-	OpCudaDriverVersion                                      Op = 195  // cuda_driver_version
-	OpDeviceProperties                                       Op = 196  // device_properties
-	OpDeviceAccessPeer                                       Op = 197  // device_access_peer
-	OpExternalStream                                         Op = 198  // external_stream
-	OpStreamPriority                                         Op = 199  // stream_priority
-	OpStreamPriorities                                       Op = 200  // stream_priorities
-	OpBlockingEvent                                          Op = 201  // blocking_event
-	OpMemoryFraction                                         Op = 202  // memory_fraction
-	OpSetMemoryFraction                                      Op = 203  // set_memory_fraction
-	OpMemorySnapshot                                         Op = 204  // memory_snapshot
-	OpRecordMemoryHistory                                    Op = 205  // record_memory_history
-	OpNewPoolID                                              Op = 206  // new_pool_id
-	OpNewMemPool                                             Op = 207  // new_mem_pool
-	OpMemPoolID                                              Op = 208  // mem_pool_id
-	OpEnterMemPool                                           Op = 209  // enter_mem_pool
-	OpLeaveMemPool                                           Op = 210  // leave_mem_pool
-	OpNewNccl                                                Op = 211  // new_nccl
-	OpNewGraph                                               Op = 212  // new_graph
-	OpGraphCaptureBegin                                      Op = 213  // graph_capture_begin
-	OpGraphCaptureEnd                                        Op = 214  // graph_capture_end
-	OpGraphReplay                                            Op = 215  // graph_replay
-	OpGraphReset                                             Op = 216  // graph_reset
-	OpGraphPool                                              Op = 217  // graph_pool
-	OpGraphRegisterGenerator                                 Op = 218  // graph_register_generator
-	OpGraphDebugDump                                         Op = 219  // graph_debug_dump
-	OpIsCapturing                                            Op = 220  // is_capturing
-	OpAtenAndScalar                                          Op = 221  // __and__.Scalar
-	OpAtenAndTensor                                          Op = 222  // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 223  // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 224  // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 225  // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 226  // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 227  // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 228  // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 229  // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 230  // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 231  // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 232  // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 233  // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 234  // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 235  // __or__.Scalar
-	OpAtenOrTensor                                           Op = 236  // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 237  // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 238  // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 239  // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 240  // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 241  // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 242  // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 243  // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 244  // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 245  // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 246  // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 247  // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 248  // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 249  // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 250  // _addmm_activation
-	OpAtenAMinMax                                            Op = 251  // _aminmax
-	OpAtenAMinMaxDim                                         Op = 252  // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 253  // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 254  // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 255  // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 256  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 257  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 258  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 259  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 260  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 261  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 262  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 263  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 264  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 265  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 266  // _cast_Byte
-	OpAtenCastChar                                           Op = 267  // _cast_Char
-	OpAtenCastDouble                                         Op = 268  // _cast_Double
-	OpAtenCastFloat                                          Op = 269  // _cast_Float
-	OpAtenCastHalf                                           Op = 270  // _cast_Half
-	OpAtenCastInt                                            Op = 271  // _cast_Int
-	OpAtenCastLong                                           Op = 272  // _cast_Long
-	OpAtenCastShort                                          Op = 273  // _cast_Short
-	OpAtenCDistBackward                                      Op = 274  // _cdist_backward
-	OpAtenCDistForward                                       Op = 275  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 276  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 277  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 278  // _chunk_cat
-	OpAtenCoalesce                                           Op = 279  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 280  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 281  // _compute_linear_combination
-	OpAtenConj                                               Op = 282  // _conj
-	OpAtenConjCopy                                           Op = 283  // _conj_copy
-	OpAtenConjPhysical                                       Op = 284  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 285  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 286  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 287  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 288  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 289  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 290  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 291  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 292  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 293  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 294  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 295  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 296  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 297  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 298  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 299  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 300  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 301  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 302  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 303  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 304  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 305  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 306  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 307  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 308  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 309  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 310  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 311  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 312  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 313  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 314  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 315  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 316  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 317  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 318  // _dimI
-	OpAtenDimV                                               Op = 319  // _dimV
-	OpAtenDimArange                                          Op = 320  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 321  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 322  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 323  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 324  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 325  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 326  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 327  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 328  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 329  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 330  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 331  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 332  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 333  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 334  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 335  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 336  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 337  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 338  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 339  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 340  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 341  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 342  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 343  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 344  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 345  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 346  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 347  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 348  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 349  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 350  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 351  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 352  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 353  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 354  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 355  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 356  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 357  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 358  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 359  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 360  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 361  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 362  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 363  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 364  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 365  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 366  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 367  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 368  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 369  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 370  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 371  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 372  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 373  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 374  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 375  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 376  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 377  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 378  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 379  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 380  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 381  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 382  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 383  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 384  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 385  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 386  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 387  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 388  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 389  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 390  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 391  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 392  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 393  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 394  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 395  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 396  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 397  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 398  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 399  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 400  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 401  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 402  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 403  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 404  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 405  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 406  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 407  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 408  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 409  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 410  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 411  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 412  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 413  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 414  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 415  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 416  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 417  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 418  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 419  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 420  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 421  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 422  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 423  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 424  // _foreach_log
-	OpAtenForeachLog10                                       Op = 425  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 426  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 427  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 428  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 429  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 430  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 431  // _foreach_log_
-	OpAtenForeachMax                                         Op = 432  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 433  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 434  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 435  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 436  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 437  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 438  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 439  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 440  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 441  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 442  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 443  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 444  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 445  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 446  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 447  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 448  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 449  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 450  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 451  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 452  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 453  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 454  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 455  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 456  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 457  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 458  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 459  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 460  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 461  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 462  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 463  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 464  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 465  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 466  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 467  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 468  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 469  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 470  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 471  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 472  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 473  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 474  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 475  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 476  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 477  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 478  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 479  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 480  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 481  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 482  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 483  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 484  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 485  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 486  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 487  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 488  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 489  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 490  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 491  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 492  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 493  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 494  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 495  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 496  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 497  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 498  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 499  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 500  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 501  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 502  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 503  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 504  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 505  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 506  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 507  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 508  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 509  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 510  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 511  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 512  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 513  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 514  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 515  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 516  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 517  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 518  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 519  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 520  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 521  // _index_put_impl_
-	OpAtenIndices                                            Op = 522  // _indices
-	OpAtenIndicesCopy                                        Op = 523  // _indices_copy
-	OpAtenIntMM                                              Op = 524  // _int_mm
-	OpAtenIsAllTrue                                          Op = 525  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 526  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 527  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 528  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 529  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 530  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 531  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 532  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 533  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 534  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 535  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 536  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 537  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 538  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 539  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 540  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 541  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 542  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 543  // _make_dep_token
-	OpAtenMakeDual                                           Op = 544  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 545  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 546  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 547  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 548  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 549  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 550  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 551  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 552  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 553  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 554  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 555  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 556  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 557  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 558  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 559  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 560  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 561  // _neg_view
-	OpAtenNegViewCopy                                        Op = 562  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 563  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 564  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 565  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 566  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 567  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 568  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 569  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 570  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 571  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 572  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 573  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 574  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 575  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 576  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 577  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 578  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 579  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 580  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 581  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 582  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 583  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 584  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 585  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 586  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 587  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 588  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 589  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 590  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 591  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 592  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 593  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 594  // _pad_circular
-	OpAtenPadEnum                                            Op = 595  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 596  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 597  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 598  // _pdist_backward
-	OpAtenPDistForward                                       Op = 599  // _pdist_forward
-	OpAtenPinMemory                                          Op = 600  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 601  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 602  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 603  // _print
-	OpAtenPropagateXLAData                                   Op = 604  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 605  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 606  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 607  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 608  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 609  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 610  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 611  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 612  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 613  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 614  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 615  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 616  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 617  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 618  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 619  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 620  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 621  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 622  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 623  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 624  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 625  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 626  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 627  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 628  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 629  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 630  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 631  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 632  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 633  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 634  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 635  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 636  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 637  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 638  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 639  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 640  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 641  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 642  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 643  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 644  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 645  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 646  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 647  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 648  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 649  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 650  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 651  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 652  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 653  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 654  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 655  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 656  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 657  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 658  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 659  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 660  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 661  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 662  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 663  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 664  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 665  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 666  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 667  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 668  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 669  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 670  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 671  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 672  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 673  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 674  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 675  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 676  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 677  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 678  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 679  // _spdiags
-	OpAtenSpsolve                                            Op = 680  // _spsolve
-	OpAtenStack                                              Op = 681  // _stack
-	OpAtenStandardGamma                                      Op = 682  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 683  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 684  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 685  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 686  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 687  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 688  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 689  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 690  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 691  // _to_copy
-	OpAtenToCPU                                              Op = 692  // _to_cpu
-	OpAtenToDense                                            Op = 693  // _to_dense
-	OpAtenToSparse                                           Op = 694  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 695  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 696  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 697  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 698  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 699  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 700  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 701  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 702  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 703  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 704  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 705  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 706  // _unique
-	OpAtenUnique2                                            Op = 707  // _unique2
-	OpAtenUnpackDual                                         Op = 708  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 709  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 710  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 711  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 712  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 713  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 714  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 715  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 716  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 717  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 718  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 719  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 720  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 721  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 722  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 723  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 724  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 725  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 726  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 727  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 728  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 729  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 730  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 731  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 732  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 733  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 734  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 735  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 736  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 737  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 738  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 739  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 740  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 741  // _values
-	OpAtenValuesCopy                                         Op = 742  // _values_copy
-	OpAtenVersion                                            Op = 743  // _version
-	OpAtenWeightInt4PackMM                                   Op = 744  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 745  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 746  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 747  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 748  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 749  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 750  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 751  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 752  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 753  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 754  // abs
-	OpAbsInPlace                                             Op = 755  // abs_
-	OpAbsolute                                               Op = 756  // absolute
-	OpAbsoluteInPlace                                        Op = 757  // absolute_
-	OpAcos                                                   Op = 758  // acos
-	OpAcosInPlace                                            Op = 759  // acos_
-	OpAcosh                                                  Op = 760  // acosh
-	OpAcoshInPlace                                           Op = 761  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 762  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 763  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 764  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 765  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 766  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 767  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 768  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 769  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 770  // add.Scalar
-	OpAddTensor                                              Op = 771  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 772  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 773  // add_.Tensor
-	OpAddBMM                                                 Op = 774  // addbmm
-	OpAddBMMInPlace                                          Op = 775  // addbmm_
-	OpAddCDiv                                                Op = 776  // addcdiv
-	OpAddCDivInPlace                                         Op = 777  // addcdiv_
-	OpAddCMul                                                Op = 778  // addcmul
-	OpAddCMulInPlace                                         Op = 779  // addcmul_
-	OpAddMM                                                  Op = 780  // addmm
-	OpAddMMDType                                             Op = 781  // addmm.dtype
-	OpAddMMInPlace                                           Op = 782  // addmm_
-	OpAddMV                                                  Op = 783  // addmv
-	OpAddMVInPlace                                           Op = 784  // addmv_
-	OpAddR                                                   Op = 785  // addr
-	OpAddRInPlace                                            Op = 786  // addr_
-	OpAdjoint                                                Op = 787  // adjoint
-	OpAffineGridGenerator                                    Op = 788  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 789  // affine_grid_generator_backward
-	OpAlias                                                  Op = 790  // alias
-	OpAliasCopy                                              Op = 791  // alias_copy
-	OpAlignAs                                                Op = 792  // align_as
-	OpAlignTensors                                           Op = 793  // align_tensors
-	OpAll                                                    Op = 794  // all
-	OpAllDim                                                 Op = 795  // all.dim
-	OpAllDims                                                Op = 796  // all.dims
-	OpAllClose                                               Op = 797  // allclose
-	OpAlphaDropout                                           Op = 798  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 799  // alpha_dropout_
-	OpAMax                                                   Op = 800  // amax
-	OpAMin                                                   Op = 801  // amin
-	OpAMinMax                                                Op = 802  // aminmax
-	OpAngle                                                  Op = 803  // angle
-	OpAny                                                    Op = 804  // any
-	OpAnyDim                                                 Op = 805  // any.dim
-	OpAnyDims                                                Op = 806  // any.dims
-	OpArange                                                 Op = 807  // arange
-	OpArangeStart                                            Op = 808  // arange.start
-	OpArangeStartStep                                        Op = 809  // arange.start_step
-	OpArccos                                                 Op = 810  // arccos
-	OpArccosInPlace                                          Op = 811  // arccos_
-	OpArccosh                                                Op = 812  // arccosh
-	OpArccoshInPlace                                         Op = 813  // arccosh_
-	OpArcsin                                                 Op = 814  // arcsin
-	OpArcsinInPlace                                          Op = 815  // arcsin_
-	OpArcsinh                                                Op = 816  // arcsinh
-	OpArcsinhInPlace                                         Op = 817  // arcsinh_
-	OpArctan                                                 Op = 818  // arctan
-	OpArctan2                                                Op = 819  // arctan2
-	OpArctan2InPlace                                         Op = 820  // arctan2_
-	OpArctanInPlace                                          Op = 821  // arctan_
-	OpArctanh                                                Op = 822  // arctanh
-	OpArctanhInPlace                                         Op = 823  // arctanh_
-	OpArgMax                                                 Op = 824  // argmax
-	OpArgMin                                                 Op = 825  // argmin
-	OpArgSort                                                Op = 826  // argsort
-	OpArgSortStable                                          Op = 827  // argsort.stable
-	OpArgWhere                                               Op = 828  // argwhere
-	OpAsStrided                                              Op = 829  // as_strided
-	OpAsStridedInPlace                                       Op = 830  // as_strided_
-	OpAsStridedCopy                                          Op = 831  // as_strided_copy
-	OpAsStridedScatter                                       Op = 832  // as_strided_scatter
-	OpAsin                                                   Op = 833  // asin
-	OpAsinInPlace                                            Op = 834  // asin_
-	OpAsinh                                                  Op = 835  // asinh
-	OpAsinhInPlace                                           Op = 836  // asinh_
-	OpAtan                                                   Op = 837  // atan
-	OpAtan2                                                  Op = 838  // atan2
-	OpAtan2InPlace                                           Op = 839  // atan2_
-	OpAtanInPlace                                            Op = 840  // atan_
-	OpAtanh                                                  Op = 841  // atanh
-	OpAtanhInPlace                                           Op = 842  // atanh_
-	OpAtLeast1d                                              Op = 843  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 844  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 845  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 846  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 847  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 848  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 849  // avg_pool1d
-	OpAvgPool2d                                              Op = 850  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 851  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 852  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 853  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 854  // baddbmm
-	OpBAddBMMDType                                           Op = 855  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 856  // baddbmm_
-	OpBartlettWindow                                         Op = 857  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 858  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 859  // batch_norm
-	OpBatchNormBackward                                      Op = 860  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 861  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 862  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 863  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 864  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 865  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 866  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 867  // batch_norm_update_stats
-	OpBernoulli                                              Op = 868  // bernoulli
-	OpBernoulliP                                             Op = 869  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 870  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 871  // bernoulli_.float
-	OpBilinear                                               Op = 872  // bilinear
-	OpBinaryCrossEntropy                                     Op = 873  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 874  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 875  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 876  // bincount
-	OpBinomial                                               Op = 877  // binomial
-	OpBitwiseAndScalar                                       Op = 878  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 879  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 880  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 881  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 882  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 883  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 884  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 885  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 886  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 887  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 888  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 889  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 890  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 891  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 892  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 893  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 894  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 895  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 896  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 897  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 898  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 899  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 900  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 901  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 902  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 903  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 904  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 905  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 906  // blackman_window.periodic
-	OpBlockDiag                                              Op = 907  // block_diag
-	OpBMM                                                    Op = 908  // bmm
-	OpBMMDType                                               Op = 909  // bmm.dtype
-	OpBroadcastTensors                                       Op = 910  // broadcast_tensors
-	OpBroadcastTo                                            Op = 911  // broadcast_to
-	OpBucketizeScalar                                        Op = 912  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 913  // bucketize.Tensor
-	OpCanCast                                                Op = 914  // can_cast
-	OpCartesianProd                                          Op = 915  // cartesian_prod
-	OpCat                                                    Op = 916  // cat
-	OpCauchyInPlace                                          Op = 917  // cauchy_
-	OpCColIndices                                            Op = 918  // ccol_indices
-	OpCColIndicesCopy                                        Op = 919  // ccol_indices_copy
-	OpCDist                                                  Op = 920  // cdist
-	OpCeil                                                   Op = 921  // ceil
-	OpCeilInPlace                                            Op = 922  // ceil_
-	OpCELU                                                   Op = 923  // celu
-	OpCELUInPlace                                            Op = 924  // celu_
-	OpChainMatMul                                            Op = 925  // chain_matmul
-	OpCHalf                                                  Op = 926  // chalf
-	OpChannelShuffle                                         Op = 927  // channel_shuffle
-	OpCholesky                                               Op = 928  // cholesky
-	OpCholeskyInverse                                        Op = 929  // cholesky_inverse
-	OpCholeskySolve                                          Op = 930  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 931  // choose_qparams_optimized
-	OpChunk                                                  Op = 932  // chunk
-	OpClamp                                                  Op = 933  // clamp
-	OpClampTensor                                            Op = 934  // clamp.Tensor
-	OpClampInPlace                                           Op = 935  // clamp_
-	OpClampInPlaceTensor                                     Op = 936  // clamp_.Tensor
-	OpClampMax                                               Op = 937  // clamp_max
-	OpClampMaxTensor                                         Op = 938  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 939  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 940  // clamp_max_.Tensor
-	OpClampMin                                               Op = 941  // clamp_min
-	OpClampMinTensor                                         Op = 942  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 943  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 944  // clamp_min_.Tensor
-	OpClip                                                   Op = 945  // clip
-	OpClipTensor                                             Op = 946  // clip.Tensor
-	OpClipInPlace                                            Op = 947  // clip_
-	OpClipInPlaceTensor                                      Op = 948  // clip_.Tensor
-	OpClone                                                  Op = 949  // clone
-	OpCoalesce                                               Op = 950  // coalesce
-	OpCol2Im                                                 Op = 951  // col2im
-	OpColIndices                                             Op = 952  // col_indices
-	OpColIndicesCopy                                         Op = 953  // col_indices_copy
-	OpColumnStack                                            Op = 954  // column_stack
-	OpCombinations                                           Op = 955  // combinations
-	OpComplex                                                Op = 956  // complex
-	OpConcat                                                 Op = 957  // concat
-	OpConcatenate                                            Op = 958  // concatenate
-	OpConj                                                   Op = 959  // conj
-	OpConjPhysical                                           Op = 960  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 961  // conj_physical_
-	OpConstantPadND                                          Op = 962  // constant_pad_nd
-	OpContiguous                                             Op = 963  // contiguous
-	OpConv1d                                                 Op = 964  // conv1d
-	OpConv1dPadding                                          Op = 965  // conv1d.padding
-	OpConv2d                                                 Op = 966  // conv2d
-	OpConv2dPadding                                          Op = 967  // conv2d.padding
-	OpConv3d                                                 Op = 968  // conv3d
-	OpConv3dPadding                                          Op = 969  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 970  // conv_depthwise3d
-	OpConvTBC                                                Op = 971  // conv_tbc
-	OpConvTBCBackward                                        Op = 972  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 973  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 974  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 975  // conv_transpose3d.input
-	OpConvolution                                            Op = 976  // convolution
-	OpConvolutionBackward                                    Op = 977  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 978  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 979  // convolution_overrideable
-	OpCopy                                                   Op = 980  // copy
-	OpCopyInPlace                                            Op = 981  // copy_
-	OpCopySparseToSparseInPlace                              Op = 982  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 983  // copysign.Scalar
-	OpCopysignTensor                                         Op = 984  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 985  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 986  // copysign_.Tensor
-	OpCorrCoef                                               Op = 987  // corrcoef
-	OpCos                                                    Op = 988  // cos
-	OpCosInPlace                                             Op = 989  // cos_
-	OpCosh                                                   Op = 990  // cosh
-	OpCoshInPlace                                            Op = 991  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 992  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 993  // cosine_similarity
-	OpCountNonzero                                           Op = 994  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 995  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 996  // cov
-	OpCross                                                  Op = 997  // cross
-	OpCrossEntropyLoss                                       Op = 998  // cross_entropy_loss
-	OpCRowIndices                                            Op = 999  // crow_indices
-	OpCRowIndicesCopy                                        Op = 1000 // crow_indices_copy
-	OpCTCLossIntList                                         Op = 1001 // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 1002 // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 1003 // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 1004 // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 1005 // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 1006 // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 1007 // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 1008 // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 1009 // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 1010 // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 1011 // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 1012 // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 1013 // cudnn_is_acceptable
-	OpCumMax                                                 Op = 1014 // cummax
-	OpCumMaxMinBackward                                      Op = 1015 // cummaxmin_backward
-	OpCumMin                                                 Op = 1016 // cummin
-	OpCumProd                                                Op = 1017 // cumprod
-	OpCumProdInPlace                                         Op = 1018 // cumprod_
-	OpCumProdBackward                                        Op = 1019 // cumprod_backward
-	OpCumSum                                                 Op = 1020 // cumsum
-	OpCumSumInPlace                                          Op = 1021 // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 1022 // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 1023 // cumulative_trapezoid.x
-	OpData                                                   Op = 1024 // data
-	OpDeg2Rad                                                Op = 1025 // deg2rad
-	OpDeg2RadInPlace                                         Op = 1026 // deg2rad_
-	OpDenseDim                                               Op = 1027 // dense_dim
-	OpDequantizeSelf                                         Op = 1028 // dequantize.self
-	OpDequantizeTensors                                      Op = 1029 // dequantize.tensors
-	OpDet                                                    Op = 1030 // det
-	OpDetach                                                 Op = 1031 // detach
-	OpDetachInPlace                                          Op = 1032 // detach_
-	OpDetachCopy                                             Op = 1033 // detach_copy
-	OpDiag                                                   Op = 1034 // diag
-	OpDiagEmbed                                              Op = 1035 // diag_embed
-	OpDiagFlat                                               Op = 1036 // diagflat
-	OpDiagonal                                               Op = 1037 // diagonal
-	OpDiagonalBackward                                       Op = 1038 // diagonal_backward
-	OpDiagonalCopy                                           Op = 1039 // diagonal_copy
-	OpDiagonalScatter                                        Op = 1040 // diagonal_scatter
-	OpDiff                                                   Op = 1041 // diff
-	OpDigamma                                                Op = 1042 // digamma
-	OpDigammaInPlace                                         Op = 1043 // digamma_
-	OpDist                                                   Op = 1044 // dist
-	OpDivScalar                                              Op = 1045 // div.Scalar
-	OpDivScalarMode                                          Op = 1046 // div.Scalar_mode
-	OpDivTensor                                              Op = 1047 // div.Tensor
-	OpDivTensorMode                                          Op = 1048 // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 1049 // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 1050 // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 1051 // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 1052 // div_.Tensor_mode
-	OpDivideScalar                                           Op = 1053 // divide.Scalar
-	OpDivideScalarMode                                       Op = 1054 // divide.Scalar_mode
-	OpDivideTensor                                           Op = 1055 // divide.Tensor
-	OpDivideTensorMode                                       Op = 1056 // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 1057 // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 1058 // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 1059 // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 1060 // divide_.Tensor_mode
-	OpDot                                                    Op = 1061 // dot
-	OpDropout                                                Op = 1062 // dropout
-	OpDropoutInPlace                                         Op = 1063 // dropout_
-	OpDSplitArray                                            Op = 1064 // dsplit.array
-	OpDSplitInt                                              Op = 1065 // dsplit.int
-	OpDStack                                                 Op = 1066 // dstack
-	OpEinsum                                                 Op = 1067 // einsum
-	OpELU                                                    Op = 1068 // elu
-	OpELUInPlace                                             Op = 1069 // elu_
-	OpELUBackward                                            Op = 1070 // elu_backward
-	OpEmbedding                                              Op = 1071 // embedding
-	OpEmbeddingBackward                                      Op = 1072 // embedding_backward
-	OpEmbeddingBag                                           Op = 1073 // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 1074 // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 1075 // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 1076 // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 1077 // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 1078 // empty.memory_format
-	OpEmptyLike                                              Op = 1079 // empty_like
-	OpEmptyPermuted                                          Op = 1080 // empty_permuted
-	OpEmptyQuantized                                         Op = 1081 // empty_quantized
-	OpEmptyStrided                                           Op = 1082 // empty_strided
-	OpEqScalar                                               Op = 1083 // eq.Scalar
-	OpEqTensor                                               Op = 1084 // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 1085 // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 1086 // eq_.Tensor
-	OpEqual                                                  Op = 1087 // equal
-	OpErf                                                    Op = 1088 // erf
-	OpErfInPlace                                             Op = 1089 // erf_
-	OpErfc                                                   Op = 1090 // erfc
-	OpErfcInPlace                                            Op = 1091 // erfc_
-	OpErfinv                                                 Op = 1092 // erfinv
-	OpErfinvInPlace                                          Op = 1093 // erfinv_
-	OpExp                                                    Op = 1094 // exp
-	OpExp2                                                   Op = 1095 // exp2
-	OpExp2InPlace                                            Op = 1096 // exp2_
-	OpExpInPlace                                             Op = 1097 // exp_
-	OpExpand                                                 Op = 1098 // expand
-	OpExpandAs                                               Op = 1099 // expand_as
-	OpExpandCopy                                             Op = 1100 // expand_copy
-	OpExpm1                                                  Op = 1101 // expm1
-	OpExpm1InPlace                                           Op = 1102 // expm1_
-	OpExponentialInPlace                                     Op = 1103 // exponential_
-	OpEye                                                    Op = 1104 // eye
-	OpEyeM                                                   Op = 1105 // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 1106 // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1107 // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1108 // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 1109 // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1110 // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1111 // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1112 // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 1113 // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1114 // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 1115 // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1116 // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 1117 // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 1118 // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 1119 // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 1120 // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 1121 // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 1122 // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 1123 // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 1124 // feature_dropout_
-	OpFFTFFT                                                 Op = 1125 // fft_fft
-	OpFFTFFT2                                                Op = 1126 // fft_fft2
-	OpFFTFFTFreq                                             Op = 1127 // fft_fftfreq
-	OpFFTFFTN                                                Op = 1128 // fft_fftn
-	OpFFTFFTShift                                            Op = 1129 // fft_fftshift
-	OpFFTHFFT                                                Op = 1130 // fft_hfft
-	OpFFTHFFT2                                               Op = 1131 // fft_hfft2
-	OpFFTHFFTN                                               Op = 1132 // fft_hfftn
-	OpFFTIFFT                                                Op = 1133 // fft_ifft
-	OpFFTIFFT2                                               Op = 1134 // fft_ifft2
-	OpFFTIFFTN                                               Op = 1135 // fft_ifftn
-	OpFFTIFFTShift                                           Op = 1136 // fft_ifftshift
-	OpFFTIHFFT                                               Op = 1137 // fft_ihfft
-	OpFFTIHFFT2                                              Op = 1138 // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 1139 // fft_ihfftn
-	OpFFTIRFFT                                               Op = 1140 // fft_irfft
-	OpFFTIRFFT2                                              Op = 1141 // fft_irfft2
-	OpFFTIRFFTN                                              Op = 1142 // fft_irfftn
-	OpFFTRFFT                                                Op = 1143 // fft_rfft
-	OpFFTRFFT2                                               Op = 1144 // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 1145 // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 1146 // fft_rfftn
-	OpFillScalar                                             Op = 1147 // fill.Scalar
-	OpFillTensor                                             Op = 1148 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1149 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1150 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1151 // fill_diagonal_
-	OpFix                                                    Op = 1152 // fix
-	OpFixInPlace                                             Op = 1153 // fix_
-	OpFlattenUsingInts                                       Op = 1154 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1155 // flatten_dense_tensors
-	OpFlip                                                   Op = 1156 // flip
-	OpFlipLR                                                 Op = 1157 // fliplr
-	OpFlipUD                                                 Op = 1158 // flipud
-	OpFloatPowerScalar                                       Op = 1159 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1160 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1161 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1162 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1163 // float_power_.Tensor
-	OpFloor                                                  Op = 1164 // floor
-	OpFloorInPlace                                           Op = 1165 // floor_
-	OpFloorDivide                                            Op = 1166 // floor_divide
-	OpFloorDivideScalar                                      Op = 1167 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1168 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1169 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1170 // fmax
-	OpFMin                                                   Op = 1171 // fmin
-	OpFModScalar                                             Op = 1172 // fmod.Scalar
-	OpFModTensor                                             Op = 1173 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1174 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1175 // fmod_.Tensor
-	OpFrac                                                   Op = 1176 // frac
-	OpFracInPlace                                            Op = 1177 // frac_
-	OpFractionalMaxPool2d                                    Op = 1178 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1179 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1180 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1181 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1182 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1183 // frobenius_norm.dim
-	OpFromFile                                               Op = 1184 // from_file
-	OpFull                                                   Op = 1185 // full
-	OpFullLike                                               Op = 1186 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1187 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1188 // gather
-	OpGatherBackward                                         Op = 1189 // gather_backward
-	OpGCD                                                    Op = 1190 // gcd
-	OpGCDInPlace                                             Op = 1191 // gcd_
-	OpGeScalar                                               Op = 1192 // ge.Scalar
-	OpGeTensor                                               Op = 1193 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1194 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1195 // ge_.Tensor
-	OpGELU                                                   Op = 1196 // gelu
-	OpGELUInPlace                                            Op = 1197 // gelu_
-	OpGELUBackward                                           Op = 1198 // gelu_backward
-	OpGeometricInPlace                                       Op = 1199 // geometric_
-	OpGeqrf                                                  Op = 1200 // geqrf
-	OpGer                                                    Op = 1201 // ger
-	OpGLU                                                    Op = 1202 // glu
-	OpGLUBackward                                            Op = 1203 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1204 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1205 // glu_jvp
-	OpGradientArray                                          Op = 1206 // gradient.array
-	OpGradientScalararray                                    Op = 1207 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1208 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1209 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1210 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1211 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1212 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1213 // greater.Scalar
-	OpGreaterTensor                                          Op = 1214 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1215 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1216 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1217 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1218 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1219 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1220 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1221 // grid_sampler
-	OpGridSampler2d                                          Op = 1222 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1223 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1224 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1225 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1226 // group_norm
-	OpGRUData                                                Op = 1227 // gru.data
-	OpGRUInput                                               Op = 1228 // gru.input
-	OpGRUCell                                                Op = 1229 // gru_cell
-	OpGtScalar                                               Op = 1230 // gt.Scalar
-	OpGtTensor                                               Op = 1231 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1232 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1233 // gt_.Tensor
-	OpHammingWindow                                          Op = 1234 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1235 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1236 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1237 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1238 // hann_window
-	OpHannWindowPeriodic                                     Op = 1239 // hann_window.periodic
-	OpHardshrink                                             Op = 1240 // hardshrink
-	OpHardshrinkBackward                                     Op = 1241 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1242 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1243 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1244 // hardsigmoid_backward
-	OpHardswish                                              Op = 1245 // hardswish
-	OpHardswishInPlace                                       Op = 1246 // hardswish_
-	OpHardswishBackward                                      Op = 1247 // hardswish_backward
-	OpHardtanh                                               Op = 1248 // hardtanh
-	OpHardtanhInPlace                                        Op = 1249 // hardtanh_
-	OpHardtanhBackward                                       Op = 1250 // hardtanh_backward
-	OpHashTensor                                             Op = 1251 // hash_tensor
-	OpHeaviside                                              Op = 1252 // heaviside
-	OpHeavisideInPlace                                       Op = 1253 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1254 // hinge_embedding_loss
-	OpHistc                                                  Op = 1255 // histc
-	OpHistogramBinCt                                         Op = 1256 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1257 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1258 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1259 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1260 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1261 // hsplit.array
-	OpHSplitInt                                              Op = 1262 // hsplit.int
-	OpHSPMM                                                  Op = 1263 // hspmm
-	OpHStack                                                 Op = 1264 // hstack
-	OpHuberLoss                                              Op = 1265 // huber_loss
-	OpHuberLossBackward                                      Op = 1266 // huber_loss_backward
-	OpHypot                                                  Op = 1267 // hypot
-	OpHypotInPlace                                           Op = 1268 // hypot_
-	OpI0                                                     Op = 1269 // i0
-	OpI0InPlace                                              Op = 1270 // i0_
-	OpIGamma                                                 Op = 1271 // igamma
-	OpIGammaInPlace                                          Op = 1272 // igamma_
-	OpIGammaC                                                Op = 1273 // igammac
-	OpIGammaCInPlace                                         Op = 1274 // igammac_
-	OpIm2Col                                                 Op = 1275 // im2col
-	OpImag                                                   Op = 1276 // imag
-	OpIndexTensor                                            Op = 1277 // index.Tensor
-	OpIndexAdd                                               Op = 1278 // index_add
-	OpIndexAddInPlace                                        Op = 1279 // index_add_
-	OpIndexCopy                                              Op = 1280 // index_copy
-	OpIndexCopyInPlace                                       Op = 1281 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1282 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1283 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1284 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1285 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1286 // index_put
-	OpIndexPutInPlace                                        Op = 1287 // index_put_
-	OpIndexReduce                                            Op = 1288 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1289 // index_reduce_
-	OpIndexSelect                                            Op = 1290 // index_select
-	OpIndexSelectBackward                                    Op = 1291 // index_select_backward
-	OpIndices                                                Op = 1292 // indices
-	OpIndicesCopy                                            Op = 1293 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1294 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1295 // inner
-	OpInstanceNorm                                           Op = 1296 // instance_norm
-	OpIntRepr                                                Op = 1297 // int_repr
-	OpInverse                                                Op = 1298 // inverse
-	OpIsCoalesced                                            Op = 1299 // is_coalesced
-	OpIsComplex                                              Op = 1300 // is_complex
-	OpIsConj                                                 Op = 1301 // is_conj
-	OpIsDistributed                                          Op = 1302 // is_distributed
-	OpIsFloatingPoint                                        Op = 1303 // is_floating_point
-	OpAtenIsInference                                        Op = 1304 // is_inference
-	OpIsLeaf                                                 Op = 1305 // is_leaf
-	OpIsNeg                                                  Op = 1306 // is_neg
-	OpIsNonzero                                              Op = 1307 // is_nonzero
-	OpIsPinned                                               Op = 1308 // is_pinned
-	OpIsSameSize                                             Op = 1309 // is_same_size
-	OpIsSetTo                                                Op = 1310 // is_set_to
-	OpIsSigned                                               Op = 1311 // is_signed
-	OpIsVulkanAvailable                                      Op = 1312 // is_vulkan_available
-	OpIsClose                                                Op = 1313 // isclose
-	OpIsFinite                                               Op = 1314 // isfinite
-	OpIsInScalarTensor                                       Op = 1315 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1316 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1317 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1318 // isinf
-	OpIsNaN                                                  Op = 1319 // isnan
-	OpIsNegInf                                               Op = 1320 // isneginf
-	OpIsPosInf                                               Op = 1321 // isposinf
-	OpIsReal                                                 Op = 1322 // isreal
-	OpISTFT                                                  Op = 1323 // istft
-	OpAtenItem                                               Op = 1324 // item
-	OpKaiserWindow                                           Op = 1325 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1326 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1327 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1328 // kl_div
-	OpKron                                                   Op = 1329 // kron
-	OpKthValue                                               Op = 1330 // kthvalue
-	OpL1Loss                                                 Op = 1331 // l1_loss
-	OpLayerNorm                                              Op = 1332 // layer_norm
-	OpLCM                                                    Op = 1333 // lcm
-	OpLCMInPlace                                             Op = 1334 // lcm_
-	OpLdexpTensor                                            Op = 1335 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1336 // ldexp_
-	OpLeScalar                                               Op = 1337 // le.Scalar
-	OpLeTensor                                               Op = 1338 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1339 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1340 // le_.Tensor
-	OpLeakyReLU                                              Op = 1341 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1342 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1343 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1344 // lerp.Scalar
-	OpLerpTensor                                             Op = 1345 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1346 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1347 // lerp_.Tensor
-	OpLessScalar                                             Op = 1348 // less.Scalar
-	OpLessTensor                                             Op = 1349 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1350 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1351 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1352 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1353 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1354 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1355 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1356 // lgamma
-	OpLgammaInPlace                                          Op = 1357 // lgamma_
-	OpLift                                                   Op = 1358 // lift
-	OpLiftFresh                                              Op = 1359 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1360 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1361 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1362 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1363 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1364 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1365 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1366 // linalg_cross
-	OpLinalgDet                                              Op = 1367 // linalg_det
-	OpLinalgDiagonal                                         Op = 1368 // linalg_diagonal
-	OpLinalgEig                                              Op = 1369 // linalg_eig
-	OpLinalgEigh                                             Op = 1370 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1371 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1372 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1373 // linalg_householder_product
-	OpLinalgInv                                              Op = 1374 // linalg_inv
-	OpLinalgInvEx                                            Op = 1375 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1376 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1377 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1378 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1379 // linalg_lstsq
-	OpLinalgLU                                               Op = 1380 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1381 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1382 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1383 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1384 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1385 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1386 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1387 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1388 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1389 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1390 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1391 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1392 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1393 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1394 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1395 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1396 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1397 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1398 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1399 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1400 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1401 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1402 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1403 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1404 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1405 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1406 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1407 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1408 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1409 // linalg_vander
-	OpLinalgVecDot                                           Op = 1410 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1411 // linalg_vector_norm
-	OpLinear                                                 Op = 1412 // linear
-	OpLinearBackward                                         Op = 1413 // linear_backward
-	OpLinspace                                               Op = 1414 // linspace
-	OpLinspaceScalarTensor                                   Op = 1415 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1416 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1417 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1418 // log
-	OpLog10                                                  Op = 1419 // log10
-	OpLog10InPlace                                           Op = 1420 // log10_
-	OpLog1p                                                  Op = 1421 // log1p
-	OpLog1pInPlace                                           Op = 1422 // log1p_
-	OpLog2                                                   Op = 1423 // log2
-	OpLog2InPlace                                            Op = 1424 // log2_
-	OpLogInPlace                                             Op = 1425 // log_
-	OpLogNormalInPlace                                       Op = 1426 // log_normal_
-	OpLogSigmoid                                             Op = 1427 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1428 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1429 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1430 // log_softmax.int
-	OpLogAddExp                                              Op = 1431 // logaddexp
-	OpLogAddExp2                                             Op = 1432 // logaddexp2
-	OpLogCumSumExp                                           Op = 1433 // logcumsumexp
-	OpLogDet                                                 Op = 1434 // logdet
-	OpLogicalAnd                                             Op = 1435 // logical_and
-	OpLogicalAndInPlace                                      Op = 1436 // logical_and_
-	OpLogicalNot                                             Op = 1437 // logical_not
-	OpLogicalNotInPlace                                      Op = 1438 // logical_not_
-	OpLogicalOr                                              Op = 1439 // logical_or
-	OpLogicalOrInPlace                                       Op = 1440 // logical_or_
-	OpLogicalXor                                             Op = 1441 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1442 // logical_xor_
-	OpLogit                                                  Op = 1443 // logit
-	OpLogitInPlace                                           Op = 1444 // logit_
-	OpLogitBackward                                          Op = 1445 // logit_backward
-	OpLogspace                                               Op = 1446 // logspace
-	OpLogspaceScalarTensor                                   Op = 1447 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1448 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1449 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1450 // logsumexp
-	OpLSTMData                                               Op = 1451 // lstm.data
-	OpLSTMInput                                              Op = 1452 // lstm.input
-	OpLSTMCell                                               Op = 1453 // lstm_cell
-	OpLtScalar                                               Op = 1454 // lt.Scalar
-	OpLtTensor                                               Op = 1455 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1456 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1457 // lt_.Tensor
-	OpLUSolve                                                Op = 1458 // lu_solve
-	OpLUUnpack                                               Op = 1459 // lu_unpack
-	OpMH                                                     Op = 1460 // mH
-	OpMT                                                     Op = 1461 // mT
-	OpMarginRankingLoss                                      Op = 1462 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1463 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1464 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1465 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1466 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1467 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1468 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1469 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1470 // masked_select
-	OpMaskedSelectBackward                                   Op = 1471 // masked_select_backward
-	OpMatMul                                                 Op = 1472 // matmul
-	OpMatMulBackward                                         Op = 1473 // matmul_backward
-	OpMatrixH                                                Op = 1474 // matrix_H
-	OpMatrixExp                                              Op = 1475 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1476 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1477 // matrix_power
-	OpMax                                                    Op = 1478 // max
-	OpMaxDim                                                 Op = 1479 // max.dim
-	OpMaxOther                                               Op = 1480 // max.other
-	OpMaxPool1d                                              Op = 1481 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1482 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1483 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1484 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1485 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1486 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1487 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1488 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1489 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1490 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1491 // max_unpool3d
-	OpMaximum                                                Op = 1492 // maximum
-	OpMean                                                   Op = 1493 // mean
-	OpMeanDim                                                Op = 1494 // mean.dim
-	OpMedian                                                 Op = 1495 // median
-	OpMedianDim                                              Op = 1496 // median.dim
-	OpMeshgrid                                               Op = 1497 // meshgrid
-	OpMeshgridIndexing                                       Op = 1498 // meshgrid.indexing
-	OpMin                                                    Op = 1499 // min
-	OpMinDim                                                 Op = 1500 // min.dim
-	OpMinOther                                               Op = 1501 // min.other
-	OpMinimum                                                Op = 1502 // minimum
-	OpMIOpenBatchNorm                                        Op = 1503 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1504 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1505 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1506 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1507 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1508 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1509 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1510 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1511 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1512 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1513 // miopen_rnn_backward
-	OpMish                                                   Op = 1514 // mish
-	OpMishInPlace                                            Op = 1515 // mish_
-	OpMishBackward                                           Op = 1516 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1517 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1518 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1519 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1520 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1521 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1522 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1523 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1524 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1525 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1526 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1527 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1528 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1529 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1530 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1531 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1532 // mm
-	OpMMDType                                                Op = 1533 // mm.dtype
-	OpMode                                                   Op = 1534 // mode
-	OpMoveAxisInt                                            Op = 1535 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1536 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1537 // movedim.int
-	OpMoveDimIntlist                                         Op = 1538 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1539 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1540 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1541 // mse_loss
-	OpMSELossBackward                                        Op = 1542 // mse_loss_backward
-	OpMSort                                                  Op = 1543 // msort
-	OpMulScalar                                              Op = 1544 // mul.Scalar
-	OpMulTensor                                              Op = 1545 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1546 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1547 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1548 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1549 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1550 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1551 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1552 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1553 // multinomial
-	OpMultiplyScalar                                         Op = 1554 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1555 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1556 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1557 // multiply_.Tensor
-	OpMV                                                     Op = 1558 // mv
-	OpMvLgamma                                               Op = 1559 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1560 // mvlgamma_
-	OpNaNToNum                                               Op = 1561 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1562 // nan_to_num_
-	OpNaNMean                                                Op = 1563 // nanmean
-	OpNaNMedian                                              Op = 1564 // nanmedian
-	OpNaNMedianDim                                           Op = 1565 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1566 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1567 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1568 // nansum
-	OpNarrow                                                 Op = 1569 // narrow
-	OpNarrowTensor                                           Op = 1570 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1571 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1572 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1573 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1574 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1575 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1576 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1577 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1578 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1579 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1580 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1581 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1582 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1583 // ne.Scalar
-	OpNeTensor                                               Op = 1584 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1585 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1586 // ne_.Tensor
-	OpNeg                                                    Op = 1587 // neg
-	OpNegInPlace                                             Op = 1588 // neg_
-	OpNegative                                               Op = 1589 // negative
-	OpNegativeInPlace                                        Op = 1590 // negative_
-	OpNestedToPaddedTensor                                   Op = 1591 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1592 // new_empty
-	OpNewEmptyStrided                                        Op = 1593 // new_empty_strided
-	OpNewFull                                                Op = 1594 // new_full
-	OpNewOnes                                                Op = 1595 // new_ones
-	OpNewZeros                                               Op = 1596 // new_zeros
-	OpNextafter                                              Op = 1597 // nextafter
-	OpNextafterInPlace                                       Op = 1598 // nextafter_
-	OpNLLLoss                                                Op = 1599 // nll_loss
-	OpNLLLoss2d                                              Op = 1600 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1601 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1602 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1603 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1604 // nll_loss_forward
-	OpNLLLossND                                              Op = 1605 // nll_loss_nd
-	OpNonzero                                                Op = 1606 // nonzero
-	OpNonzeroNumpy                                           Op = 1607 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1608 // nonzero_static
-	OpNormScalar                                             Op = 1609 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1610 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1611 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1612 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1613 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1614 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1615 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1616 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1617 // normal.float_float
-	OpNormalInPlace                                          Op = 1618 // normal_
-	OpNormalFunctional                                       Op = 1619 // normal_functional
-	OpNotEqualScalar                                         Op = 1620 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1621 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1622 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1623 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1624 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1625 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1626 // numpy_T
-	OpOneHot                                                 Op = 1627 // one_hot
-	OpOnes                                                   Op = 1628 // ones
-	OpOnesLike                                               Op = 1629 // ones_like
-	OpOrgqr                                                  Op = 1630 // orgqr
-	OpOrmqr                                                  Op = 1631 // ormqr
-	OpOuter                                                  Op = 1632 // outer
-	OpOutputNr                                               Op = 1633 // output_nr
-	OpPad                                                    Op = 1634 // pad
-	OpPadSequence                                            Op = 1635 // pad_sequence
-	OpPairwiseDistance                                       Op = 1636 // pairwise_distance
-	OpPDist                                                  Op = 1637 // pdist
-	OpPermute                                                Op = 1638 // permute
-	OpPermuteCopy                                            Op = 1639 // permute_copy
-	OpPinMemory                                              Op = 1640 // pin_memory
-	OpPinverse                                               Op = 1641 // pinverse
-	OpPixelShuffle                                           Op = 1642 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1643 // pixel_unshuffle
-	OpPoisson                                                Op = 1644 // poisson
-	OpPoissonNLLLoss                                         Op = 1645 // poisson_nll_loss
-	OpPolar                                                  Op = 1646 // polar
-	OpPolygamma                                              Op = 1647 // polygamma
-	OpPolygammaInPlace                                       Op = 1648 // polygamma_
-	OpPositive                                               Op = 1649 // positive
-	OpPowScalar                                              Op = 1650 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1651 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1652 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1653 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1654 // pow_.Tensor
-	OpPReLU                                                  Op = 1655 // prelu
-	OpProd                                                   Op = 1656 // prod
-	OpProdDimInt                                             Op = 1657 // prod.dim_int
-	OpPromoteTypes                                           Op = 1658 // promote_types
-	OpPut                                                    Op = 1659 // put
-	OpPutInPlace                                             Op = 1660 // put_
-	OpQPerChannelAxis                                        Op = 1661 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1662 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1663 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1664 // q_scale
-	OpQZeroPoint                                             Op = 1665 // q_zero_point
-	OpQR                                                     Op = 1666 // qr
-	OpQuantile                                               Op = 1667 // quantile
-	OpQuantileScalar                                         Op = 1668 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1669 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1670 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1671 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1672 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1673 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1674 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1675 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1676 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1677 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1678 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1679 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1680 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1681 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1682 // rad2deg
-	OpRad2DegInPlace                                         Op = 1683 // rad2deg_
-	OpRand                                                   Op = 1684 // rand
-	OpRandGenerator                                          Op = 1685 // rand.generator
-	OpRandLike                                               Op = 1686 // rand_like
-	OpRandLikeGenerator                                      Op = 1687 // rand_like.generator
-	OpRandInt                                                Op = 1688 // randint
-	OpRandIntGenerator                                       Op = 1689 // randint.generator
-	OpRandIntLow                                             Op = 1690 // randint.low
-	OpRandIntLowGenerator                                    Op = 1691 // randint.low_generator
-	OpRandIntLike                                            Op = 1692 // randint_like
-	OpRandIntLikeTensor                                      Op = 1693 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1694 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1695 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1696 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1697 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1698 // randn
-	OpRandNGenerator                                         Op = 1699 // randn.generator
-	OpRandNLike                                              Op = 1700 // randn_like
-	OpRandNLikeGenerator                                     Op = 1701 // randn_like.generator
-	OpRandomInPlace                                          Op = 1702 // random_
-	OpRandomInPlaceFrom                                      Op = 1703 // random_.from
-	OpRandomInPlaceTo                                        Op = 1704 // random_.to
-	OpRandPerm                                               Op = 1705 // randperm
-	OpRandPermGenerator                                      Op = 1706 // randperm.generator
-	OpRange                                                  Op = 1707 // range
-	OpRangeStep                                              Op = 1708 // range.step
-	OpRavel                                                  Op = 1709 // ravel
-	OpReal                                                   Op = 1710 // real
-	OpReciprocal                                             Op = 1711 // reciprocal
-	OpReciprocalInPlace                                      Op = 1712 // reciprocal_
-	OpReflectionPad1d                                        Op = 1713 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1714 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1715 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1716 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1717 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1718 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1719 // relu
-	OpReLU6                                                  Op = 1720 // relu6
-	OpReLU6InPlace                                           Op = 1721 // relu6_
-	OpReLUInPlace                                            Op = 1722 // relu_
-	OpRemainderScalar                                        Op = 1723 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1724 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1725 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1726 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1727 // remainder_.Tensor
-	OpRenorm                                                 Op = 1728 // renorm
-	OpRenormInPlace                                          Op = 1729 // renorm_
-	OpRepeat                                                 Op = 1730 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1731 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1732 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1733 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1734 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1735 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1736 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1737 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1738 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1739 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1740 // requires_grad_
-	OpReshape                                                Op = 1741 // reshape
-	OpReshapeAs                                              Op = 1742 // reshape_as
-	OpResizeInPlace                                          Op = 1743 // resize_
-	OpResizeAsInPlace                                        Op = 1744 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1745 // resize_as_sparse_
-	OpResolveConj                                            Op = 1746 // resolve_conj
-	OpResolveNeg                                             Op = 1747 // resolve_neg
-	OpResultTypeScalar                                       Op = 1748 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1749 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1750 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1751 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1752 // retain_grad
-	OpRetainsGrad                                            Op = 1753 // retains_grad
-	OpRMSNorm                                                Op = 1754 // rms_norm
-	OpRNNReLUData                                            Op = 1755 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1756 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1757 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1758 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1759 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1760 // rnn_tanh_cell
-	OpRoll                                                   Op = 1761 // roll
-	OpRot90                                                  Op = 1762 // rot90
-	OpRound                                                  Op = 1763 // round
-	OpRoundDecimals                                          Op = 1764 // round.decimals
-	OpRoundInPlace                                           Op = 1765 // round_
-	OpRoundInPlaceDecimals                                   Op = 1766 // round_.decimals
-	OpRowIndices                                             Op = 1767 // row_indices
-	OpRowIndicesCopy                                         Op = 1768 // row_indices_copy
-	OpRowStack                                               Op = 1769 // row_stack
-	OpRReLU                                                  Op = 1770 // rrelu
-	OpRReLUInPlace                                           Op = 1771 // rrelu_
-	OpRReLUWithNoise                                         Op = 1772 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1773 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1774 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1775 // rsqrt
-	OpRsqrtInPlace                                           Op = 1776 // rsqrt_
-	OpRSubScalar                                             Op = 1777 // rsub.Scalar
-	OpRSubTensor                                             Op = 1778 // rsub.Tensor
-	OpScalarTensor                                           Op = 1779 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1780 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1781 // scatter.reduce
-	OpScatterSrc                                             Op = 1782 // scatter.src
-	OpScatterValue                                           Op = 1783 // scatter.value
-	OpScatterValueReduce                                     Op = 1784 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1785 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1786 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1787 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1788 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1789 // scatter_add
-	OpScatterAddInPlace                                      Op = 1790 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1791 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1792 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1793 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1794 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1795 // segment_reduce
-	OpSelectInt                                              Op = 1796 // select.int
-	OpSelectBackward                                         Op = 1797 // select_backward
-	OpSelectCopyInt                                          Op = 1798 // select_copy.int
-	OpSelectScatter                                          Op = 1799 // select_scatter
-	OpSELU                                                   Op = 1800 // selu
-	OpSELUInPlace                                            Op = 1801 // selu_
-	OpSetInPlace                                             Op = 1802 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1803 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1804 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1805 // set_data
-	OpSgn                                                    Op = 1806 // sgn
-	OpSgnInPlace                                             Op = 1807 // sgn_
-	OpSigmoid                                                Op = 1808 // sigmoid
-	OpSigmoidInPlace                                         Op = 1809 // sigmoid_
-	OpSigmoidBackward                                        Op = 1810 // sigmoid_backward
-	OpSign                                                   Op = 1811 // sign
-	OpSignInPlace                                            Op = 1812 // sign_
-	OpSignbit                                                Op = 1813 // signbit
-	OpSiLU                                                   Op = 1814 // silu
-	OpSiLUInPlace                                            Op = 1815 // silu_
-	OpSiLUBackward                                           Op = 1816 // silu_backward
-	OpSin                                                    Op = 1817 // sin
-	OpSinInPlace                                             Op = 1818 // sin_
-	OpSinc                                                   Op = 1819 // sinc
-	OpSincInPlace                                            Op = 1820 // sinc_
-	OpSinh                                                   Op = 1821 // sinh
-	OpSinhInPlace                                            Op = 1822 // sinh_
-	OpSizeInt                                                Op = 1823 // size.int
-	OpSliceTensor                                            Op = 1824 // slice.Tensor
-	OpSliceBackward                                          Op = 1825 // slice_backward
-	OpSliceCopyTensor                                        Op = 1826 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1827 // slice_inverse
-	OpSliceScatter                                           Op = 1828 // slice_scatter
-	OpSLogDet                                                Op = 1829 // slogdet
-	OpSlowConv3d                                             Op = 1830 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1831 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1832 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1833 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1834 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1835 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1836 // smm
-	OpSmoothL1Loss                                           Op = 1837 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1838 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1839 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1840 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1841 // softmax.int
-	OpSoftplus                                               Op = 1842 // softplus
-	OpSoftplusBackward                                       Op = 1843 // softplus_backward
-	OpSoftshrink                                             Op = 1844 // softshrink
-	OpSoftshrinkBackward                                     Op = 1845 // softshrink_backward
-	OpSort                                                   Op = 1846 // sort
-	OpSortStable                                             Op = 1847 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1848 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1849 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1850 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1851 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1852 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1853 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1854 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1855 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1856 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1857 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1858 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1859 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1860 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1861 // sparse_dim
-	OpSparseMask                                             Op = 1862 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1863 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1864 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1865 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1866 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1867 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1868 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1869 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1870 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1871 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1872 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1873 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1874 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1875 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1876 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1877 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1878 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1879 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1880 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1881 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1882 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1883 // special_digamma
-	OpSpecialEntr                                            Op = 1884 // special_entr
-	OpSpecialErf                                             Op = 1885 // special_erf
-	OpSpecialErfc                                            Op = 1886 // special_erfc
-	OpSpecialErfcx                                           Op = 1887 // special_erfcx
-	OpSpecialErfinv                                          Op = 1888 // special_erfinv
-	OpSpecialExp2                                            Op = 1889 // special_exp2
-	OpSpecialExpit                                           Op = 1890 // special_expit
-	OpSpecialExpm1                                           Op = 1891 // special_expm1
-	OpSpecialGammaInc                                        Op = 1892 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1893 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1894 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1895 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1896 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1897 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1898 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1899 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1900 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1901 // special_i0
-	OpSpecialI0e                                             Op = 1902 // special_i0e
-	OpSpecialI1                                              Op = 1903 // special_i1
-	OpSpecialI1e                                             Op = 1904 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1905 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1906 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1907 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1908 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1909 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1910 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1911 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1912 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1913 // special_log_softmax
-	OpSpecialLogit                                           Op = 1914 // special_logit
-	OpSpecialLogSumExp                                       Op = 1915 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1916 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1917 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1918 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1919 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1920 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1921 // special_ndtr
-	OpSpecialNdtri                                           Op = 1922 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1923 // special_polygamma
-	OpSpecialPsi                                             Op = 1924 // special_psi
-	OpSpecialRound                                           Op = 1925 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1926 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1927 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1928 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1929 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1930 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1931 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1932 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1933 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1934 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1935 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1936 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1937 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1938 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1939 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1940 // special_sinc
-	OpSpecialSoftmax                                         Op = 1941 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1942 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1943 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1944 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1945 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1946 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1947 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1948 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1949 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1950 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1951 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1952 // split.Tensor
-	OpSplitSizes                                             Op = 1953 // split.sizes
-	OpSplitCopyTensor                                        Op = 1954 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1955 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1956 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1957 // sqrt
-	OpSqrtInPlace                                            Op = 1958 // sqrt_
-	OpSquare                                                 Op = 1959 // square
-	OpSquareInPlace                                          Op = 1960 // square_
-	OpSqueeze                                                Op = 1961 // squeeze
-	OpSqueezeDim                                             Op = 1962 // squeeze.dim
-	OpSqueezeDims                                            Op = 1963 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1964 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1965 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1966 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1967 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1968 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1969 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1970 // sspaddmm
-	OpStack                                                  Op = 1971 // stack
-	OpStd                                                    Op = 1972 // std
-	OpStdCorrection                                          Op = 1973 // std.correction
-	OpStdDim                                                 Op = 1974 // std.dim
-	OpStdMean                                                Op = 1975 // std_mean
-	OpStdMeanCorrection                                      Op = 1976 // std_mean.correction
-	OpStdMeanDim                                             Op = 1977 // std_mean.dim
-	OpSTFT                                                   Op = 1978 // stft
-	OpSTFTCenter                                             Op = 1979 // stft.center
-	OpStrideInt                                              Op = 1980 // stride.int
-	OpSubScalar                                              Op = 1981 // sub.Scalar
-	OpSubTensor                                              Op = 1982 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1983 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1984 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1985 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1986 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1987 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1988 // subtract_.Tensor
-	OpSum                                                    Op = 1989 // sum
-	OpSumDimIntList                                          Op = 1990 // sum.dim_IntList
-	OpSumToSize                                              Op = 1991 // sum_to_size
-	OpSVD                                                    Op = 1992 // svd
-	OpSwapAxes                                               Op = 1993 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1994 // swapaxes_
-	OpSwapDims                                               Op = 1995 // swapdims
-	OpSwapDimsInPlace                                        Op = 1996 // swapdims_
-	OpT                                                      Op = 1997 // t
-	OpTInPlace                                               Op = 1998 // t_
-	OpTCopy                                                  Op = 1999 // t_copy
-	OpTake                                                   Op = 2000 // take
-	OpTakeAlongDim                                           Op = 2001 // take_along_dim
-	OpTan                                                    Op = 2002 // tan
-	OpTanInPlace                                             Op = 2003 // tan_
-	OpTanh                                                   Op = 2004 // tanh
-	OpTanhInPlace                                            Op = 2005 // tanh_
-	OpTanhBackward                                           Op = 2006 // tanh_backward
-	OpTensorSplitIndices                                     Op = 2007 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 2008 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 2009 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 2010 // tensordot
-	OpTHNNConv2d                                             Op = 2011 // thnn_conv2d
-	OpThreshold                                              Op = 2012 // threshold
-	OpThresholdInPlace                                       Op = 2013 // threshold_
-	OpThresholdBackward                                      Op = 2014 // threshold_backward
-	OpTile                                                   Op = 2015 // tile
-	OpToDevice                                               Op = 2016 // to.device
-	OpToDType                                                Op = 2017 // to.dtype
-	OpToDTypeLayout                                          Op = 2018 // to.dtype_layout
-	OpToOther                                                Op = 2019 // to.other
-	OpToDense                                                Op = 2020 // to_dense
-	OpToDenseBackward                                        Op = 2021 // to_dense_backward
-	OpToMKLDNN                                               Op = 2022 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 2023 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 2024 // to_padded_tensor
-	OpToSparse                                               Op = 2025 // to_sparse
-	OpToSparseSparseDim                                      Op = 2026 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 2027 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 2028 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 2029 // to_sparse_csc
-	OpToSparseCSR                                            Op = 2030 // to_sparse_csr
-	OpTopK                                                   Op = 2031 // topk
-	OpTrace                                                  Op = 2032 // trace
-	OpTraceBackward                                          Op = 2033 // trace_backward
-	OpTransposeInt                                           Op = 2034 // transpose.int
-	OpTransposeInPlace                                       Op = 2035 // transpose_
-	OpTransposeCopyInt                                       Op = 2036 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 2037 // trapezoid.dx
-	OpTrapezoidX                                             Op = 2038 // trapezoid.x
-	OpTrapzDx                                                Op = 2039 // trapz.dx
-	OpTrapzX                                                 Op = 2040 // trapz.x
-	OpTriangularSolve                                        Op = 2041 // triangular_solve
-	OpTril                                                   Op = 2042 // tril
-	OpTrilInPlace                                            Op = 2043 // tril_
-	OpTrilIndices                                            Op = 2044 // tril_indices
-	OpTripletMarginLoss                                      Op = 2045 // triplet_margin_loss
-	OpTriu                                                   Op = 2046 // triu
-	OpTriuInPlace                                            Op = 2047 // triu_
-	OpTriuIndices                                            Op = 2048 // triu_indices
-	OpTrueDivideScalar                                       Op = 2049 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 2050 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 2051 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 2052 // true_divide_.Tensor
-	OpTrunc                                                  Op = 2053 // trunc
-	OpTruncInPlace                                           Op = 2054 // trunc_
-	OpTypeAs                                                 Op = 2055 // type_as
-	OpUnbindInt                                              Op = 2056 // unbind.int
-	OpUnbindCopyInt                                          Op = 2057 // unbind_copy.int
-	OpUnflattenInt                                           Op = 2058 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 2059 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 2060 // unfold
-	OpUnfoldBackward                                         Op = 2061 // unfold_backward
-	OpUnfoldCopy                                             Op = 2062 // unfold_copy
-	OpUniformInPlace                                         Op = 2063 // uniform_
-	OpUniqueConsecutive                                      Op = 2064 // unique_consecutive
-	OpUniqueDim                                              Op = 2065 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 2066 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 2067 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 2068 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 2069 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 2070 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 2071 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 2072 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 2073 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 2074 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 2075 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 2076 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 2077 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 2078 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 2079 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 2080 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 2081 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 2082 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 2083 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 2084 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 2085 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 2086 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 2087 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 2088 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 2089 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 2090 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 2091 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 2092 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 2093 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 2094 // value_selecting_reduction_backward
-	OpValues                                                 Op = 2095 // values
-	OpValuesCopy                                             Op = 2096 // values_copy
-	OpVander                                                 Op = 2097 // vander
-	OpVar                                                    Op = 2098 // var
-	OpVarCorrection                                          Op = 2099 // var.correction
-	OpVarDim                                                 Op = 2100 // var.dim
-	OpVarMean                                                Op = 2101 // var_mean
-	OpVarMeanCorrection                                      Op = 2102 // var_mean.correction
-	OpVarMeanDim                                             Op = 2103 // var_mean.dim
-	OpVDot                                                   Op = 2104 // vdot
-	OpView                                                   Op = 2105 // view
-	OpViewDType                                              Op = 2106 // view.dtype
-	OpViewAs                                                 Op = 2107 // view_as
-	OpViewAsComplex                                          Op = 2108 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 2109 // view_as_complex_copy
-	OpViewAsReal                                             Op = 2110 // view_as_real
-	OpViewAsRealCopy                                         Op = 2111 // view_as_real_copy
-	OpViewCopy                                               Op = 2112 // view_copy
-	OpViewCopyDType                                          Op = 2113 // view_copy.dtype
-	OpVSplitArray                                            Op = 2114 // vsplit.array
-	OpVSplitInt                                              Op = 2115 // vsplit.int
-	OpVStack                                                 Op = 2116 // vstack
-	OpWhere                                                  Op = 2117 // where
-	OpWhereScalar                                            Op = 2118 // where.Scalar
-	OpWhereScalarOther                                       Op = 2119 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 2120 // where.ScalarSelf
-	OpWhereSelf                                              Op = 2121 // where.self
-	OpXLogYScalarOther                                       Op = 2122 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 2123 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 2124 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 2125 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 2126 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 2127 // zero_
-	OpZeros                                                  Op = 2128 // zeros
-	OpZerosLike                                              Op = 2129 // zeros_like
+	OpTrimHeaps                                              Op = 11   // trim_heaps
+	OpMemoryInfo                                             Op = 12   // memory_info
+	OpLeave                                                  Op = 13   // leave
+	OpEnterGrad                                              Op = 14   // enter_grad
+	OpEnterUnsafe                                            Op = 15   // enter_unsafe
+	OpEnterInference                                         Op = 16   // enter_inference
+	OpEnterAutocast                                          Op = 17   // enter_autocast
+	OpEnterDevice                                            Op = 18   // enter_device
+	OpCaptureModes                                           Op = 19   // capture_modes
+	OpEnterModes                                             Op = 20   // enter_modes
+	OpFreeModes                                              Op = 21   // free_modes
+	OpIsGradEnabled                                          Op = 22   // is_grad_enabled
+	OpIsInference                                            Op = 23   // is_inference
+	OpAutocastState                                          Op = 24   // autocast_state
+	OpBackward                                               Op = 25   // backward
+	OpGrad                                                   Op = 26   // grad
+	OpGradients                                              Op = 27   // gradients
+	OpKeepTensors                                            Op = 28   // keep_tensors
+	OpClearGradients                                         Op = 29   // clear_gradients
+	OpSetGradient                                            Op = 30   // set_gradient
+	OpSetRequiresGrad                                        Op = 31   // set_requires_grad
+	OpRetainGrad                                             Op = 32   // retain_grad
+	OpGradName                                               Op = 33   // grad_name
+	OpGradFn                                                 Op = 34   // grad_fn
+	OpNodeName                                               Op = 35   // node_name
+	OpNextNodes                                              Op = 36   // next_nodes
+	OpBase                                                   Op = 37   // base
+	OpLikeness                                               Op = 38   // likeness
+	OpReplaceData                                            Op = 39   // replace_data
+	OpSizes                                                  Op = 40   // sizes
+	OpStrides                                                Op = 41   // strides
+	OpDescribe                                               Op = 42   // describe
+	OpDim                                                    Op = 43   // dim
+	OpIsContiguous                                           Op = 44   // is_contiguous
+	OpVersion                                                Op = 45   // version
+	OpStorage                                                Op = 46   // storage
+	OpMemory                                                 Op = 47   // memory
+	OpFromBytes                                              Op = 48   // from_bytes
+	OpToBytes                                                Op = 49   // to_bytes
+	OpOverwrite                                              Op = 50   // overwrite
+	OpReadFile                                               Op = 51   // read_file
+	OpItem                                                   Op = 52   // item
+	OpIndex                                                  Op = 53   // index
+	OpSetIndex                                               Op = 54   // set_index
+	OpTo                                                     Op = 55   // to
+	OpWarnings                                               Op = 56   // warnings
+	OpSetThreads                                             Op = 57   // set_threads
+	OpGetThreads                                             Op = 58   // get_threads
+	OpSetInteropThreads                                      Op = 59   // set_interop_threads
+	OpGetInteropThreads                                      Op = 60   // get_interop_threads
+	OpManualSeed                                             Op = 61   // manual_seed
+	OpNewGenerator                                           Op = 62   // new_generator
+	OpDefaultGenerator                                       Op = 63   // default_generator
+	OpSeedGenerator                                          Op = 64   // seed_generator
+	OpGeneratorSeed                                          Op = 65   // generator_seed
+	OpGeneratorState                                         Op = 66   // generator_state
+	OpSetGeneratorState                                      Op = 67   // set_generator_state
+	OpGeneratorDevice                                        Op = 68   // generator_device
+	OpTorchVersion                                           Op = 69   // torch_version
+	OpShowConfig                                             Op = 70   // show_config
+	OpDeviceCount                                            Op = 71   // device_count
+	OpSynchronize                                            Op = 72   // synchronize
+	OpCurrentDevice                                          Op = 73   // current_device
+	OpListOperators                                          Op = 74   // list_operators
+	OpGetSetting                                             Op = 75   // get_setting
+	OpSetSetting                                             Op = 76   // set_setting
+	OpCudaVersions                                           Op = 77   // cuda_versions
+	OpBoxed                                                  Op = 78   // boxed
+	OpCompileProgram                                         Op = 79   // compile_program
+	OpRunProgram                                             Op = 80   // run_program
+	OpScriptLoad                                             Op = 81   // script_load
+	OpScriptDefine                                           Op = 82   // script_define
+	OpScriptCall                                             Op = 83   // script_call
+	OpScriptDescribe                                         Op = 84   // script_describe
+	OpScriptTree                                             Op = 85   // script_tree
+	OpScriptTensors                                          Op = 86   // script_tensors
+	OpScriptModule                                           Op = 87   // script_module
+	OpScriptAttribute                                        Op = 88   // script_attribute
+	OpScriptSetAttribute                                     Op = 89   // script_set_attribute
+	OpScriptTrain                                            Op = 90   // script_train
+	OpScriptTo                                               Op = 91   // script_to
+	OpScriptFreeze                                           Op = 92   // script_freeze
+	OpScriptOptimize                                         Op = 93   // script_optimize
+	OpScriptSave                                             Op = 94   // script_save
+	OpScriptCode                                             Op = 95   // script_code
+	OpScriptGraph                                            Op = 96   // script_graph
+	OpAotiLoad                                               Op = 97   // aoti_load
+	OpAotiDescribe                                           Op = 98   // aoti_describe
+	OpAotiConstant                                           Op = 99   // aoti_constant
+	OpAotiRun                                                Op = 100  // aoti_run
+	OpEnterRecording                                         Op = 101  // enter_recording
+	OpRecorded                                               Op = 102  // recorded
+	OpAddHook                                                Op = 103  // add_hook
+	OpAddAccumulateHook                                      Op = 104  // add_accumulate_hook
+	OpRemoveHook                                             Op = 105  // remove_hook
+	OpApplyFunction                                          Op = 106  // apply_function
+	OpSavedTensors                                           Op = 107  // saved_tensors
+	OpEnterSavedHooks                                        Op = 108  // enter_saved_hooks
+	OpBackwardNumber                                         Op = 109  // backward_number
+	OpSetAnomaly                                             Op = 110  // set_anomaly
+	OpDropped                                                Op = 111  // dropped
+	OpOperatorSchema                                         Op = 112  // operator_schema
+	OpOpenLibrary                                            Op = 113  // open_library
+	OpCloseLibrary                                           Op = 114  // close_library
+	OpDefineOperator                                         Op = 115  // define_operator
+	OpImplementOperator                                      Op = 116  // implement_operator
+	OpKernelArguments                                        Op = 117  // kernel_arguments
+	OpKernelRedispatch                                       Op = 118  // kernel_redispatch
+	OpKernelResults                                          Op = 119  // kernel_results
+	OpNvrtcOpen                                              Op = 120  // nvrtc_open
+	OpNvrtcCompile                                           Op = 121  // nvrtc_compile
+	OpKernelArch                                             Op = 122  // kernel_arch
+	OpKernelLoad                                             Op = 123  // kernel_load
+	OpKernelUnload                                           Op = 124  // kernel_unload
+	OpKernelFunction                                         Op = 125  // kernel_function
+	OpKernelLaunch                                           Op = 126  // kernel_launch
+	OpPrepareProfiler                                        Op = 127  // prepare_profiler
+	OpStartProfiler                                          Op = 128  // start_profiler
+	OpStopProfiler                                           Op = 129  // stop_profiler
+	OpProfilerEvents                                         Op = 130  // profiler_events
+	OpSaveProfile                                            Op = 131  // save_profile
+	OpFreeProfile                                            Op = 132  // free_profile
+	OpEnterRange                                             Op = 133  // enter_range
+	OpThreadNumber                                           Op = 134  // thread_number
+	OpDefaultStream                                          Op = 135  // default_stream
+	OpCurrentStream                                          Op = 136  // current_stream
+	OpNewStream                                              Op = 137  // new_stream
+	OpEnterStream                                            Op = 138  // enter_stream
+	OpStreamQuery                                            Op = 139  // stream_query
+	OpStreamSynchronize                                      Op = 140  // stream_synchronize
+	OpStreamWaitEvent                                        Op = 141  // stream_wait_event
+	OpStreamWaitStream                                       Op = 142  // stream_wait_stream
+	OpStreamPointer                                          Op = 143  // stream_pointer
+	OpRecordStream                                           Op = 144  // record_stream
+	OpNewEvent                                               Op = 145  // new_event
+	OpEventRecord                                            Op = 146  // event_record
+	OpEventQuery                                             Op = 147  // event_query
+	OpEventSynchronize                                       Op = 148  // event_synchronize
+	OpEventElapsed                                           Op = 149  // event_elapsed
+	OpDeviceStats                                            Op = 150  // device_stats
+	OpResetAccumulatedMemory                                 Op = 151  // reset_accumulated_memory
+	OpNvtxMark                                               Op = 152  // nvtx_mark
+	OpNvtxPush                                               Op = 153  // nvtx_push
+	OpNvtxPop                                                Op = 154  // nvtx_pop
+	OpOpenJpeg                                               Op = 155  // open_jpeg
+	OpJpegSize                                               Op = 156  // jpeg_size
+	OpDecodeJpeg                                             Op = 157  // decode_jpeg
+	OpEncodeJpeg                                             Op = 158  // encode_jpeg
+	OpCropJpeg                                               Op = 159  // crop_jpeg
+	OpCropImage                                              Op = 160  // crop_image
+	OpCropFlip                                               Op = 161  // crop_flip
+	OpNewTcpStore                                            Op = 162  // new_tcp_store
+	OpNewFileStore                                           Op = 163  // new_file_store
+	OpNewHashStore                                           Op = 164  // new_hash_store
+	OpNewPrefixStore                                         Op = 165  // new_prefix_store
+	OpStoreSet                                               Op = 166  // store_set
+	OpStoreGet                                               Op = 167  // store_get
+	OpStoreAdd                                               Op = 168  // store_add
+	OpStoreCompareSet                                        Op = 169  // store_compare_set
+	OpStoreDelete                                            Op = 170  // store_delete
+	OpStoreCheck                                             Op = 171  // store_check
+	OpStoreNumKeys                                           Op = 172  // store_num_keys
+	OpStoreSetTimeout                                        Op = 173  // store_set_timeout
+	OpNewGroup                                               Op = 174  // new_group
+	OpAbortGroup                                             Op = 175  // abort_group
+	OpCollective                                             Op = 176  // collective
+	OpMonitoredBarrier                                       Op = 177  // monitored_barrier
+	OpGroupCheck                                             Op = 178  // group_check
+	OpBatchBegin                                             Op = 179  // batch_begin
+	OpBatchEnd                                               Op = 180  // batch_end
+	OpWorkWait                                               Op = 181  // work_wait
+	OpWorkStream                                             Op = 182  // work_stream
+	OpWorkAbort                                              Op = 183  // work_abort
+	OpWorkDone                                               Op = 184  // work_done
+	OpWorkSource                                             Op = 185  // work_source
+	OpVerifyParams                                           Op = 186  // verify_params
+	OpBroadcastCoalesced                                     Op = 187  // broadcast_coalesced
+	OpNewReducer                                             Op = 188  // new_reducer
+	OpReducerForward                                         Op = 189  // reducer_forward
+	OpReducerBackward                                        Op = 190  // reducer_backward
+	OpReducerDelay                                           Op = 191  // reducer_delay
+	OpReducerCompress                                        Op = 192  // reducer_compress
+	OpReducerHook                                            Op = 193  // reducer_hook
+	OpReducerStats                                           Op = 194  // reducer_stats
+	OpCudaState                                              Op = 195  // cuda_state
+	OpCudaDriverVersion                                      Op = 196  // cuda_driver_version
+	OpDeviceProperties                                       Op = 197  // device_properties
+	OpDeviceAccessPeer                                       Op = 198  // device_access_peer
+	OpExternalStream                                         Op = 199  // external_stream
+	OpStreamPriority                                         Op = 200  // stream_priority
+	OpStreamPriorities                                       Op = 201  // stream_priorities
+	OpBlockingEvent                                          Op = 202  // blocking_event
+	OpMemoryFraction                                         Op = 203  // memory_fraction
+	OpSetMemoryFraction                                      Op = 204  // set_memory_fraction
+	OpMemorySnapshot                                         Op = 205  // memory_snapshot
+	OpRecordMemoryHistory                                    Op = 206  // record_memory_history
+	OpNewPoolID                                              Op = 207  // new_pool_id
+	OpNewMemPool                                             Op = 208  // new_mem_pool
+	OpMemPoolID                                              Op = 209  // mem_pool_id
+	OpEnterMemPool                                           Op = 210  // enter_mem_pool
+	OpLeaveMemPool                                           Op = 211  // leave_mem_pool
+	OpNewNccl                                                Op = 212  // new_nccl
+	OpNewGraph                                               Op = 213  // new_graph
+	OpGraphCaptureBegin                                      Op = 214  // graph_capture_begin
+	OpGraphCaptureEnd                                        Op = 215  // graph_capture_end
+	OpGraphReplay                                            Op = 216  // graph_replay
+	OpGraphReset                                             Op = 217  // graph_reset
+	OpGraphPool                                              Op = 218  // graph_pool
+	OpGraphRegisterGenerator                                 Op = 219  // graph_register_generator
+	OpGraphDebugDump                                         Op = 220  // graph_debug_dump
+	OpIsCapturing                                            Op = 221  // is_capturing
+	OpAtenAndScalar                                          Op = 222  // __and__.Scalar
+	OpAtenAndTensor                                          Op = 223  // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 224  // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 225  // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 226  // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 227  // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 228  // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 229  // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 230  // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 231  // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 232  // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 233  // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 234  // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 235  // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 236  // __or__.Scalar
+	OpAtenOrTensor                                           Op = 237  // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 238  // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 239  // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 240  // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 241  // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 242  // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 243  // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 244  // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 245  // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 246  // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 247  // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 248  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 249  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 250  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 251  // _addmm_activation
+	OpAtenAMinMax                                            Op = 252  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 253  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 254  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 255  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 256  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 257  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 258  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 259  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 260  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 261  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 262  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 263  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 264  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 265  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 266  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 267  // _cast_Byte
+	OpAtenCastChar                                           Op = 268  // _cast_Char
+	OpAtenCastDouble                                         Op = 269  // _cast_Double
+	OpAtenCastFloat                                          Op = 270  // _cast_Float
+	OpAtenCastHalf                                           Op = 271  // _cast_Half
+	OpAtenCastInt                                            Op = 272  // _cast_Int
+	OpAtenCastLong                                           Op = 273  // _cast_Long
+	OpAtenCastShort                                          Op = 274  // _cast_Short
+	OpAtenCDistBackward                                      Op = 275  // _cdist_backward
+	OpAtenCDistForward                                       Op = 276  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 277  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 278  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 279  // _chunk_cat
+	OpAtenCoalesce                                           Op = 280  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 281  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 282  // _compute_linear_combination
+	OpAtenConj                                               Op = 283  // _conj
+	OpAtenConjCopy                                           Op = 284  // _conj_copy
+	OpAtenConjPhysical                                       Op = 285  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 286  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 287  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 288  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 289  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 290  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 291  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 292  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 293  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 294  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 295  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 296  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 297  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 298  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 299  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 300  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 301  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 302  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 303  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 304  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 305  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 306  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 307  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 308  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 309  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 310  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 311  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 312  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 313  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 314  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 315  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 316  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 317  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 318  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 319  // _dimI
+	OpAtenDimV                                               Op = 320  // _dimV
+	OpAtenDimArange                                          Op = 321  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 322  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 323  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 324  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 325  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 326  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 327  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 328  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 329  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 330  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 331  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 332  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 333  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 334  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 335  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 336  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 337  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 338  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 339  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 340  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 341  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 342  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 343  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 344  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 345  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 346  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 347  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 348  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 349  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 350  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 351  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 352  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 353  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 354  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 355  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 356  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 357  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 358  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 359  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 360  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 361  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 362  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 363  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 364  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 365  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 366  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 367  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 368  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 369  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 370  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 371  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 372  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 373  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 374  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 375  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 376  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 377  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 378  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 379  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 380  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 381  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 382  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 383  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 384  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 385  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 386  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 387  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 388  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 389  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 390  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 391  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 392  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 393  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 394  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 395  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 396  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 397  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 398  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 399  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 400  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 401  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 402  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 403  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 404  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 405  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 406  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 407  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 408  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 409  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 410  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 411  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 412  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 413  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 414  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 415  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 416  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 417  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 418  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 419  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 420  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 421  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 422  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 423  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 424  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 425  // _foreach_log
+	OpAtenForeachLog10                                       Op = 426  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 427  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 428  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 429  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 430  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 431  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 432  // _foreach_log_
+	OpAtenForeachMax                                         Op = 433  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 434  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 435  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 436  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 437  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 438  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 439  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 440  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 441  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 442  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 443  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 444  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 445  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 446  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 447  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 448  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 449  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 450  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 451  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 452  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 453  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 454  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 455  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 456  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 457  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 458  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 459  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 460  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 461  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 462  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 463  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 464  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 465  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 466  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 467  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 468  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 469  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 470  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 471  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 472  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 473  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 474  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 475  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 476  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 477  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 478  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 479  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 480  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 481  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 482  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 483  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 484  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 485  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 486  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 487  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 488  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 489  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 490  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 491  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 492  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 493  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 494  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 495  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 496  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 497  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 498  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 499  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 500  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 501  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 502  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 503  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 504  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 505  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 506  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 507  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 508  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 509  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 510  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 511  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 512  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 513  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 514  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 515  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 516  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 517  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 518  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 519  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 520  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 521  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 522  // _index_put_impl_
+	OpAtenIndices                                            Op = 523  // _indices
+	OpAtenIndicesCopy                                        Op = 524  // _indices_copy
+	OpAtenIntMM                                              Op = 525  // _int_mm
+	OpAtenIsAllTrue                                          Op = 526  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 527  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 528  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 529  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 530  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 531  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 532  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 533  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 534  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 535  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 536  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 537  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 538  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 539  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 540  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 541  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 542  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 543  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 544  // _make_dep_token
+	OpAtenMakeDual                                           Op = 545  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 546  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 547  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 548  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 549  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 550  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 551  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 552  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 553  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 554  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 555  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 556  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 557  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 558  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 559  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 560  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 561  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 562  // _neg_view
+	OpAtenNegViewCopy                                        Op = 563  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 564  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 565  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 566  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 567  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 568  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 569  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 570  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 571  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 572  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 573  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 574  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 575  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 576  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 577  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 578  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 579  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 580  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 581  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 582  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 583  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 584  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 585  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 586  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 587  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 588  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 589  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 590  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 591  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 592  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 593  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 594  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 595  // _pad_circular
+	OpAtenPadEnum                                            Op = 596  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 597  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 598  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 599  // _pdist_backward
+	OpAtenPDistForward                                       Op = 600  // _pdist_forward
+	OpAtenPinMemory                                          Op = 601  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 602  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 603  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 604  // _print
+	OpAtenPropagateXLAData                                   Op = 605  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 606  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 607  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 608  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 609  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 610  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 611  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 612  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 613  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 614  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 615  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 616  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 617  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 618  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 619  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 620  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 621  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 622  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 623  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 624  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 625  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 626  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 627  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 628  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 629  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 630  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 631  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 632  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 633  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 634  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 635  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 636  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 637  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 638  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 639  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 640  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 641  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 642  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 643  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 644  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 645  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 646  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 647  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 648  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 649  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 650  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 651  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 652  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 653  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 654  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 655  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 656  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 657  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 658  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 659  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 660  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 661  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 662  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 663  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 664  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 665  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 666  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 667  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 668  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 669  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 670  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 671  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 672  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 673  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 674  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 675  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 676  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 677  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 678  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 679  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 680  // _spdiags
+	OpAtenSpsolve                                            Op = 681  // _spsolve
+	OpAtenStack                                              Op = 682  // _stack
+	OpAtenStandardGamma                                      Op = 683  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 684  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 685  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 686  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 687  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 688  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 689  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 690  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 691  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 692  // _to_copy
+	OpAtenToCPU                                              Op = 693  // _to_cpu
+	OpAtenToDense                                            Op = 694  // _to_dense
+	OpAtenToSparse                                           Op = 695  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 696  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 697  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 698  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 699  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 700  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 701  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 702  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 703  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 704  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 705  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 706  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 707  // _unique
+	OpAtenUnique2                                            Op = 708  // _unique2
+	OpAtenUnpackDual                                         Op = 709  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 710  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 711  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 712  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 713  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 714  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 715  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 716  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 717  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 718  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 719  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 720  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 721  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 722  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 723  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 724  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 725  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 726  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 727  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 728  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 729  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 730  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 731  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 732  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 733  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 734  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 735  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 736  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 737  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 738  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 739  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 740  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 741  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 742  // _values
+	OpAtenValuesCopy                                         Op = 743  // _values_copy
+	OpAtenVersion                                            Op = 744  // _version
+	OpAtenWeightInt4PackMM                                   Op = 745  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 746  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 747  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 748  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 749  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 750  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 751  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 752  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 753  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 754  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 755  // abs
+	OpAbsInPlace                                             Op = 756  // abs_
+	OpAbsolute                                               Op = 757  // absolute
+	OpAbsoluteInPlace                                        Op = 758  // absolute_
+	OpAcos                                                   Op = 759  // acos
+	OpAcosInPlace                                            Op = 760  // acos_
+	OpAcosh                                                  Op = 761  // acosh
+	OpAcoshInPlace                                           Op = 762  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 763  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 764  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 765  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 766  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 767  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 768  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 769  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 770  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 771  // add.Scalar
+	OpAddTensor                                              Op = 772  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 773  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 774  // add_.Tensor
+	OpAddBMM                                                 Op = 775  // addbmm
+	OpAddBMMInPlace                                          Op = 776  // addbmm_
+	OpAddCDiv                                                Op = 777  // addcdiv
+	OpAddCDivInPlace                                         Op = 778  // addcdiv_
+	OpAddCMul                                                Op = 779  // addcmul
+	OpAddCMulInPlace                                         Op = 780  // addcmul_
+	OpAddMM                                                  Op = 781  // addmm
+	OpAddMMDType                                             Op = 782  // addmm.dtype
+	OpAddMMInPlace                                           Op = 783  // addmm_
+	OpAddMV                                                  Op = 784  // addmv
+	OpAddMVInPlace                                           Op = 785  // addmv_
+	OpAddR                                                   Op = 786  // addr
+	OpAddRInPlace                                            Op = 787  // addr_
+	OpAdjoint                                                Op = 788  // adjoint
+	OpAffineGridGenerator                                    Op = 789  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 790  // affine_grid_generator_backward
+	OpAlias                                                  Op = 791  // alias
+	OpAliasCopy                                              Op = 792  // alias_copy
+	OpAlignAs                                                Op = 793  // align_as
+	OpAlignTensors                                           Op = 794  // align_tensors
+	OpAll                                                    Op = 795  // all
+	OpAllDim                                                 Op = 796  // all.dim
+	OpAllDims                                                Op = 797  // all.dims
+	OpAllClose                                               Op = 798  // allclose
+	OpAlphaDropout                                           Op = 799  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 800  // alpha_dropout_
+	OpAMax                                                   Op = 801  // amax
+	OpAMin                                                   Op = 802  // amin
+	OpAMinMax                                                Op = 803  // aminmax
+	OpAngle                                                  Op = 804  // angle
+	OpAny                                                    Op = 805  // any
+	OpAnyDim                                                 Op = 806  // any.dim
+	OpAnyDims                                                Op = 807  // any.dims
+	OpArange                                                 Op = 808  // arange
+	OpArangeStart                                            Op = 809  // arange.start
+	OpArangeStartStep                                        Op = 810  // arange.start_step
+	OpArccos                                                 Op = 811  // arccos
+	OpArccosInPlace                                          Op = 812  // arccos_
+	OpArccosh                                                Op = 813  // arccosh
+	OpArccoshInPlace                                         Op = 814  // arccosh_
+	OpArcsin                                                 Op = 815  // arcsin
+	OpArcsinInPlace                                          Op = 816  // arcsin_
+	OpArcsinh                                                Op = 817  // arcsinh
+	OpArcsinhInPlace                                         Op = 818  // arcsinh_
+	OpArctan                                                 Op = 819  // arctan
+	OpArctan2                                                Op = 820  // arctan2
+	OpArctan2InPlace                                         Op = 821  // arctan2_
+	OpArctanInPlace                                          Op = 822  // arctan_
+	OpArctanh                                                Op = 823  // arctanh
+	OpArctanhInPlace                                         Op = 824  // arctanh_
+	OpArgMax                                                 Op = 825  // argmax
+	OpArgMin                                                 Op = 826  // argmin
+	OpArgSort                                                Op = 827  // argsort
+	OpArgSortStable                                          Op = 828  // argsort.stable
+	OpArgWhere                                               Op = 829  // argwhere
+	OpAsStrided                                              Op = 830  // as_strided
+	OpAsStridedInPlace                                       Op = 831  // as_strided_
+	OpAsStridedCopy                                          Op = 832  // as_strided_copy
+	OpAsStridedScatter                                       Op = 833  // as_strided_scatter
+	OpAsin                                                   Op = 834  // asin
+	OpAsinInPlace                                            Op = 835  // asin_
+	OpAsinh                                                  Op = 836  // asinh
+	OpAsinhInPlace                                           Op = 837  // asinh_
+	OpAtan                                                   Op = 838  // atan
+	OpAtan2                                                  Op = 839  // atan2
+	OpAtan2InPlace                                           Op = 840  // atan2_
+	OpAtanInPlace                                            Op = 841  // atan_
+	OpAtanh                                                  Op = 842  // atanh
+	OpAtanhInPlace                                           Op = 843  // atanh_
+	OpAtLeast1d                                              Op = 844  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 845  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 846  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 847  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 848  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 849  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 850  // avg_pool1d
+	OpAvgPool2d                                              Op = 851  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 852  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 853  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 854  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 855  // baddbmm
+	OpBAddBMMDType                                           Op = 856  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 857  // baddbmm_
+	OpBartlettWindow                                         Op = 858  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 859  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 860  // batch_norm
+	OpBatchNormBackward                                      Op = 861  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 862  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 863  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 864  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 865  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 866  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 867  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 868  // batch_norm_update_stats
+	OpBernoulli                                              Op = 869  // bernoulli
+	OpBernoulliP                                             Op = 870  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 871  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 872  // bernoulli_.float
+	OpBilinear                                               Op = 873  // bilinear
+	OpBinaryCrossEntropy                                     Op = 874  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 875  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 876  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 877  // bincount
+	OpBinomial                                               Op = 878  // binomial
+	OpBitwiseAndScalar                                       Op = 879  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 880  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 881  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 882  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 883  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 884  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 885  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 886  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 887  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 888  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 889  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 890  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 891  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 892  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 893  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 894  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 895  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 896  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 897  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 898  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 899  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 900  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 901  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 902  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 903  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 904  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 905  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 906  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 907  // blackman_window.periodic
+	OpBlockDiag                                              Op = 908  // block_diag
+	OpBMM                                                    Op = 909  // bmm
+	OpBMMDType                                               Op = 910  // bmm.dtype
+	OpBroadcastTensors                                       Op = 911  // broadcast_tensors
+	OpBroadcastTo                                            Op = 912  // broadcast_to
+	OpBucketizeScalar                                        Op = 913  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 914  // bucketize.Tensor
+	OpCanCast                                                Op = 915  // can_cast
+	OpCartesianProd                                          Op = 916  // cartesian_prod
+	OpCat                                                    Op = 917  // cat
+	OpCauchyInPlace                                          Op = 918  // cauchy_
+	OpCColIndices                                            Op = 919  // ccol_indices
+	OpCColIndicesCopy                                        Op = 920  // ccol_indices_copy
+	OpCDist                                                  Op = 921  // cdist
+	OpCeil                                                   Op = 922  // ceil
+	OpCeilInPlace                                            Op = 923  // ceil_
+	OpCELU                                                   Op = 924  // celu
+	OpCELUInPlace                                            Op = 925  // celu_
+	OpChainMatMul                                            Op = 926  // chain_matmul
+	OpCHalf                                                  Op = 927  // chalf
+	OpChannelShuffle                                         Op = 928  // channel_shuffle
+	OpCholesky                                               Op = 929  // cholesky
+	OpCholeskyInverse                                        Op = 930  // cholesky_inverse
+	OpCholeskySolve                                          Op = 931  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 932  // choose_qparams_optimized
+	OpChunk                                                  Op = 933  // chunk
+	OpClamp                                                  Op = 934  // clamp
+	OpClampTensor                                            Op = 935  // clamp.Tensor
+	OpClampInPlace                                           Op = 936  // clamp_
+	OpClampInPlaceTensor                                     Op = 937  // clamp_.Tensor
+	OpClampMax                                               Op = 938  // clamp_max
+	OpClampMaxTensor                                         Op = 939  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 940  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 941  // clamp_max_.Tensor
+	OpClampMin                                               Op = 942  // clamp_min
+	OpClampMinTensor                                         Op = 943  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 944  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 945  // clamp_min_.Tensor
+	OpClip                                                   Op = 946  // clip
+	OpClipTensor                                             Op = 947  // clip.Tensor
+	OpClipInPlace                                            Op = 948  // clip_
+	OpClipInPlaceTensor                                      Op = 949  // clip_.Tensor
+	OpClone                                                  Op = 950  // clone
+	OpCoalesce                                               Op = 951  // coalesce
+	OpCol2Im                                                 Op = 952  // col2im
+	OpColIndices                                             Op = 953  // col_indices
+	OpColIndicesCopy                                         Op = 954  // col_indices_copy
+	OpColumnStack                                            Op = 955  // column_stack
+	OpCombinations                                           Op = 956  // combinations
+	OpComplex                                                Op = 957  // complex
+	OpConcat                                                 Op = 958  // concat
+	OpConcatenate                                            Op = 959  // concatenate
+	OpConj                                                   Op = 960  // conj
+	OpConjPhysical                                           Op = 961  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 962  // conj_physical_
+	OpConstantPadND                                          Op = 963  // constant_pad_nd
+	OpContiguous                                             Op = 964  // contiguous
+	OpConv1d                                                 Op = 965  // conv1d
+	OpConv1dPadding                                          Op = 966  // conv1d.padding
+	OpConv2d                                                 Op = 967  // conv2d
+	OpConv2dPadding                                          Op = 968  // conv2d.padding
+	OpConv3d                                                 Op = 969  // conv3d
+	OpConv3dPadding                                          Op = 970  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 971  // conv_depthwise3d
+	OpConvTBC                                                Op = 972  // conv_tbc
+	OpConvTBCBackward                                        Op = 973  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 974  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 975  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 976  // conv_transpose3d.input
+	OpConvolution                                            Op = 977  // convolution
+	OpConvolutionBackward                                    Op = 978  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 979  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 980  // convolution_overrideable
+	OpCopy                                                   Op = 981  // copy
+	OpCopyInPlace                                            Op = 982  // copy_
+	OpCopySparseToSparseInPlace                              Op = 983  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 984  // copysign.Scalar
+	OpCopysignTensor                                         Op = 985  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 986  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 987  // copysign_.Tensor
+	OpCorrCoef                                               Op = 988  // corrcoef
+	OpCos                                                    Op = 989  // cos
+	OpCosInPlace                                             Op = 990  // cos_
+	OpCosh                                                   Op = 991  // cosh
+	OpCoshInPlace                                            Op = 992  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 993  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 994  // cosine_similarity
+	OpCountNonzero                                           Op = 995  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 996  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 997  // cov
+	OpCross                                                  Op = 998  // cross
+	OpCrossEntropyLoss                                       Op = 999  // cross_entropy_loss
+	OpCRowIndices                                            Op = 1000 // crow_indices
+	OpCRowIndicesCopy                                        Op = 1001 // crow_indices_copy
+	OpCTCLossIntList                                         Op = 1002 // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 1003 // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 1004 // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 1005 // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 1006 // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 1007 // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 1008 // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 1009 // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 1010 // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 1011 // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 1012 // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 1013 // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 1014 // cudnn_is_acceptable
+	OpCumMax                                                 Op = 1015 // cummax
+	OpCumMaxMinBackward                                      Op = 1016 // cummaxmin_backward
+	OpCumMin                                                 Op = 1017 // cummin
+	OpCumProd                                                Op = 1018 // cumprod
+	OpCumProdInPlace                                         Op = 1019 // cumprod_
+	OpCumProdBackward                                        Op = 1020 // cumprod_backward
+	OpCumSum                                                 Op = 1021 // cumsum
+	OpCumSumInPlace                                          Op = 1022 // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 1023 // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 1024 // cumulative_trapezoid.x
+	OpData                                                   Op = 1025 // data
+	OpDeg2Rad                                                Op = 1026 // deg2rad
+	OpDeg2RadInPlace                                         Op = 1027 // deg2rad_
+	OpDenseDim                                               Op = 1028 // dense_dim
+	OpDequantizeSelf                                         Op = 1029 // dequantize.self
+	OpDequantizeTensors                                      Op = 1030 // dequantize.tensors
+	OpDet                                                    Op = 1031 // det
+	OpDetach                                                 Op = 1032 // detach
+	OpDetachInPlace                                          Op = 1033 // detach_
+	OpDetachCopy                                             Op = 1034 // detach_copy
+	OpDiag                                                   Op = 1035 // diag
+	OpDiagEmbed                                              Op = 1036 // diag_embed
+	OpDiagFlat                                               Op = 1037 // diagflat
+	OpDiagonal                                               Op = 1038 // diagonal
+	OpDiagonalBackward                                       Op = 1039 // diagonal_backward
+	OpDiagonalCopy                                           Op = 1040 // diagonal_copy
+	OpDiagonalScatter                                        Op = 1041 // diagonal_scatter
+	OpDiff                                                   Op = 1042 // diff
+	OpDigamma                                                Op = 1043 // digamma
+	OpDigammaInPlace                                         Op = 1044 // digamma_
+	OpDist                                                   Op = 1045 // dist
+	OpDivScalar                                              Op = 1046 // div.Scalar
+	OpDivScalarMode                                          Op = 1047 // div.Scalar_mode
+	OpDivTensor                                              Op = 1048 // div.Tensor
+	OpDivTensorMode                                          Op = 1049 // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 1050 // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 1051 // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 1052 // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 1053 // div_.Tensor_mode
+	OpDivideScalar                                           Op = 1054 // divide.Scalar
+	OpDivideScalarMode                                       Op = 1055 // divide.Scalar_mode
+	OpDivideTensor                                           Op = 1056 // divide.Tensor
+	OpDivideTensorMode                                       Op = 1057 // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 1058 // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 1059 // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 1060 // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 1061 // divide_.Tensor_mode
+	OpDot                                                    Op = 1062 // dot
+	OpDropout                                                Op = 1063 // dropout
+	OpDropoutInPlace                                         Op = 1064 // dropout_
+	OpDSplitArray                                            Op = 1065 // dsplit.array
+	OpDSplitInt                                              Op = 1066 // dsplit.int
+	OpDStack                                                 Op = 1067 // dstack
+	OpEinsum                                                 Op = 1068 // einsum
+	OpELU                                                    Op = 1069 // elu
+	OpELUInPlace                                             Op = 1070 // elu_
+	OpELUBackward                                            Op = 1071 // elu_backward
+	OpEmbedding                                              Op = 1072 // embedding
+	OpEmbeddingBackward                                      Op = 1073 // embedding_backward
+	OpEmbeddingBag                                           Op = 1074 // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 1075 // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 1076 // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 1077 // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 1078 // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 1079 // empty.memory_format
+	OpEmptyLike                                              Op = 1080 // empty_like
+	OpEmptyPermuted                                          Op = 1081 // empty_permuted
+	OpEmptyQuantized                                         Op = 1082 // empty_quantized
+	OpEmptyStrided                                           Op = 1083 // empty_strided
+	OpEqScalar                                               Op = 1084 // eq.Scalar
+	OpEqTensor                                               Op = 1085 // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 1086 // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 1087 // eq_.Tensor
+	OpEqual                                                  Op = 1088 // equal
+	OpErf                                                    Op = 1089 // erf
+	OpErfInPlace                                             Op = 1090 // erf_
+	OpErfc                                                   Op = 1091 // erfc
+	OpErfcInPlace                                            Op = 1092 // erfc_
+	OpErfinv                                                 Op = 1093 // erfinv
+	OpErfinvInPlace                                          Op = 1094 // erfinv_
+	OpExp                                                    Op = 1095 // exp
+	OpExp2                                                   Op = 1096 // exp2
+	OpExp2InPlace                                            Op = 1097 // exp2_
+	OpExpInPlace                                             Op = 1098 // exp_
+	OpExpand                                                 Op = 1099 // expand
+	OpExpandAs                                               Op = 1100 // expand_as
+	OpExpandCopy                                             Op = 1101 // expand_copy
+	OpExpm1                                                  Op = 1102 // expm1
+	OpExpm1InPlace                                           Op = 1103 // expm1_
+	OpExponentialInPlace                                     Op = 1104 // exponential_
+	OpEye                                                    Op = 1105 // eye
+	OpEyeM                                                   Op = 1106 // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 1107 // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1108 // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1109 // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 1110 // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1111 // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1112 // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1113 // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 1114 // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1115 // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 1116 // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1117 // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 1118 // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 1119 // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 1120 // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 1121 // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 1122 // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 1123 // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 1124 // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 1125 // feature_dropout_
+	OpFFTFFT                                                 Op = 1126 // fft_fft
+	OpFFTFFT2                                                Op = 1127 // fft_fft2
+	OpFFTFFTFreq                                             Op = 1128 // fft_fftfreq
+	OpFFTFFTN                                                Op = 1129 // fft_fftn
+	OpFFTFFTShift                                            Op = 1130 // fft_fftshift
+	OpFFTHFFT                                                Op = 1131 // fft_hfft
+	OpFFTHFFT2                                               Op = 1132 // fft_hfft2
+	OpFFTHFFTN                                               Op = 1133 // fft_hfftn
+	OpFFTIFFT                                                Op = 1134 // fft_ifft
+	OpFFTIFFT2                                               Op = 1135 // fft_ifft2
+	OpFFTIFFTN                                               Op = 1136 // fft_ifftn
+	OpFFTIFFTShift                                           Op = 1137 // fft_ifftshift
+	OpFFTIHFFT                                               Op = 1138 // fft_ihfft
+	OpFFTIHFFT2                                              Op = 1139 // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 1140 // fft_ihfftn
+	OpFFTIRFFT                                               Op = 1141 // fft_irfft
+	OpFFTIRFFT2                                              Op = 1142 // fft_irfft2
+	OpFFTIRFFTN                                              Op = 1143 // fft_irfftn
+	OpFFTRFFT                                                Op = 1144 // fft_rfft
+	OpFFTRFFT2                                               Op = 1145 // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 1146 // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 1147 // fft_rfftn
+	OpFillScalar                                             Op = 1148 // fill.Scalar
+	OpFillTensor                                             Op = 1149 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1150 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1151 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1152 // fill_diagonal_
+	OpFix                                                    Op = 1153 // fix
+	OpFixInPlace                                             Op = 1154 // fix_
+	OpFlattenUsingInts                                       Op = 1155 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1156 // flatten_dense_tensors
+	OpFlip                                                   Op = 1157 // flip
+	OpFlipLR                                                 Op = 1158 // fliplr
+	OpFlipUD                                                 Op = 1159 // flipud
+	OpFloatPowerScalar                                       Op = 1160 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1161 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1162 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1163 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1164 // float_power_.Tensor
+	OpFloor                                                  Op = 1165 // floor
+	OpFloorInPlace                                           Op = 1166 // floor_
+	OpFloorDivide                                            Op = 1167 // floor_divide
+	OpFloorDivideScalar                                      Op = 1168 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1169 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1170 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1171 // fmax
+	OpFMin                                                   Op = 1172 // fmin
+	OpFModScalar                                             Op = 1173 // fmod.Scalar
+	OpFModTensor                                             Op = 1174 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1175 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1176 // fmod_.Tensor
+	OpFrac                                                   Op = 1177 // frac
+	OpFracInPlace                                            Op = 1178 // frac_
+	OpFractionalMaxPool2d                                    Op = 1179 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1180 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1181 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1182 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1183 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1184 // frobenius_norm.dim
+	OpFromFile                                               Op = 1185 // from_file
+	OpFull                                                   Op = 1186 // full
+	OpFullLike                                               Op = 1187 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1188 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1189 // gather
+	OpGatherBackward                                         Op = 1190 // gather_backward
+	OpGCD                                                    Op = 1191 // gcd
+	OpGCDInPlace                                             Op = 1192 // gcd_
+	OpGeScalar                                               Op = 1193 // ge.Scalar
+	OpGeTensor                                               Op = 1194 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1195 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1196 // ge_.Tensor
+	OpGELU                                                   Op = 1197 // gelu
+	OpGELUInPlace                                            Op = 1198 // gelu_
+	OpGELUBackward                                           Op = 1199 // gelu_backward
+	OpGeometricInPlace                                       Op = 1200 // geometric_
+	OpGeqrf                                                  Op = 1201 // geqrf
+	OpGer                                                    Op = 1202 // ger
+	OpGLU                                                    Op = 1203 // glu
+	OpGLUBackward                                            Op = 1204 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1205 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1206 // glu_jvp
+	OpGradientArray                                          Op = 1207 // gradient.array
+	OpGradientScalararray                                    Op = 1208 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1209 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1210 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1211 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1212 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1213 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1214 // greater.Scalar
+	OpGreaterTensor                                          Op = 1215 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1216 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1217 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1218 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1219 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1220 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1221 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1222 // grid_sampler
+	OpGridSampler2d                                          Op = 1223 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1224 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1225 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1226 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1227 // group_norm
+	OpGRUData                                                Op = 1228 // gru.data
+	OpGRUInput                                               Op = 1229 // gru.input
+	OpGRUCell                                                Op = 1230 // gru_cell
+	OpGtScalar                                               Op = 1231 // gt.Scalar
+	OpGtTensor                                               Op = 1232 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1233 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1234 // gt_.Tensor
+	OpHammingWindow                                          Op = 1235 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1236 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1237 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1238 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1239 // hann_window
+	OpHannWindowPeriodic                                     Op = 1240 // hann_window.periodic
+	OpHardshrink                                             Op = 1241 // hardshrink
+	OpHardshrinkBackward                                     Op = 1242 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1243 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1244 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1245 // hardsigmoid_backward
+	OpHardswish                                              Op = 1246 // hardswish
+	OpHardswishInPlace                                       Op = 1247 // hardswish_
+	OpHardswishBackward                                      Op = 1248 // hardswish_backward
+	OpHardtanh                                               Op = 1249 // hardtanh
+	OpHardtanhInPlace                                        Op = 1250 // hardtanh_
+	OpHardtanhBackward                                       Op = 1251 // hardtanh_backward
+	OpHashTensor                                             Op = 1252 // hash_tensor
+	OpHeaviside                                              Op = 1253 // heaviside
+	OpHeavisideInPlace                                       Op = 1254 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1255 // hinge_embedding_loss
+	OpHistc                                                  Op = 1256 // histc
+	OpHistogramBinCt                                         Op = 1257 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1258 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1259 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1260 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1261 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1262 // hsplit.array
+	OpHSplitInt                                              Op = 1263 // hsplit.int
+	OpHSPMM                                                  Op = 1264 // hspmm
+	OpHStack                                                 Op = 1265 // hstack
+	OpHuberLoss                                              Op = 1266 // huber_loss
+	OpHuberLossBackward                                      Op = 1267 // huber_loss_backward
+	OpHypot                                                  Op = 1268 // hypot
+	OpHypotInPlace                                           Op = 1269 // hypot_
+	OpI0                                                     Op = 1270 // i0
+	OpI0InPlace                                              Op = 1271 // i0_
+	OpIGamma                                                 Op = 1272 // igamma
+	OpIGammaInPlace                                          Op = 1273 // igamma_
+	OpIGammaC                                                Op = 1274 // igammac
+	OpIGammaCInPlace                                         Op = 1275 // igammac_
+	OpIm2Col                                                 Op = 1276 // im2col
+	OpImag                                                   Op = 1277 // imag
+	OpIndexTensor                                            Op = 1278 // index.Tensor
+	OpIndexAdd                                               Op = 1279 // index_add
+	OpIndexAddInPlace                                        Op = 1280 // index_add_
+	OpIndexCopy                                              Op = 1281 // index_copy
+	OpIndexCopyInPlace                                       Op = 1282 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1283 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1284 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1285 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1286 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1287 // index_put
+	OpIndexPutInPlace                                        Op = 1288 // index_put_
+	OpIndexReduce                                            Op = 1289 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1290 // index_reduce_
+	OpIndexSelect                                            Op = 1291 // index_select
+	OpIndexSelectBackward                                    Op = 1292 // index_select_backward
+	OpIndices                                                Op = 1293 // indices
+	OpIndicesCopy                                            Op = 1294 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1295 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1296 // inner
+	OpInstanceNorm                                           Op = 1297 // instance_norm
+	OpIntRepr                                                Op = 1298 // int_repr
+	OpInverse                                                Op = 1299 // inverse
+	OpIsCoalesced                                            Op = 1300 // is_coalesced
+	OpIsComplex                                              Op = 1301 // is_complex
+	OpIsConj                                                 Op = 1302 // is_conj
+	OpIsDistributed                                          Op = 1303 // is_distributed
+	OpIsFloatingPoint                                        Op = 1304 // is_floating_point
+	OpAtenIsInference                                        Op = 1305 // is_inference
+	OpIsLeaf                                                 Op = 1306 // is_leaf
+	OpIsNeg                                                  Op = 1307 // is_neg
+	OpIsNonzero                                              Op = 1308 // is_nonzero
+	OpIsPinned                                               Op = 1309 // is_pinned
+	OpIsSameSize                                             Op = 1310 // is_same_size
+	OpIsSetTo                                                Op = 1311 // is_set_to
+	OpIsSigned                                               Op = 1312 // is_signed
+	OpIsVulkanAvailable                                      Op = 1313 // is_vulkan_available
+	OpIsClose                                                Op = 1314 // isclose
+	OpIsFinite                                               Op = 1315 // isfinite
+	OpIsInScalarTensor                                       Op = 1316 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1317 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1318 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1319 // isinf
+	OpIsNaN                                                  Op = 1320 // isnan
+	OpIsNegInf                                               Op = 1321 // isneginf
+	OpIsPosInf                                               Op = 1322 // isposinf
+	OpIsReal                                                 Op = 1323 // isreal
+	OpISTFT                                                  Op = 1324 // istft
+	OpAtenItem                                               Op = 1325 // item
+	OpKaiserWindow                                           Op = 1326 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1327 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1328 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1329 // kl_div
+	OpKron                                                   Op = 1330 // kron
+	OpKthValue                                               Op = 1331 // kthvalue
+	OpL1Loss                                                 Op = 1332 // l1_loss
+	OpLayerNorm                                              Op = 1333 // layer_norm
+	OpLCM                                                    Op = 1334 // lcm
+	OpLCMInPlace                                             Op = 1335 // lcm_
+	OpLdexpTensor                                            Op = 1336 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1337 // ldexp_
+	OpLeScalar                                               Op = 1338 // le.Scalar
+	OpLeTensor                                               Op = 1339 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1340 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1341 // le_.Tensor
+	OpLeakyReLU                                              Op = 1342 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1343 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1344 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1345 // lerp.Scalar
+	OpLerpTensor                                             Op = 1346 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1347 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1348 // lerp_.Tensor
+	OpLessScalar                                             Op = 1349 // less.Scalar
+	OpLessTensor                                             Op = 1350 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1351 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1352 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1353 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1354 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1355 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1356 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1357 // lgamma
+	OpLgammaInPlace                                          Op = 1358 // lgamma_
+	OpLift                                                   Op = 1359 // lift
+	OpLiftFresh                                              Op = 1360 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1361 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1362 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1363 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1364 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1365 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1366 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1367 // linalg_cross
+	OpLinalgDet                                              Op = 1368 // linalg_det
+	OpLinalgDiagonal                                         Op = 1369 // linalg_diagonal
+	OpLinalgEig                                              Op = 1370 // linalg_eig
+	OpLinalgEigh                                             Op = 1371 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1372 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1373 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1374 // linalg_householder_product
+	OpLinalgInv                                              Op = 1375 // linalg_inv
+	OpLinalgInvEx                                            Op = 1376 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1377 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1378 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1379 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1380 // linalg_lstsq
+	OpLinalgLU                                               Op = 1381 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1382 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1383 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1384 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1385 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1386 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1387 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1388 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1389 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1390 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1391 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1392 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1393 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1394 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1395 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1396 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1397 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1398 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1399 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1400 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1401 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1402 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1403 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1404 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1405 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1406 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1407 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1408 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1409 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1410 // linalg_vander
+	OpLinalgVecDot                                           Op = 1411 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1412 // linalg_vector_norm
+	OpLinear                                                 Op = 1413 // linear
+	OpLinearBackward                                         Op = 1414 // linear_backward
+	OpLinspace                                               Op = 1415 // linspace
+	OpLinspaceScalarTensor                                   Op = 1416 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1417 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1418 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1419 // log
+	OpLog10                                                  Op = 1420 // log10
+	OpLog10InPlace                                           Op = 1421 // log10_
+	OpLog1p                                                  Op = 1422 // log1p
+	OpLog1pInPlace                                           Op = 1423 // log1p_
+	OpLog2                                                   Op = 1424 // log2
+	OpLog2InPlace                                            Op = 1425 // log2_
+	OpLogInPlace                                             Op = 1426 // log_
+	OpLogNormalInPlace                                       Op = 1427 // log_normal_
+	OpLogSigmoid                                             Op = 1428 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1429 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1430 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1431 // log_softmax.int
+	OpLogAddExp                                              Op = 1432 // logaddexp
+	OpLogAddExp2                                             Op = 1433 // logaddexp2
+	OpLogCumSumExp                                           Op = 1434 // logcumsumexp
+	OpLogDet                                                 Op = 1435 // logdet
+	OpLogicalAnd                                             Op = 1436 // logical_and
+	OpLogicalAndInPlace                                      Op = 1437 // logical_and_
+	OpLogicalNot                                             Op = 1438 // logical_not
+	OpLogicalNotInPlace                                      Op = 1439 // logical_not_
+	OpLogicalOr                                              Op = 1440 // logical_or
+	OpLogicalOrInPlace                                       Op = 1441 // logical_or_
+	OpLogicalXor                                             Op = 1442 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1443 // logical_xor_
+	OpLogit                                                  Op = 1444 // logit
+	OpLogitInPlace                                           Op = 1445 // logit_
+	OpLogitBackward                                          Op = 1446 // logit_backward
+	OpLogspace                                               Op = 1447 // logspace
+	OpLogspaceScalarTensor                                   Op = 1448 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1449 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1450 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1451 // logsumexp
+	OpLSTMData                                               Op = 1452 // lstm.data
+	OpLSTMInput                                              Op = 1453 // lstm.input
+	OpLSTMCell                                               Op = 1454 // lstm_cell
+	OpLtScalar                                               Op = 1455 // lt.Scalar
+	OpLtTensor                                               Op = 1456 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1457 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1458 // lt_.Tensor
+	OpLUSolve                                                Op = 1459 // lu_solve
+	OpLUUnpack                                               Op = 1460 // lu_unpack
+	OpMH                                                     Op = 1461 // mH
+	OpMT                                                     Op = 1462 // mT
+	OpMarginRankingLoss                                      Op = 1463 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1464 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1465 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1466 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1467 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1468 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1469 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1470 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1471 // masked_select
+	OpMaskedSelectBackward                                   Op = 1472 // masked_select_backward
+	OpMatMul                                                 Op = 1473 // matmul
+	OpMatMulBackward                                         Op = 1474 // matmul_backward
+	OpMatrixH                                                Op = 1475 // matrix_H
+	OpMatrixExp                                              Op = 1476 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1477 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1478 // matrix_power
+	OpMax                                                    Op = 1479 // max
+	OpMaxDim                                                 Op = 1480 // max.dim
+	OpMaxOther                                               Op = 1481 // max.other
+	OpMaxPool1d                                              Op = 1482 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1483 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1484 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1485 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1486 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1487 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1488 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1489 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1490 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1491 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1492 // max_unpool3d
+	OpMaximum                                                Op = 1493 // maximum
+	OpMean                                                   Op = 1494 // mean
+	OpMeanDim                                                Op = 1495 // mean.dim
+	OpMedian                                                 Op = 1496 // median
+	OpMedianDim                                              Op = 1497 // median.dim
+	OpMeshgrid                                               Op = 1498 // meshgrid
+	OpMeshgridIndexing                                       Op = 1499 // meshgrid.indexing
+	OpMin                                                    Op = 1500 // min
+	OpMinDim                                                 Op = 1501 // min.dim
+	OpMinOther                                               Op = 1502 // min.other
+	OpMinimum                                                Op = 1503 // minimum
+	OpMIOpenBatchNorm                                        Op = 1504 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1505 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1506 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1507 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1508 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1509 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1510 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1511 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1512 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1513 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1514 // miopen_rnn_backward
+	OpMish                                                   Op = 1515 // mish
+	OpMishInPlace                                            Op = 1516 // mish_
+	OpMishBackward                                           Op = 1517 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1518 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1519 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1520 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1521 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1522 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1523 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1524 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1525 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1526 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1527 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1528 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1529 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1530 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1531 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1532 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1533 // mm
+	OpMMDType                                                Op = 1534 // mm.dtype
+	OpMode                                                   Op = 1535 // mode
+	OpMoveAxisInt                                            Op = 1536 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1537 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1538 // movedim.int
+	OpMoveDimIntlist                                         Op = 1539 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1540 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1541 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1542 // mse_loss
+	OpMSELossBackward                                        Op = 1543 // mse_loss_backward
+	OpMSort                                                  Op = 1544 // msort
+	OpMulScalar                                              Op = 1545 // mul.Scalar
+	OpMulTensor                                              Op = 1546 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1547 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1548 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1549 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1550 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1551 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1552 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1553 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1554 // multinomial
+	OpMultiplyScalar                                         Op = 1555 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1556 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1557 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1558 // multiply_.Tensor
+	OpMV                                                     Op = 1559 // mv
+	OpMvLgamma                                               Op = 1560 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1561 // mvlgamma_
+	OpNaNToNum                                               Op = 1562 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1563 // nan_to_num_
+	OpNaNMean                                                Op = 1564 // nanmean
+	OpNaNMedian                                              Op = 1565 // nanmedian
+	OpNaNMedianDim                                           Op = 1566 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1567 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1568 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1569 // nansum
+	OpNarrow                                                 Op = 1570 // narrow
+	OpNarrowTensor                                           Op = 1571 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1572 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1573 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1574 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1575 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1576 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1577 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1578 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1579 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1580 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1581 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1582 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1583 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1584 // ne.Scalar
+	OpNeTensor                                               Op = 1585 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1586 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1587 // ne_.Tensor
+	OpNeg                                                    Op = 1588 // neg
+	OpNegInPlace                                             Op = 1589 // neg_
+	OpNegative                                               Op = 1590 // negative
+	OpNegativeInPlace                                        Op = 1591 // negative_
+	OpNestedToPaddedTensor                                   Op = 1592 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1593 // new_empty
+	OpNewEmptyStrided                                        Op = 1594 // new_empty_strided
+	OpNewFull                                                Op = 1595 // new_full
+	OpNewOnes                                                Op = 1596 // new_ones
+	OpNewZeros                                               Op = 1597 // new_zeros
+	OpNextafter                                              Op = 1598 // nextafter
+	OpNextafterInPlace                                       Op = 1599 // nextafter_
+	OpNLLLoss                                                Op = 1600 // nll_loss
+	OpNLLLoss2d                                              Op = 1601 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1602 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1603 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1604 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1605 // nll_loss_forward
+	OpNLLLossND                                              Op = 1606 // nll_loss_nd
+	OpNonzero                                                Op = 1607 // nonzero
+	OpNonzeroNumpy                                           Op = 1608 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1609 // nonzero_static
+	OpNormScalar                                             Op = 1610 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1611 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1612 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1613 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1614 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1615 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1616 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1617 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1618 // normal.float_float
+	OpNormalInPlace                                          Op = 1619 // normal_
+	OpNormalFunctional                                       Op = 1620 // normal_functional
+	OpNotEqualScalar                                         Op = 1621 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1622 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1623 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1624 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1625 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1626 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1627 // numpy_T
+	OpOneHot                                                 Op = 1628 // one_hot
+	OpOnes                                                   Op = 1629 // ones
+	OpOnesLike                                               Op = 1630 // ones_like
+	OpOrgqr                                                  Op = 1631 // orgqr
+	OpOrmqr                                                  Op = 1632 // ormqr
+	OpOuter                                                  Op = 1633 // outer
+	OpOutputNr                                               Op = 1634 // output_nr
+	OpPad                                                    Op = 1635 // pad
+	OpPadSequence                                            Op = 1636 // pad_sequence
+	OpPairwiseDistance                                       Op = 1637 // pairwise_distance
+	OpPDist                                                  Op = 1638 // pdist
+	OpPermute                                                Op = 1639 // permute
+	OpPermuteCopy                                            Op = 1640 // permute_copy
+	OpPinMemory                                              Op = 1641 // pin_memory
+	OpPinverse                                               Op = 1642 // pinverse
+	OpPixelShuffle                                           Op = 1643 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1644 // pixel_unshuffle
+	OpPoisson                                                Op = 1645 // poisson
+	OpPoissonNLLLoss                                         Op = 1646 // poisson_nll_loss
+	OpPolar                                                  Op = 1647 // polar
+	OpPolygamma                                              Op = 1648 // polygamma
+	OpPolygammaInPlace                                       Op = 1649 // polygamma_
+	OpPositive                                               Op = 1650 // positive
+	OpPowScalar                                              Op = 1651 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1652 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1653 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1654 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1655 // pow_.Tensor
+	OpPReLU                                                  Op = 1656 // prelu
+	OpProd                                                   Op = 1657 // prod
+	OpProdDimInt                                             Op = 1658 // prod.dim_int
+	OpPromoteTypes                                           Op = 1659 // promote_types
+	OpPut                                                    Op = 1660 // put
+	OpPutInPlace                                             Op = 1661 // put_
+	OpQPerChannelAxis                                        Op = 1662 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1663 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1664 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1665 // q_scale
+	OpQZeroPoint                                             Op = 1666 // q_zero_point
+	OpQR                                                     Op = 1667 // qr
+	OpQuantile                                               Op = 1668 // quantile
+	OpQuantileScalar                                         Op = 1669 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1670 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1671 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1672 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1673 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1674 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1675 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1676 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1677 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1678 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1679 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1680 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1681 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1682 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1683 // rad2deg
+	OpRad2DegInPlace                                         Op = 1684 // rad2deg_
+	OpRand                                                   Op = 1685 // rand
+	OpRandGenerator                                          Op = 1686 // rand.generator
+	OpRandLike                                               Op = 1687 // rand_like
+	OpRandLikeGenerator                                      Op = 1688 // rand_like.generator
+	OpRandInt                                                Op = 1689 // randint
+	OpRandIntGenerator                                       Op = 1690 // randint.generator
+	OpRandIntLow                                             Op = 1691 // randint.low
+	OpRandIntLowGenerator                                    Op = 1692 // randint.low_generator
+	OpRandIntLike                                            Op = 1693 // randint_like
+	OpRandIntLikeTensor                                      Op = 1694 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1695 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1696 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1697 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1698 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1699 // randn
+	OpRandNGenerator                                         Op = 1700 // randn.generator
+	OpRandNLike                                              Op = 1701 // randn_like
+	OpRandNLikeGenerator                                     Op = 1702 // randn_like.generator
+	OpRandomInPlace                                          Op = 1703 // random_
+	OpRandomInPlaceFrom                                      Op = 1704 // random_.from
+	OpRandomInPlaceTo                                        Op = 1705 // random_.to
+	OpRandPerm                                               Op = 1706 // randperm
+	OpRandPermGenerator                                      Op = 1707 // randperm.generator
+	OpRange                                                  Op = 1708 // range
+	OpRangeStep                                              Op = 1709 // range.step
+	OpRavel                                                  Op = 1710 // ravel
+	OpReal                                                   Op = 1711 // real
+	OpReciprocal                                             Op = 1712 // reciprocal
+	OpReciprocalInPlace                                      Op = 1713 // reciprocal_
+	OpReflectionPad1d                                        Op = 1714 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1715 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1716 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1717 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1718 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1719 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1720 // relu
+	OpReLU6                                                  Op = 1721 // relu6
+	OpReLU6InPlace                                           Op = 1722 // relu6_
+	OpReLUInPlace                                            Op = 1723 // relu_
+	OpRemainderScalar                                        Op = 1724 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1725 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1726 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1727 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1728 // remainder_.Tensor
+	OpRenorm                                                 Op = 1729 // renorm
+	OpRenormInPlace                                          Op = 1730 // renorm_
+	OpRepeat                                                 Op = 1731 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1732 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1733 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1734 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1735 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1736 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1737 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1738 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1739 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1740 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1741 // requires_grad_
+	OpReshape                                                Op = 1742 // reshape
+	OpReshapeAs                                              Op = 1743 // reshape_as
+	OpResizeInPlace                                          Op = 1744 // resize_
+	OpResizeAsInPlace                                        Op = 1745 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1746 // resize_as_sparse_
+	OpResolveConj                                            Op = 1747 // resolve_conj
+	OpResolveNeg                                             Op = 1748 // resolve_neg
+	OpResultTypeScalar                                       Op = 1749 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1750 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1751 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1752 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1753 // retain_grad
+	OpRetainsGrad                                            Op = 1754 // retains_grad
+	OpRMSNorm                                                Op = 1755 // rms_norm
+	OpRNNReLUData                                            Op = 1756 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1757 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1758 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1759 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1760 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1761 // rnn_tanh_cell
+	OpRoll                                                   Op = 1762 // roll
+	OpRot90                                                  Op = 1763 // rot90
+	OpRound                                                  Op = 1764 // round
+	OpRoundDecimals                                          Op = 1765 // round.decimals
+	OpRoundInPlace                                           Op = 1766 // round_
+	OpRoundInPlaceDecimals                                   Op = 1767 // round_.decimals
+	OpRowIndices                                             Op = 1768 // row_indices
+	OpRowIndicesCopy                                         Op = 1769 // row_indices_copy
+	OpRowStack                                               Op = 1770 // row_stack
+	OpRReLU                                                  Op = 1771 // rrelu
+	OpRReLUInPlace                                           Op = 1772 // rrelu_
+	OpRReLUWithNoise                                         Op = 1773 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1774 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1775 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1776 // rsqrt
+	OpRsqrtInPlace                                           Op = 1777 // rsqrt_
+	OpRSubScalar                                             Op = 1778 // rsub.Scalar
+	OpRSubTensor                                             Op = 1779 // rsub.Tensor
+	OpScalarTensor                                           Op = 1780 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1781 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1782 // scatter.reduce
+	OpScatterSrc                                             Op = 1783 // scatter.src
+	OpScatterValue                                           Op = 1784 // scatter.value
+	OpScatterValueReduce                                     Op = 1785 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1786 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1787 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1788 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1789 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1790 // scatter_add
+	OpScatterAddInPlace                                      Op = 1791 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1792 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1793 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1794 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1795 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1796 // segment_reduce
+	OpSelectInt                                              Op = 1797 // select.int
+	OpSelectBackward                                         Op = 1798 // select_backward
+	OpSelectCopyInt                                          Op = 1799 // select_copy.int
+	OpSelectScatter                                          Op = 1800 // select_scatter
+	OpSELU                                                   Op = 1801 // selu
+	OpSELUInPlace                                            Op = 1802 // selu_
+	OpSetInPlace                                             Op = 1803 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1804 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1805 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1806 // set_data
+	OpSgn                                                    Op = 1807 // sgn
+	OpSgnInPlace                                             Op = 1808 // sgn_
+	OpSigmoid                                                Op = 1809 // sigmoid
+	OpSigmoidInPlace                                         Op = 1810 // sigmoid_
+	OpSigmoidBackward                                        Op = 1811 // sigmoid_backward
+	OpSign                                                   Op = 1812 // sign
+	OpSignInPlace                                            Op = 1813 // sign_
+	OpSignbit                                                Op = 1814 // signbit
+	OpSiLU                                                   Op = 1815 // silu
+	OpSiLUInPlace                                            Op = 1816 // silu_
+	OpSiLUBackward                                           Op = 1817 // silu_backward
+	OpSin                                                    Op = 1818 // sin
+	OpSinInPlace                                             Op = 1819 // sin_
+	OpSinc                                                   Op = 1820 // sinc
+	OpSincInPlace                                            Op = 1821 // sinc_
+	OpSinh                                                   Op = 1822 // sinh
+	OpSinhInPlace                                            Op = 1823 // sinh_
+	OpSizeInt                                                Op = 1824 // size.int
+	OpSliceTensor                                            Op = 1825 // slice.Tensor
+	OpSliceBackward                                          Op = 1826 // slice_backward
+	OpSliceCopyTensor                                        Op = 1827 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1828 // slice_inverse
+	OpSliceScatter                                           Op = 1829 // slice_scatter
+	OpSLogDet                                                Op = 1830 // slogdet
+	OpSlowConv3d                                             Op = 1831 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1832 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1833 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1834 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1835 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1836 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1837 // smm
+	OpSmoothL1Loss                                           Op = 1838 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1839 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1840 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1841 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1842 // softmax.int
+	OpSoftplus                                               Op = 1843 // softplus
+	OpSoftplusBackward                                       Op = 1844 // softplus_backward
+	OpSoftshrink                                             Op = 1845 // softshrink
+	OpSoftshrinkBackward                                     Op = 1846 // softshrink_backward
+	OpSort                                                   Op = 1847 // sort
+	OpSortStable                                             Op = 1848 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1849 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1850 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1851 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1852 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1853 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1854 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1855 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1856 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1857 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1858 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1859 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1860 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1861 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1862 // sparse_dim
+	OpSparseMask                                             Op = 1863 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1864 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1865 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1866 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1867 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1868 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1869 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1870 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1871 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1872 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1873 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1874 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1875 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1876 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1877 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1878 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1879 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1880 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1881 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1882 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1883 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1884 // special_digamma
+	OpSpecialEntr                                            Op = 1885 // special_entr
+	OpSpecialErf                                             Op = 1886 // special_erf
+	OpSpecialErfc                                            Op = 1887 // special_erfc
+	OpSpecialErfcx                                           Op = 1888 // special_erfcx
+	OpSpecialErfinv                                          Op = 1889 // special_erfinv
+	OpSpecialExp2                                            Op = 1890 // special_exp2
+	OpSpecialExpit                                           Op = 1891 // special_expit
+	OpSpecialExpm1                                           Op = 1892 // special_expm1
+	OpSpecialGammaInc                                        Op = 1893 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1894 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1895 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1896 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1897 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1898 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1899 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1900 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1901 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1902 // special_i0
+	OpSpecialI0e                                             Op = 1903 // special_i0e
+	OpSpecialI1                                              Op = 1904 // special_i1
+	OpSpecialI1e                                             Op = 1905 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1906 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1907 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1908 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1909 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1910 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1911 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1912 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1913 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1914 // special_log_softmax
+	OpSpecialLogit                                           Op = 1915 // special_logit
+	OpSpecialLogSumExp                                       Op = 1916 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1917 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1918 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1919 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1920 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1921 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1922 // special_ndtr
+	OpSpecialNdtri                                           Op = 1923 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1924 // special_polygamma
+	OpSpecialPsi                                             Op = 1925 // special_psi
+	OpSpecialRound                                           Op = 1926 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1927 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1928 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1929 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1930 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1931 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1932 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1933 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1934 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1935 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1936 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1937 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1938 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1939 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1940 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1941 // special_sinc
+	OpSpecialSoftmax                                         Op = 1942 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1943 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1944 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1945 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1946 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1947 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1948 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1949 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1950 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1951 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1952 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1953 // split.Tensor
+	OpSplitSizes                                             Op = 1954 // split.sizes
+	OpSplitCopyTensor                                        Op = 1955 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1956 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1957 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1958 // sqrt
+	OpSqrtInPlace                                            Op = 1959 // sqrt_
+	OpSquare                                                 Op = 1960 // square
+	OpSquareInPlace                                          Op = 1961 // square_
+	OpSqueeze                                                Op = 1962 // squeeze
+	OpSqueezeDim                                             Op = 1963 // squeeze.dim
+	OpSqueezeDims                                            Op = 1964 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1965 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1966 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1967 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1968 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1969 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1970 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1971 // sspaddmm
+	OpStack                                                  Op = 1972 // stack
+	OpStd                                                    Op = 1973 // std
+	OpStdCorrection                                          Op = 1974 // std.correction
+	OpStdDim                                                 Op = 1975 // std.dim
+	OpStdMean                                                Op = 1976 // std_mean
+	OpStdMeanCorrection                                      Op = 1977 // std_mean.correction
+	OpStdMeanDim                                             Op = 1978 // std_mean.dim
+	OpSTFT                                                   Op = 1979 // stft
+	OpSTFTCenter                                             Op = 1980 // stft.center
+	OpStrideInt                                              Op = 1981 // stride.int
+	OpSubScalar                                              Op = 1982 // sub.Scalar
+	OpSubTensor                                              Op = 1983 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1984 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1985 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1986 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1987 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1988 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1989 // subtract_.Tensor
+	OpSum                                                    Op = 1990 // sum
+	OpSumDimIntList                                          Op = 1991 // sum.dim_IntList
+	OpSumToSize                                              Op = 1992 // sum_to_size
+	OpSVD                                                    Op = 1993 // svd
+	OpSwapAxes                                               Op = 1994 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1995 // swapaxes_
+	OpSwapDims                                               Op = 1996 // swapdims
+	OpSwapDimsInPlace                                        Op = 1997 // swapdims_
+	OpT                                                      Op = 1998 // t
+	OpTInPlace                                               Op = 1999 // t_
+	OpTCopy                                                  Op = 2000 // t_copy
+	OpTake                                                   Op = 2001 // take
+	OpTakeAlongDim                                           Op = 2002 // take_along_dim
+	OpTan                                                    Op = 2003 // tan
+	OpTanInPlace                                             Op = 2004 // tan_
+	OpTanh                                                   Op = 2005 // tanh
+	OpTanhInPlace                                            Op = 2006 // tanh_
+	OpTanhBackward                                           Op = 2007 // tanh_backward
+	OpTensorSplitIndices                                     Op = 2008 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 2009 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 2010 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 2011 // tensordot
+	OpTHNNConv2d                                             Op = 2012 // thnn_conv2d
+	OpThreshold                                              Op = 2013 // threshold
+	OpThresholdInPlace                                       Op = 2014 // threshold_
+	OpThresholdBackward                                      Op = 2015 // threshold_backward
+	OpTile                                                   Op = 2016 // tile
+	OpToDevice                                               Op = 2017 // to.device
+	OpToDType                                                Op = 2018 // to.dtype
+	OpToDTypeLayout                                          Op = 2019 // to.dtype_layout
+	OpToOther                                                Op = 2020 // to.other
+	OpToDense                                                Op = 2021 // to_dense
+	OpToDenseBackward                                        Op = 2022 // to_dense_backward
+	OpToMKLDNN                                               Op = 2023 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 2024 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 2025 // to_padded_tensor
+	OpToSparse                                               Op = 2026 // to_sparse
+	OpToSparseSparseDim                                      Op = 2027 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 2028 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 2029 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 2030 // to_sparse_csc
+	OpToSparseCSR                                            Op = 2031 // to_sparse_csr
+	OpTopK                                                   Op = 2032 // topk
+	OpTrace                                                  Op = 2033 // trace
+	OpTraceBackward                                          Op = 2034 // trace_backward
+	OpTransposeInt                                           Op = 2035 // transpose.int
+	OpTransposeInPlace                                       Op = 2036 // transpose_
+	OpTransposeCopyInt                                       Op = 2037 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 2038 // trapezoid.dx
+	OpTrapezoidX                                             Op = 2039 // trapezoid.x
+	OpTrapzDx                                                Op = 2040 // trapz.dx
+	OpTrapzX                                                 Op = 2041 // trapz.x
+	OpTriangularSolve                                        Op = 2042 // triangular_solve
+	OpTril                                                   Op = 2043 // tril
+	OpTrilInPlace                                            Op = 2044 // tril_
+	OpTrilIndices                                            Op = 2045 // tril_indices
+	OpTripletMarginLoss                                      Op = 2046 // triplet_margin_loss
+	OpTriu                                                   Op = 2047 // triu
+	OpTriuInPlace                                            Op = 2048 // triu_
+	OpTriuIndices                                            Op = 2049 // triu_indices
+	OpTrueDivideScalar                                       Op = 2050 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 2051 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 2052 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 2053 // true_divide_.Tensor
+	OpTrunc                                                  Op = 2054 // trunc
+	OpTruncInPlace                                           Op = 2055 // trunc_
+	OpTypeAs                                                 Op = 2056 // type_as
+	OpUnbindInt                                              Op = 2057 // unbind.int
+	OpUnbindCopyInt                                          Op = 2058 // unbind_copy.int
+	OpUnflattenInt                                           Op = 2059 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 2060 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 2061 // unfold
+	OpUnfoldBackward                                         Op = 2062 // unfold_backward
+	OpUnfoldCopy                                             Op = 2063 // unfold_copy
+	OpUniformInPlace                                         Op = 2064 // uniform_
+	OpUniqueConsecutive                                      Op = 2065 // unique_consecutive
+	OpUniqueDim                                              Op = 2066 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 2067 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 2068 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 2069 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 2070 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 2071 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 2072 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 2073 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 2074 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 2075 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 2076 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 2077 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 2078 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 2079 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 2080 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 2081 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 2082 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 2083 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 2084 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 2085 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 2086 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 2087 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 2088 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 2089 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 2090 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 2091 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 2092 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 2093 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 2094 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 2095 // value_selecting_reduction_backward
+	OpValues                                                 Op = 2096 // values
+	OpValuesCopy                                             Op = 2097 // values_copy
+	OpVander                                                 Op = 2098 // vander
+	OpVar                                                    Op = 2099 // var
+	OpVarCorrection                                          Op = 2100 // var.correction
+	OpVarDim                                                 Op = 2101 // var.dim
+	OpVarMean                                                Op = 2102 // var_mean
+	OpVarMeanCorrection                                      Op = 2103 // var_mean.correction
+	OpVarMeanDim                                             Op = 2104 // var_mean.dim
+	OpVDot                                                   Op = 2105 // vdot
+	OpView                                                   Op = 2106 // view
+	OpViewDType                                              Op = 2107 // view.dtype
+	OpViewAs                                                 Op = 2108 // view_as
+	OpViewAsComplex                                          Op = 2109 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 2110 // view_as_complex_copy
+	OpViewAsReal                                             Op = 2111 // view_as_real
+	OpViewAsRealCopy                                         Op = 2112 // view_as_real_copy
+	OpViewCopy                                               Op = 2113 // view_copy
+	OpViewCopyDType                                          Op = 2114 // view_copy.dtype
+	OpVSplitArray                                            Op = 2115 // vsplit.array
+	OpVSplitInt                                              Op = 2116 // vsplit.int
+	OpVStack                                                 Op = 2117 // vstack
+	OpWhere                                                  Op = 2118 // where
+	OpWhereScalar                                            Op = 2119 // where.Scalar
+	OpWhereScalarOther                                       Op = 2120 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 2121 // where.ScalarSelf
+	OpWhereSelf                                              Op = 2122 // where.self
+	OpXLogYScalarOther                                       Op = 2123 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 2124 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 2125 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 2126 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 2127 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 2128 // zero_
+	OpZeros                                                  Op = 2129 // zeros
+	OpZerosLike                                              Op = 2130 // zeros_like
 )
 
 // Setting numbers a process-wide setting of libtorch's: [OpGetSetting] reads it, [OpSetSetting] changes it.
@@ -2174,504 +2175,504 @@ const (
 
 // opNames holds all names one after the other; opEnds says where each ends.
 const opNames = "" +
-	"freedupscopethread_heldhost_memorylimitboundplace_blocksdevice_memoryreset_peak_memoryempty_cachemem" +
-	"ory_infoleaveenter_gradenter_unsafeenter_inferenceenter_autocastenter_devicecapture_modesenter_modes" +
-	"free_modesis_grad_enabledis_inferenceautocast_statebackwardgradgradientskeep_tensorsclear_gradientss" +
-	"et_gradientset_requires_gradretain_gradgrad_namegrad_fnnode_namenext_nodesbaselikenessreplace_datasi" +
-	"zesstridesdescribedimis_contiguousversionstoragememoryfrom_bytesto_bytesoverwriteread_fileitemindexs" +
-	"et_indextowarningsset_threadsget_threadsset_interop_threadsget_interop_threadsmanual_seednew_generat" +
-	"ordefault_generatorseed_generatorgenerator_seedgenerator_stateset_generator_stategenerator_devicetor" +
-	"ch_versionshow_configdevice_countsynchronizecurrent_devicelist_operatorsget_settingset_settingcuda_v" +
-	"ersionsboxedcompile_programrun_programscript_loadscript_definescript_callscript_describescript_trees" +
-	"cript_tensorsscript_modulescript_attributescript_set_attributescript_trainscript_toscript_freezescri" +
-	"pt_optimizescript_savescript_codescript_graphaoti_loadaoti_describeaoti_constantaoti_runenter_record" +
-	"ingrecordedadd_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_saved_hooksbackwar" +
-	"d_numberset_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_operatorimplement_operatork" +
-	"ernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkernel_loadkernel_un" +
-	"loadkernel_functionkernel_launchprepare_profilerstart_profilerstop_profilerprofiler_eventssave_profi" +
-	"lefree_profileenter_rangethread_numberdefault_streamcurrent_streamnew_streamenter_streamstream_query" +
-	"stream_synchronizestream_wait_eventstream_wait_streamstream_pointerrecord_streamnew_eventevent_recor" +
-	"devent_queryevent_synchronizeevent_elapseddevice_statsreset_accumulated_memorynvtx_marknvtx_pushnvtx" +
-	"_popopen_jpegjpeg_sizedecode_jpegencode_jpegcrop_jpegcrop_imagecrop_flipnew_tcp_storenew_file_storen" +
-	"ew_hash_storenew_prefix_storestore_setstore_getstore_addstore_compare_setstore_deletestore_checkstor" +
-	"e_num_keysstore_set_timeoutnew_groupabort_groupcollectivemonitored_barriergroup_checkbatch_beginbatc" +
-	"h_endwork_waitwork_streamwork_abortwork_donework_sourceverify_paramsbroadcast_coalescednew_reducerre" +
-	"ducer_forwardreducer_backwardreducer_delayreducer_compressreducer_hookreducer_statscuda_statecuda_dr" +
-	"iver_versiondevice_propertiesdevice_access_peerexternal_streamstream_prioritystream_prioritiesblocki" +
-	"ng_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_historynew_pool_idnew_mem_poo" +
-	"lmem_pool_identer_mem_poolleave_mem_poolnew_ncclnew_graphgraph_capture_begingraph_capture_endgraph_r" +
-	"eplaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing__and__.Scalar__and__." +
-	"Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.Scalar__ior__.Tensor" +
-	"__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scalar__lshift__.Tensor" +
-	"__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__.Tensor_adaptive_av" +
-	"g_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_backward_add_batch_dim" +
-	"_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activation_aminmax_aminmax." +
-	"dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_assert_async.msg_assert" +
-	"_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_precision_backward_bat" +
-	"ch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm_with_update_cast_B" +
-	"yte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdist_backward_cdist_fo" +
-	"rward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesced__compute_linear_c" +
-	"ombination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo_to_csr_convert_ind" +
-	"ices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cpu_convolution_convo" +
-	"lution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_from_and_resize_cslt_c" +
-	"ompress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_backward_ctc_loss_bac" +
-	"kward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudnn_ctc_loss.Tensor_c" +
-	"udnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cufft_clear_plan_cache" +
-	"_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max_size_cummax_helper" +
-	"_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn_quant_matmul_4bit_" +
-	"dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_forward_efficientzeroten" +
-	"sor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_bag_forward_only_emb" +
-	"edding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affine_quantized_empty_pe" +
-	"r_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_affine_fake_quantize_l" +
-	"earnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fake_quantize_learnab" +
-	"le_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_fft_c2c_fft_c" +
-	"2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_forward_flash_attenti" +
-	"on_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_add.List_foreach_ad" +
-	"d.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_.Scalar_foreach_add" +
-	"_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList_foreach_addcdiv.T" +
-	"ensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_foreach_addcmul.Sc" +
-	"alar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_foreach_addcmul_.Scal" +
-	"arList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_atan__foreach_ceil_fo" +
-	"reach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.ScalarList_foreach_cla" +
-	"mp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp_min.List_foreach_" +
-	"clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_clamp_min_.Scalar_fore" +
-	"ach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__foreach_cosh_foreach_c" +
-	"osh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tensor_foreach_div_.List" +
-	"_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_foreach_erf__foreach_er" +
-	"fc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_floor_foreach_floor__" +
-	"foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.ScalarList_foreach_ler" +
-	"p_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamma__foreach_log_for" +
-	"each_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2__foreach_log__forea" +
-	"ch_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_foreach_maximum_.List_" +
-	"foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_minimum.Scalar_fore" +
-	"ach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_minimum_.ScalarList_for" +
-	"each_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach_mul_.List_foreach" +
-	"_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg__foreach_norm.Scala" +
-	"r_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.ScalarList_foreach_pow" +
-	"_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_reciprocal_foreach_" +
-	"reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigmoid_foreach_sigmoi" +
-	"d__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__foreach_sqrt_forea" +
-	"ch_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.List_foreach_sub_.S" +
-	"calar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__foreach_trunc_fore" +
-	"ach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_functional_sym_constra" +
-	"in_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.tensor_lr_fused_adam_" +
-	"_fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_moving_avg_obs_fq_hel" +
-	"per_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_.tensor_lr_fw_prima" +
-	"l_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler_2d_cpu_fallback_ba" +
-	"ckward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogramdd_bin_edges_hist" +
-	"ogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices_copy_int_mm_is_all" +
-	"_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_check_errors_linalg" +
-	"_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_scalar_dense_log_sof" +
-	"tmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_make_dual_make_dual" +
-	"_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_scale_masked_softmax" +
-	"_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldnn_transpose__mps_c" +
-	"onvolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_legit.no_stats_native" +
-	"_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_nested_compute_cont" +
-	"iguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_nested_from_padded_t" +
-	"ensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get_min_seqlen_nested_" +
-	"get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested_select_backward_ne" +
-	"sted_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_nested_tensor_from_te" +
-	"nsor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_storage_offsets_nested_t" +
-	"ensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_from_jagged_nested_vi" +
-	"ew_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spatial_convolution_nnz" +
-	"_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_packed_sequence_padded" +
-	"_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_prelu_kernel_backward_" +
-	"print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshape_copy_reshape_from" +
-	"_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weight_to_fp16_scaled_do" +
-	"t_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_product_cudnn_attentio" +
-	"n_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attention_scaled_dot_prod" +
-	"uct_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_product_flash_attenti" +
-	"on.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash_attention_for_cpu_" +
-	"scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_attention_overrideable_" +
-	"scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled_grouped_mm_v2_scal" +
-	"ed_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.output_mask_slow_con" +
-	"v2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sobol_engine_scramble_" +
-	"_softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_to_copy_sparse_bsc_" +
-	"tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_compressed_tensor_with" +
-	"_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_dims_and_tensors_s" +
-	"parse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_csr_tensor_unsafe_" +
-	"sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse_mask_projection_sp" +
-	"arse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_sparse_semi_structured" +
-	"_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_semi_structured_linear" +
-	"_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_softmax.int_sparse_soft" +
-	"max_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dtype_sparse_sum.dty" +
-	"pe_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_thnn_differentiable_" +
-	"gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_fused_gru_cell_bac" +
-	"kward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_backward_impl_to_copy_" +
-	"to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_sparse_csc_to_sparse_c" +
-	"sr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer_fwd_trilinear_trit" +
-	"on_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_unsafe_index.Tensor_u" +
-	"nsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_view_upsample_bicubic2" +
-	"d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d_aa_upsample_biline" +
-	"ar2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_nearest_exact1d.vec_up" +
-	"sample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d.vec_upsample_neare" +
-	"st_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsample_nearest_exact3d_b" +
-	"ackward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_use_miopen_ctc_los" +
-	"s_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_bsc_tensor_args_vali" +
-	"date_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sparse_coo_tensor_args_v" +
-	"alidate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy_version_weight_int" +
-	"4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weight_int8pack_mm_weig" +
-	"ht_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_interface_backward_wra" +
-	"pped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_acosacos_acoshacosh_ad" +
-	"aptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive_max_pool2dadaptiv" +
-	"e_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd.Tensoradd_.Scalara" +
-	"dd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvaddmv_addraddr_adjoi" +
-	"ntaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign_tensorsallall.dima" +
-	"ll.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsarangearange.startar" +
-	"ange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarctan2arctan2_arctan_a" +
-	"rctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_strided_copyas_stride" +
-	"d_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.Sequenceatleast_2da" +
-	"tleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_backwardavg_pool3davg_" +
-	"pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodicbatch_normbatch_no" +
-	"rm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbatch_norm_gather_stat" +
-	"sbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernoullibernoulli.pberno" +
-	"ulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_backwardbinary_cross_en" +
-	"tropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwise_and.Tensorbitwis" +
-	"e_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shift.Tensorbitwise_lef" +
-	"t_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbitwise_notbitwise_n" +
-	"ot_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbitwise_or_.Tensorbit" +
-	"wise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tensor_Scalarbitwise_rig" +
-	"ht_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Scalar_Tensorbitwise" +
-	"_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.periodicblock_diagbm" +
-	"mbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castcartesian_prodcatcauc" +
-	"hy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_shufflecholeskychole" +
-	"sky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clamp_.Tensorclamp_maxc" +
-	"lamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp_min_.Tensorclipcl" +
-	"ip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_stackcombinationscomp" +
-	"lexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1dconv1d.paddingconv" +
-	"2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv_transpose1dconv_tr" +
-	"anspose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_backward_overrideabl" +
-	"econvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.Tensorcopysign_.Scal" +
-	"arcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similaritycount_nonzerocount_n" +
-	"onzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss.IntListctc_loss.Te" +
-	"nsorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_normcudnn_batch_norm_" +
-	"backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_convolution_transpose" +
-	"cudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_backwardcummincumpro" +
-	"dcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid.xdatadeg2raddeg2ra" +
-	"d_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_embeddiagflatdiagona" +
-	"ldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalardiv.Scalar_modediv.T" +
-	"ensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.Scalardivide.Scalar" +
-	"_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tensordivide_.Tensor_mo" +
-	"dedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembeddingembedding_backward" +
-	"embedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_embedding_sparse_back" +
-	"wardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Scalareq.Tensoreq_.Sca" +
-	"lareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpand_copyexpm1expm1_" +
-	"exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_affine_cachemaskfake_q" +
-	"uantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_quantize_per_tensor" +
-	"_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_tensor_affine_cache" +
-	"mask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfbgemm_linear_int8_we" +
-	"ightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_pack_gemm_matrix_fp" +
-	"16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropoutfeature_alpha_drop" +
-	"out_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftfft_hfftfft_hfft2ff" +
-	"t_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irfftfft_irfft2fft_ir" +
-	"fftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_.Tensorfill_diagona" +
-	"l_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scalarfloat_power.Tensor" +
-	"_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_floor_dividefloor_d" +
-	"ivide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensorfmod_.Scalarfmod_." +
-	"Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_pool3dfractional_ma" +
-	"x_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving_avg_obs_fake_quant" +
-	"gathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_backwardgeometric_ge" +
-	"qrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygradient.scalarintgrad" +
-	"ient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayintgreater.Scalargre" +
-	"ater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensorgreater_equal_.Scal" +
-	"argreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sampler_3dgrid_sample" +
-	"r_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Tensorhamming_window" +
-	"hamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha_betahann_windowhan" +
-	"n_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_backwardhardswishha" +
-	"rdswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisideheaviside_hinge_embe" +
-	"dding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.TensorList_binshistogramd" +
-	"d.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypot_i0i0_igammaigamma" +
-	"_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_index_fill.int_Scalari" +
-	"ndex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_put_index_reduceindex" +
-	"_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differentiable_gelu_backwardi" +
-	"nnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_floating_pointis_infer" +
-	"enceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_availableiscloseisfinite" +
-	"isin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfisrealistftitemkaise" +
-	"r_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_normlcmlcm_ldexp.Tens" +
-	"orldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_backwardlerp.Scalarler" +
-	"p.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorless_equal.Scalarless_" +
-	"equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_fresh_copylinalg__po" +
-	"wsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslinalg_detlinalg_diagon" +
-	"allinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlinalg_invlinalg_inv_e" +
-	"xlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_lu_factorlinalg_lu" +
-	"_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_matrix_norm.str_ordl" +
-	"inalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matrix_rank.atol_rtol_t" +
-	"ensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strlinalg_pinvlinalg_pi" +
-	"nv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlinalg_slogdetlinalg_" +
-	"solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensorinvlinalg_tensorsolv" +
-	"elinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspace.Scalar_Tensorlins" +
-	"pace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log_normal_log_sigmoid" +
-	"log_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsumexplogdetlogical_a" +
-	"ndlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_logitlogit_logit_ba" +
-	"ckwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlogsumexplstm.datals" +
-	"tm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin_ranking_lossmaske" +
-	"d_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scattermasked_scatter_ma" +
-	"sked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatrix_Hmatrix_expmatri" +
-	"x_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_pool2dmax_pool2d_b" +
-	"ackwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3d_with_indicesmax_p" +
-	"ool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian.dimmeshgridmeshgr" +
-	"id.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardmiopen_convolutionmi" +
-	"open_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemiopen_ctc_lossmiopen_ct" +
-	"c_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mish_backwardmkldnn_a" +
-	"daptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_linearmkldnn_linear_ba" +
-	"ckwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2dmkldnn_max_pool2d_b" +
-	"ackwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkldnn_reorder_conv3d_" +
-	"weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis.intlistmovedim.int" +
-	"movedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lossmse_loss_backwardms" +
-	"ortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_backwardmultilabel_m" +
-	"argin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomialmultiply.Scalarmul" +
-	"tiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_num_nanmeannanmedian" +
-	"nanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynative_batch_normnativ" +
-	"e_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardnative_group_normnat" +
-	"ive_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnative_norm.ScalarOpt_d" +
-	"im_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_padded_tensornew_emp" +
-	"tynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2dnll_loss2d_backward" +
-	"nll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_numpynonzero_staticnorm" +
-	".Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_dimnormal.Tensor_Te" +
-	"nsornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_functionalnot_equal.Scalar" +
-	"not_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnumpy_Tone_hotonesones" +
-	"_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_copypin_memorypinve" +
-	"rsepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_positivepow.Scalarpow." +
-	"Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_typesputput_q_per_c" +
-	"hannel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquantilequantile.scalar" +
-	"quantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize_per_tensor.tensors" +
-	"quantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_cellquantized_max_po" +
-	"ol1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_tanh_cellrad2degrad" +
-	"2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandint.lowrandint.low_ge" +
-	"neratorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.generatorrandint_lik" +
-	"e.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_like.generatorrandom_" +
-	"random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciprocalreciprocal_reflect" +
-	"ion_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflection_pad3dreflectio" +
-	"n_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremainder.Tensorremainder" +
-	"_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interleave.self_Tensorrep" +
-	"eat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad2dreplication_pad2d" +
-	"_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_asresize_resize_as_" +
-	"resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scalarresult_type.Scala" +
-	"r_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.inputrnn_relu_cellrnn" +
-	"_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.decimalsrow_indicesrow" +
-	"_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise_backwardrsqrtrsqr" +
-	"t_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducescatter.srcscatter.va" +
-	"luescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_reducescatter_addscat" +
-	"ter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tensorsegment_reducesel" +
-	"ect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tensorset_.source_Tensor" +
-	"_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilusilu_silu_backwards" +
-	"insin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_inverseslice_scatte" +
-	"rslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_conv_transpose2dslo" +
-	"w_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_margin_loss_backwards" +
-	"oftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablesparse_bsc_tensor.cco" +
-	"l_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valuesparse_bsr_tensor.cr" +
-	"ow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tensor.comp_plain_value_" +
-	"sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.sizesparse_csc_tensor.c" +
-	"col_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_valuesparse_csr_tensor." +
-	"crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_sparse_sampled_addmmsp" +
-	"ecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1special_chebyshev_p" +
-	"olynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t.x_scalarspecial_che" +
-	"byshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polynomial_u.x_scalarspe" +
-	"cial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebyshev_polynomial_v.x_s" +
-	"calarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial_chebyshev_polynomi" +
-	"al_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspecial_erfinvspecial_ex" +
-	"p2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspecial_hermite_polynomi" +
-	"al_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspecial_hermite_polyno" +
-	"mial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scalarspecial_i0special" +
-	"_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial_l.n_scalarspecial_" +
-	"laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polynomial_p.n_scalarspe" +
-	"cial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softmaxspecial_logitspec" +
-	"ial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified_bessel_k0special_m" +
-	"odified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammaspecial_psispecial_ro" +
-	"undspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shifted_chebyshev_polyn" +
-	"omial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_polynomial_t.x_scala" +
-	"rspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_scalarspecial_shifte" +
-	"d_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_shifted_chebyshev_pol" +
-	"ynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_chebyshev_polynomia" +
-	"l_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polynomial_w.x_scalarspe" +
-	"cial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py.other_scalarspecia" +
-	"l_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_scalarspecial_zetaspe" +
-	"cial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Tensorsplit_with_siz" +
-	"essplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze_squeeze_.dimsquee" +
-	"ze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correctionstd.dimstd_meanst" +
-	"d_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Scalarsub_.Tensorsubt" +
-	"ract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to_sizesvdswapaxessw" +
-	"apaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardtensor_split.indices" +
-	"tensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dthresholdthreshold_t" +
-	"hreshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_backwardto_mkldnnto_mk" +
-	"ldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_bsrto_sparse_cscto_" +
-	"sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezoid.dxtrapezoid.xtra" +
-	"pz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu_indicestrue_divide" +
-	".Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_asunbind.intunbind_co" +
-	"py.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform_unique_consecutive" +
-	"unique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_sizesunsqueezeunsqu" +
-	"eeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_backwardupsample_bilin" +
-	"ear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample_linear1d.vecupsamp" +
-	"le_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_backwardupsample_near" +
-	"est2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_nearest3d.vecupsamp" +
-	"le_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trilinear3d_backwardvalue_" +
-	"selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_meanvar_mean.correcti" +
-	"onvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as_realview_as_real_c" +
-	"opyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.ScalarOtherwhere.Scala" +
-	"rSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherxlogy_.Tensorzero_z" +
-	"eroszeros_like"
+	"freedupscopethread_heldhost_memorylimitboundplace_blocksdevice_memoryreset_peak_memoryempty_cachetri" +
+	"m_heapsmemory_infoleaveenter_gradenter_unsafeenter_inferenceenter_autocastenter_devicecapture_modese" +
+	"nter_modesfree_modesis_grad_enabledis_inferenceautocast_statebackwardgradgradientskeep_tensorsclear_" +
+	"gradientsset_gradientset_requires_gradretain_gradgrad_namegrad_fnnode_namenext_nodesbaselikenessrepl" +
+	"ace_datasizesstridesdescribedimis_contiguousversionstoragememoryfrom_bytesto_bytesoverwriteread_file" +
+	"itemindexset_indextowarningsset_threadsget_threadsset_interop_threadsget_interop_threadsmanual_seedn" +
+	"ew_generatordefault_generatorseed_generatorgenerator_seedgenerator_stateset_generator_stategenerator" +
+	"_devicetorch_versionshow_configdevice_countsynchronizecurrent_devicelist_operatorsget_settingset_set" +
+	"tingcuda_versionsboxedcompile_programrun_programscript_loadscript_definescript_callscript_describesc" +
+	"ript_treescript_tensorsscript_modulescript_attributescript_set_attributescript_trainscript_toscript_" +
+	"freezescript_optimizescript_savescript_codescript_graphaoti_loadaoti_describeaoti_constantaoti_runen" +
+	"ter_recordingrecordedadd_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_saved_ho" +
+	"oksbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_operatorimplement" +
+	"_operatorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkernel_loa" +
+	"dkernel_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop_profilerprofiler_events" +
+	"save_profilefree_profileenter_rangethread_numberdefault_streamcurrent_streamnew_streamenter_streamst" +
+	"ream_querystream_synchronizestream_wait_eventstream_wait_streamstream_pointerrecord_streamnew_evente" +
+	"vent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumulated_memorynvtx_marknvt" +
+	"x_pushnvtx_popopen_jpegjpeg_sizedecode_jpegencode_jpegcrop_jpegcrop_imagecrop_flipnew_tcp_storenew_f" +
+	"ile_storenew_hash_storenew_prefix_storestore_setstore_getstore_addstore_compare_setstore_deletestore" +
+	"_checkstore_num_keysstore_set_timeoutnew_groupabort_groupcollectivemonitored_barriergroup_checkbatch" +
+	"_beginbatch_endwork_waitwork_streamwork_abortwork_donework_sourceverify_paramsbroadcast_coalescednew" +
+	"_reducerreducer_forwardreducer_backwardreducer_delayreducer_compressreducer_hookreducer_statscuda_st" +
+	"atecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstream_prioritystream_priori" +
+	"tiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_historynew_pool_idn" +
+	"ew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_ncclnew_graphgraph_capture_begingraph_capture_" +
+	"endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing__and__.Scal" +
+	"ar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.Scalar__io" +
+	"r__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scalar__lshif" +
+	"t__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__.Tensor_a" +
+	"daptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_backward_add" +
+	"_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activation_aminma" +
+	"x_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_assert_async." +
+	"msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_precision_ba" +
+	"ckward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm_with_upd" +
+	"ate_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdist_backwar" +
+	"d_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesced__comput" +
+	"e_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo_to_csr_c" +
+	"onvert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cpu_convolu" +
+	"tion_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_from_and_res" +
+	"ize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_backward_ct" +
+	"c_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudnn_ctc_los" +
+	"s.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cufft_clear_" +
+	"plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max_size_cum" +
+	"max_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn_quant_ma" +
+	"tmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_forward_effici" +
+	"entzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_bag_forwar" +
+	"d_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affine_quantize" +
+	"d_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_affine_fake_" +
+	"quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fake_quanti" +
+	"ze_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_fft" +
+	"_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_forward_fla" +
+	"sh_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_add.List_" +
+	"foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_.Scalar_f" +
+	"oreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList_foreach" +
+	"_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_foreach_" +
+	"addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_foreach_add" +
+	"cmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_atan__forea" +
+	"ch_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.ScalarList_f" +
+	"oreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp_min.Lis" +
+	"t_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_clamp_min_.S" +
+	"calar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__foreach_cosh" +
+	"_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tensor_foreach" +
+	"_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_foreach_erf__" +
+	"foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_floor_forea" +
+	"ch_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.ScalarList_f" +
+	"oreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamma__forea" +
+	"ch_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2__foreach_" +
+	"log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_foreach_maxi" +
+	"mum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_minimum.S" +
+	"calar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_minimum_.Scal" +
+	"arList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach_mul_.Li" +
+	"st_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg__foreach_" +
+	"norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.ScalarList_f" +
+	"oreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_reciproca" +
+	"l_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigmoid_fore" +
+	"ach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__foreach_" +
+	"sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.List_fore" +
+	"ach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__foreach_" +
+	"trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_functional_s" +
+	"ym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.tensor_lr_f" +
+	"used_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_moving_avg_" +
+	"obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_.tensor_l" +
+	"r_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler_2d_cpu_f" +
+	"allback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogramdd_bin_" +
+	"edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices_copy_int" +
+	"_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_check_err" +
+	"ors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_scalar_den" +
+	"se_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_make_dual" +
+	"_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_scale_mask" +
+	"ed_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldnn_transp" +
+	"ose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_legit.no_st" +
+	"ats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_nested_co" +
+	"mpute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_nested_fro" +
+	"m_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get_min_seql" +
+	"en_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested_select_b" +
+	"ackward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_nested_tens" +
+	"or_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_storage_offset" +
+	"s_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_from_jagged" +
+	"_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spatial_convo" +
+	"lution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_packed_seque" +
+	"nce_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_prelu_kernel" +
+	"_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshape_copy_re" +
+	"shape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weight_to_fp16" +
+	"_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_product_cudn" +
+	"n_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attention_scale" +
+	"d_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_product_fla" +
+	"sh_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash_attentio" +
+	"n_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_attention_ove" +
+	"rrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled_grouped_" +
+	"mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.output_mas" +
+	"k_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sobol_engine" +
+	"_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_to_copy_s" +
+	"parse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_compressed_t" +
+	"ensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_dims_and" +
+	"_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_csr_tens" +
+	"or_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse_mask_pro" +
+	"jection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_sparse_semi_" +
+	"structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_semi_structu" +
+	"red_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_softmax.int_s" +
+	"parse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dtype_spar" +
+	"se_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_thnn_diffe" +
+	"rentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_fused_gr" +
+	"u_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_backward_imp" +
+	"l_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_sparse_csc_t" +
+	"o_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer_fwd_tril" +
+	"inear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_unsafe_inde" +
+	"x.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_view_upsampl" +
+	"e_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d_aa_upsam" +
+	"ple_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_nearest_exac" +
+	"t1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d.vec_upsa" +
+	"mple_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsample_nearest" +
+	"_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_use_miop" +
+	"en_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_bsc_tensor" +
+	"_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sparse_coo_ten" +
+	"sor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy_version_" +
+	"weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weight_int8pa" +
+	"ck_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_interface_ba" +
+	"ckward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_acosacos_aco" +
+	"shacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive_max_poo" +
+	"l2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd.Tensorad" +
+	"d_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvaddmv_addr" +
+	"addr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign_tensorsa" +
+	"llall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsarangearan" +
+	"ge.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarctan2arctan" +
+	"2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_strided_cop" +
+	"yas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.Sequencea" +
+	"tleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_backwardavg_" +
+	"pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodicbatch_no" +
+	"rmbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbatch_norm_g" +
+	"ather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernoullibernou" +
+	"lli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_backwardbinar" +
+	"y_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwise_and.Te" +
+	"nsorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shift.Tensorb" +
+	"itwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbitwise_no" +
+	"tbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbitwise_or_" +
+	".Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tensor_Scalarb" +
+	"itwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Scalar_Ten" +
+	"sorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.periodicbl" +
+	"ock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castcartesian_p" +
+	"rodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_shufflecho" +
+	"leskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clamp_.Tensor" +
+	"clamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp_min_.Te" +
+	"nsorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_stackcombin" +
+	"ationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1dconv1d.p" +
+	"addingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv_transpos" +
+	"e1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_backward_o" +
+	"verrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.Tensorcopy" +
+	"sign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similaritycount_nonz" +
+	"erocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss.IntListc" +
+	"tc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_normcudnn_b" +
+	"atch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_convolution" +
+	"_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_backwardcu" +
+	"mmincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid.xdatadeg" +
+	"2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_embeddiagf" +
+	"latdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalardiv.Scalar" +
+	"_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.Scalardiv" +
+	"ide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tensordivide_" +
+	".Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembeddingembeddin" +
+	"g_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_embedding_s" +
+	"parse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Scalareq.Ten" +
+	"soreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpand_copye" +
+	"xpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_affine_cache" +
+	"maskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_quantize_" +
+	"per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_tensor_af" +
+	"fine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfbgemm_line" +
+	"ar_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_pack_gemm" +
+	"_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropoutfeature_" +
+	"alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftfft_hfftf" +
+	"ft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irfftfft_ir" +
+	"fft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_.Tensorfi" +
+	"ll_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scalarfloat_po" +
+	"wer.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_floor_div" +
+	"idefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensorfmod_.Sc" +
+	"alarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_pool3dfra" +
+	"ctional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving_avg_obs_" +
+	"fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_backwardge" +
+	"ometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygradient.sca" +
+	"larintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayintgreater" +
+	".Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensorgreater_e" +
+	"qual_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sampler_3dg" +
+	"rid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Tensorhamm" +
+	"ing_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha_betahann" +
+	"_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_backwardh" +
+	"ardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisideheaviside_" +
+	"hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.TensorList_bins" +
+	"histogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypot_i0i0_ig" +
+	"ammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_index_fill.i" +
+	"nt_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_put_index_r" +
+	"educeindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differentiable_gelu" +
+	"_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_floating_poi" +
+	"ntis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_availableisclo" +
+	"seisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfisrealistf" +
+	"titemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_normlcmlcm_" +
+	"ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_backwardlerp" +
+	".Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorless_equal.S" +
+	"calarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_fresh_copy" +
+	"linalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslinalg_detlin" +
+	"alg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlinalg_invli" +
+	"nalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_lu_facto" +
+	"rlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_matrix_nor" +
+	"m.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matrix_rank.a" +
+	"tol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strlinalg_pin" +
+	"vlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlinalg_slog" +
+	"detlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensorinvlinalg_" +
+	"tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspace.Scalar_" +
+	"Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log_normal_l" +
+	"og_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsumexplogde" +
+	"tlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_logitlogi" +
+	"t_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlogsumexpl" +
+	"stm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin_ranking" +
+	"_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scattermasked_" +
+	"scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatrix_Hmatri" +
+	"x_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_pool2dma" +
+	"x_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3d_with_in" +
+	"dicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian.dimmesh" +
+	"gridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardmiopen_con" +
+	"volutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemiopen_ctc_los" +
+	"smiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mish_backwa" +
+	"rdmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_linearmkldnn" +
+	"_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2dmkldnn_ma" +
+	"x_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkldnn_reord" +
+	"er_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis.intlistm" +
+	"ovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lossmse_loss_" +
+	"backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_backwardmu" +
+	"ltilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomialmultiply" +
+	".Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_num_nanmea" +
+	"nnanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynative_batch" +
+	"_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardnative_gro" +
+	"up_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnative_norm.S" +
+	"calarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_padded_ten" +
+	"sornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2dnll_loss2" +
+	"d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_numpynonzero_" +
+	"staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_dimnormal" +
+	".Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_functionalnot_eq" +
+	"ual.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnumpy_Tone_h" +
+	"otonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_copypin_m" +
+	"emorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_positivepow." +
+	"Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_typesputp" +
+	"ut_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquantilequant" +
+	"ile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize_per_tens" +
+	"or.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_cellquanti" +
+	"zed_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_tanh_cell" +
+	"rad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandint.lowrand" +
+	"int.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.generatorr" +
+	"andint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_like.genera" +
+	"torrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciprocalreciproc" +
+	"al_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflection_pad3" +
+	"dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremainder.Tenso" +
+	"rremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interleave.self" +
+	"_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad2dreplica" +
+	"tion_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_asresize_" +
+	"resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scalarresult_" +
+	"type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.inputrnn_re" +
+	"lu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.decimalsrow_" +
+	"indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise_backwar" +
+	"drsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducescatter.src" +
+	"scatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_reducescatt" +
+	"er_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tensorsegment" +
+	"_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tensorset_.sou" +
+	"rce_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilusilu_silu" +
+	"_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_inversesl" +
+	"ice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_conv_tran" +
+	"spose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_margin_loss" +
+	"_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablesparse_bsc_" +
+	"tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valuesparse_bsr" +
+	"_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tensor.comp_pl" +
+	"ain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.sizesparse_cs" +
+	"c_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_valuesparse_c" +
+	"sr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_sparse_sampl" +
+	"ed_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1special_c" +
+	"hebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t.x_scalars" +
+	"pecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polynomial_u.x" +
+	"_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebyshev_polyno" +
+	"mial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial_chebyshe" +
+	"v_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspecial_erfinv" +
+	"special_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspecial_hermit" +
+	"e_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspecial_herm" +
+	"ite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scalarspecial" +
+	"_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial_l.n_scal" +
+	"arspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polynomial_p.n" +
+	"_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softmaxspecial" +
+	"_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified_bessel_k" +
+	"0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammaspecial_psi" +
+	"special_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shifted_cheby" +
+	"shev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_polynomial" +
+	"_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_scalarspec" +
+	"ial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_shifted_che" +
+	"byshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_chebyshev" +
+	"_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polynomial_w.x" +
+	"_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py.other_sc" +
+	"alarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_scalarspeci" +
+	"al_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Tensorspli" +
+	"t_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze_squeeze" +
+	"_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correctionstd.dim" +
+	"std_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Scalarsub_." +
+	"Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to_sizesvd" +
+	"swapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardtensor_spl" +
+	"it.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dthresholdt" +
+	"hreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_backwardto_m" +
+	"kldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_bsrto_spa" +
+	"rse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezoid.dxtrap" +
+	"ezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu_indicest" +
+	"rue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_asunbind.in" +
+	"tunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform_unique_c" +
+	"onsecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_sizesunsq" +
+	"ueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_backwardupsa" +
+	"mple_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample_linear1d" +
+	".vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_backwardups" +
+	"ample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_nearest3d" +
+	".vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trilinear3d_back" +
+	"wardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_meanvar_mea" +
+	"n.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as_realview" +
+	"_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.ScalarOtherw" +
+	"here.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherxlogy_.Te" +
+	"nsorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
-	4, 7, 12, 23, 34, 39, 44, 56, 69, 86, 97, 108, 113, 123, 135, 150,
-	164, 176, 189, 200, 210, 225, 237, 251, 259, 263, 272, 284, 299, 311, 328, 339,
-	348, 355, 364, 374, 378, 386, 398, 403, 410, 418, 421, 434, 441, 448, 454, 464,
-	472, 481, 490, 494, 499, 508, 510, 518, 529, 540, 559, 578, 589, 602, 619, 633,
-	647, 662, 681, 697, 710, 721, 733, 744, 758, 772, 783, 794, 807, 812, 827, 838,
-	849, 862, 873, 888, 899, 913, 926, 942, 962, 974, 983, 996, 1011, 1022, 1033, 1045,
-	1054, 1067, 1080, 1088, 1103, 1111, 1119, 1138, 1149, 1163, 1176, 1193, 1208, 1219, 1226, 1241,
-	1253, 1266, 1281, 1299, 1315, 1332, 1346, 1356, 1369, 1380, 1391, 1404, 1419, 1432, 1448, 1462,
-	1475, 1490, 1502, 1514, 1525, 1538, 1552, 1566, 1576, 1588, 1600, 1618, 1635, 1653, 1667, 1680,
-	1689, 1701, 1712, 1729, 1742, 1754, 1778, 1787, 1796, 1804, 1813, 1822, 1833, 1844, 1853, 1863,
-	1872, 1885, 1899, 1913, 1929, 1938, 1947, 1956, 1973, 1985, 1996, 2010, 2027, 2036, 2047, 2057,
-	2074, 2085, 2096, 2105, 2114, 2125, 2135, 2144, 2155, 2168, 2187, 2198, 2213, 2229, 2242, 2258,
-	2270, 2283, 2293, 2312, 2329, 2347, 2362, 2377, 2394, 2408, 2423, 2442, 2457, 2478, 2489, 2501,
-	2512, 2526, 2540, 2548, 2557, 2576, 2593, 2605, 2616, 2626, 2650, 2666, 2678, 2692, 2706, 2721,
-	2736, 2754, 2772, 2786, 2800, 2818, 2836, 2851, 2866, 2883, 2900, 2913, 2926, 2943, 2960, 2974,
-	2988, 3008, 3037, 3057, 3086, 3100, 3116, 3132, 3149, 3166, 3183, 3191, 3203, 3245, 3263, 3276,
-	3293, 3307, 3330, 3357, 3387, 3396, 3418, 3449, 3470, 3493, 3503, 3513, 3525, 3536, 3546, 3555,
-	3565, 3576, 3591, 3605, 3627, 3653, 3663, 3672, 3683, 3710, 3715, 3725, 3739, 3756, 3788, 3820,
-	3847, 3882, 3894, 3917, 3945, 3962, 3972, 3993, 4007, 4022, 4044, 4053, 4069, 4087, 4112, 4137,
-	4161, 4176, 4198, 4223, 4233, 4252, 4277, 4300, 4330, 4356, 4386, 4400, 4414, 4441, 4446, 4451,
-	4462, 4477, 4499, 4526, 4555, 4583, 4603, 4617, 4640, 4669, 4696, 4738, 4768, 4791, 4826, 4841,
-	4884, 4936, 4978, 5029, 5086, 5094, 5102, 5110, 5137, 5162, 5186, 5220, 5232, 5245, 5258, 5272,
-	5289, 5308, 5331, 5350, 5368, 5388, 5412, 5432, 5455, 5482, 5505, 5529, 5557, 5581, 5604, 5631,
-	5654, 5678, 5706, 5730, 5743, 5757, 5770, 5784, 5797, 5811, 5834, 5859, 5888, 5912, 5938, 5968,
-	5991, 6016, 6045, 6069, 6095, 6125, 6138, 6152, 6164, 6177, 6190, 6204, 6221, 6240, 6263, 6282,
-	6300, 6320, 6344, 6364, 6376, 6389, 6402, 6416, 6428, 6441, 6455, 6470, 6484, 6499, 6512, 6526,
-	6544, 6564, 6588, 6607, 6628, 6653, 6668, 6684, 6696, 6710, 6725, 6739, 6754, 6767, 6781, 6794,
-	6806, 6827, 6850, 6877, 6899, 6923, 6951, 6972, 6995, 7022, 7044, 7068, 7096, 7113, 7132, 7155,
-	7174, 7192, 7212, 7236, 7256, 7268, 7281, 7301, 7318, 7337, 7365, 7388, 7406, 7426, 7450, 7472,
-	7491, 7511, 7525, 7540, 7554, 7569, 7585, 7602, 7615, 7629, 7641, 7654, 7667, 7681, 7694, 7708,
-	7725, 7744, 7767, 7785, 7805, 7829, 7841, 7854, 7867, 7881, 7895, 7910, 7924, 7952, 7977, 8008,
-	8048, 8063, 8088, 8100, 8122, 8135, 8158, 8172, 8203, 8218, 8242, 8259, 8270, 8291, 8301, 8316,
-	8339, 8368, 8406, 8417, 8450, 8473, 8495, 8520, 8549, 8565, 8573, 8586, 8593, 8605, 8617, 8631,
-	8662, 8673, 8693, 8704, 8716, 8731, 8746, 8762, 8773, 8792, 8804, 8830, 8843, 8852, 8865, 8880,
-	8890, 8905, 8939, 8972, 8985, 9000, 9024, 9044, 9059, 9076, 9094, 9110, 9136, 9160, 9193, 9229,
-	9257, 9266, 9280, 9322, 9341, 9379, 9405, 9429, 9448, 9470, 9492, 9511, 9533, 9551, 9574, 9597,
-	9617, 9641, 9678, 9709, 9728, 9761, 9791, 9813, 9837, 9866, 9890, 9919, 9952, 9969, 9996, 10000,
-	10021, 10051, 10064, 10073, 10093, 10124, 10139, 10153, 10164, 10177, 10199, 10205, 10224, 10241, 10255, 10274,
-	10287, 10307, 10322, 10336, 10349, 10366, 10390, 10424, 10466, 10501, 10545, 10584, 10632, 10667, 10712, 10756,
-	10799, 10851, 10899, 10956, 10974, 10995, 11005, 11018, 11042, 11058, 11091, 11111, 11129, 11146, 11177, 11200,
-	11208, 11230, 11243, 11263, 11288, 11313, 11338, 11370, 11405, 11430, 11458, 11498, 11523, 11549, 11574, 11599,
-	11618, 11641, 11674, 11697, 11707, 11724, 11746, 11777, 11806, 11835, 11870, 11900, 11926, 11954, 11969, 11988,
-	12017, 12038, 12049, 12064, 12085, 12102, 12122, 12130, 12138, 12144, 12159, 12179, 12217, 12256, 12276, 12305,
-	12326, 12356, 12391, 12399, 12406, 12415, 12425, 12446, 12460, 12474, 12488, 12502, 12528, 12555, 12585, 12595,
-	12623, 12651, 12658, 12666, 12678, 12698, 12715, 12735, 12770, 12782, 12804, 12830, 12861, 12884, 12911, 12943,
-	12968, 12997, 13031, 13056, 13085, 13119, 13144, 13173, 13207, 13226, 13252, 13281, 13301, 13328, 13363, 13395,
-	13427, 13466, 13498, 13530, 13562, 13569, 13581, 13589, 13608, 13635, 13676, 13695, 13707, 13743, 13765, 13796,
-	13819, 13854, 13857, 13861, 13869, 13878, 13882, 13887, 13892, 13898, 13917, 13936, 13955, 13974, 13993, 14021,
-	14040, 14068, 14078, 14088, 14099, 14110, 14116, 14123, 14130, 14138, 14145, 14153, 14158, 14169, 14175, 14180,
-	14186, 14190, 14195, 14202, 14223, 14253, 14258, 14268, 14276, 14289, 14292, 14299, 14307, 14315, 14328, 14342,
-	14346, 14350, 14357, 14362, 14365, 14372, 14380, 14386, 14398, 14415, 14421, 14428, 14435, 14443, 14449, 14456,
-	14463, 14471, 14477, 14484, 14492, 14499, 14506, 14514, 14520, 14526, 14533, 14547, 14555, 14565, 14576, 14591,
-	14609, 14613, 14618, 14623, 14629, 14633, 14638, 14644, 14649, 14654, 14660, 14670, 14689, 14699, 14718, 14728,
-	14747, 14757, 14767, 14786, 14796, 14815, 14822, 14835, 14843, 14858, 14882, 14892, 14911, 14936, 14962, 14978,
-	15001, 15036, 15052, 15075, 15084, 15095, 15112, 15128, 15136, 15156, 15185, 15217, 15225, 15233, 15251, 15276,
-	15294, 15313, 15332, 15364, 15389, 15421, 15447, 15480, 15491, 15503, 15520, 15544, 15561, 15579, 15597, 15630,
-	15656, 15689, 15716, 15750, 15768, 15793, 15811, 15830, 15849, 15864, 15888, 15898, 15901, 15910, 15927, 15939,
-	15955, 15971, 15979, 15993, 15996, 16003, 16015, 16032, 16037, 16041, 16046, 16050, 16055, 16067, 16072, 16087,
-	16095, 16111, 16125, 16149, 16154, 16159, 16171, 16177, 16190, 16199, 16215, 16225, 16242, 16251, 16267, 16277,
-	16294, 16298, 16309, 16314, 16326, 16331, 16339, 16345, 16356, 16372, 16384, 16396, 16403, 16409, 16420, 16424,
-	16437, 16451, 16466, 16476, 16482, 16496, 16502, 16516, 16522, 16536, 16552, 16560, 16577, 16593, 16615, 16637,
-	16648, 16668, 16701, 16725, 16729, 16734, 16756, 16771, 16786, 16802, 16818, 16826, 16829, 16833, 16837, 16842,
-	16863, 16880, 16893, 16918, 16921, 16926, 16944, 16956, 16973, 16989, 17004, 17031, 17067, 17083, 17108, 17125,
-	17151, 17173, 17200, 17218, 17245, 17264, 17270, 17288, 17294, 17301, 17309, 17325, 17331, 17338, 17361, 17383,
-	17387, 17394, 17402, 17411, 17426, 17444, 17447, 17453, 17460, 17471, 17475, 17485, 17493, 17501, 17518, 17531,
-	17547, 17551, 17558, 17566, 17570, 17580, 17595, 17605, 17620, 17631, 17647, 17658, 17674, 17687, 17705, 17718,
-	17736, 17750, 17769, 17783, 17802, 17805, 17812, 17820, 17832, 17842, 17848, 17854, 17857, 17861, 17873, 17882,
-	17900, 17913, 17938, 17962, 17979, 18004, 18023, 18033, 18047, 18062, 18075, 18084, 18093, 18103, 18113, 18118,
-	18121, 18125, 18129, 18134, 18140, 18147, 18150, 18154, 18159, 18163, 18169, 18178, 18189, 18194, 18200, 18212,
-	18215, 18220, 18252, 18294, 18345, 18376, 18422, 18463, 18513, 18538, 18579, 18604, 18645, 18674, 18702, 18730,
-	18761, 18782, 18804, 18819, 18835, 18842, 18850, 18861, 18869, 18881, 18889, 18898, 18907, 18915, 18924, 18933,
-	18946, 18955, 18965, 18975, 18984, 18994, 19004, 19012, 19021, 19033, 19042, 19053, 19064, 19076, 19088, 19102,
-	19105, 19109, 19127, 19148, 19152, 19158, 19164, 19182, 19207, 19232, 19251, 19270, 19275, 19281, 19293, 19312,
-	19332, 19352, 19356, 19360, 19371, 19382, 19394, 19406, 19410, 19415, 19436, 19466, 19487, 19517, 19529, 19547,
-	19556, 19560, 19569, 19600, 19606, 19621, 19624, 19628, 19637, 19646, 19656, 19666, 19670, 19675, 19688, 19698,
-	19703, 19706, 19709, 19721, 19737, 19744, 19758, 19778, 19796, 19819, 19840, 19860, 19883, 19897, 19911, 19926,
-	19941, 19961, 19981, 20002, 20023, 20035, 20050, 20074, 20089, 20113, 20123, 20131, 20140, 20148, 20157, 20166,
-	20176, 20186, 20200, 20223, 20252, 20286, 20297, 20317, 20327, 20346, 20357, 20369, 20389, 20398, 20408, 20426,
-	20434, 20443, 20460, 20471, 20480, 20490, 20510, 20515, 20531, 20552, 20563, 20590, 20610, 20622, 20632, 20637,
-	20643, 20653, 20672, 20677, 20683, 20685, 20688, 20694, 20701, 20708, 20716, 20722, 20726, 20738, 20747, 20757,
-	20767, 20778, 20799, 20820, 20842, 20864, 20873, 20883, 20895, 20908, 20920, 20941, 20948, 20960, 20999, 21004,
-	21017, 21025, 21032, 21044, 21054, 21061, 21075, 21092, 21104, 21111, 21117, 21127, 21136, 21148, 21157, 21166,
-	21185, 21192, 21200, 21218, 21236, 21254, 21259, 21264, 21272, 21280, 21286, 21291, 21295, 21308, 21326, 21348,
-	21354, 21358, 21366, 21373, 21383, 21386, 21390, 21402, 21408, 21417, 21426, 21436, 21446, 21456, 21467, 21486,
-	21497, 21508, 21520, 21532, 21543, 21554, 21566, 21578, 21595, 21612, 21630, 21648, 21654, 21661, 21665, 21675,
-	21690, 21704, 21719, 21737, 21748, 21765, 21777, 21787, 21802, 21812, 21823, 21837, 21852, 21878, 21888, 21901,
-	21918, 21938, 21954, 21966, 21975, 21991, 22010, 22025, 22038, 22055, 22073, 22099, 22118, 22136, 22170, 22205,
-	22234, 22250, 22261, 22280, 22291, 22318, 22346, 22370, 22379, 22393, 22405, 22420, 22443, 22453, 22467, 22483,
-	22501, 22514, 22527, 22545, 22551, 22566, 22574, 22596, 22618, 22640, 22643, 22648, 22654, 22659, 22665, 22669,
-	22674, 22678, 22689, 22700, 22720, 22739, 22754, 22763, 22773, 22785, 22791, 22802, 22814, 22825, 22837, 22847,
-	22858, 22869, 22881, 22886, 22892, 22906, 22914, 22936, 22958, 22980, 22989, 22998, 23008, 23017, 23026, 23035,
-	23045, 23055, 23063, 23072, 23074, 23076, 23095, 23113, 23131, 23150, 23169, 23183, 23198, 23221, 23234, 23256,
-	23262, 23277, 23285, 23295, 23314, 23326, 23329, 23336, 23345, 23355, 23378, 23388, 23407, 23430, 23462, 23472,
-	23495, 23527, 23539, 23551, 23558, 23562, 23570, 23576, 23586, 23594, 23611, 23614, 23621, 23630, 23637, 23654,
-	23680, 23698, 23725, 23748, 23776, 23791, 23813, 23841, 23851, 23870, 23874, 23879, 23892, 23918, 23953, 23971,
-	23984, 24006, 24034, 24064, 24081, 24107, 24124, 24150, 24178, 24206, 24222, 24247, 24249, 24257, 24261, 24273,
-	24289, 24300, 24315, 24339, 24373, 24381, 24398, 24403, 24413, 24423, 24434, 24445, 24462, 24488, 24510, 24541,
-	24571, 24582, 24597, 24612, 24628, 24644, 24646, 24654, 24663, 24673, 24684, 24691, 24700, 24713, 24724, 24742,
-	24748, 24754, 24767, 24778, 24795, 24821, 24843, 24857, 24880, 24897, 24923, 24940, 24966, 24977, 25008, 25017,
-	25026, 25036, 25046, 25049, 25053, 25061, 25070, 25093, 25102, 25119, 25127, 25135, 25144, 25153, 25163, 25171,
-	25181, 25200, 25218, 25235, 25251, 25262, 25269, 25282, 25296, 25307, 25325, 25349, 25369, 25384, 25404, 25423,
-	25442, 25460, 25467, 25484, 25500, 25516, 25533, 25550, 25562, 25578, 25585, 25592, 25596, 25605, 25610, 25615,
-	25620, 25629, 25632, 25644, 25661, 25666, 25673, 25685, 25695, 25703, 25716, 25731, 25738, 25754, 25759, 25768,
-	25778, 25786, 25796, 25813, 25830, 25841, 25852, 25857, 25861, 25873, 25886, 25889, 25893, 25911, 25931, 25956,
-	25963, 25975, 25977, 25985, 26000, 26020, 26039, 26073, 26100, 26127, 26147, 26165, 26184, 26204, 26224, 26244,
-	26267, 26290, 26297, 26305, 26309, 26323, 26332, 26351, 26358, 26375, 26386, 26407, 26419, 26438, 26467, 26489,
-	26511, 26543, 26548, 26563, 26573, 26593, 26600, 26612, 26622, 26630, 26648, 26653, 26663, 26668, 26672, 26682,
-	26693, 26709, 26734, 26750, 26775, 26791, 26816, 26820, 26825, 26831, 26836, 26852, 26875, 26891, 26908, 26925,
-	26931, 26938, 26944, 26968, 26997, 27023, 27040, 27066, 27083, 27109, 27126, 27152, 27166, 27173, 27183, 27190,
-	27200, 27217, 27229, 27240, 27258, 27283, 27308, 27326, 27337, 27349, 27357, 27370, 27384, 27397, 27410, 27424,
-	27437, 27441, 27446, 27451, 27465, 27471, 27486, 27497, 27513, 27522, 27527, 27533, 27549, 27566, 27591, 27596,
-	27602, 27613, 27624, 27637, 27665, 27679, 27690, 27703, 27723, 27738, 27750, 27764, 27785, 27796, 27808, 27826,
-	27845, 27864, 27883, 27897, 27907, 27922, 27937, 27951, 27955, 27960, 27964, 27982, 28015, 28023, 28026, 28030,
-	28037, 28045, 28061, 28065, 28070, 28077, 28081, 28086, 28099, 28102, 28106, 28110, 28115, 28119, 28124, 28132,
-	28144, 28158, 28175, 28188, 28201, 28208, 28219, 28238, 28257, 28276, 28297, 28318, 28321, 28335, 28358, 28374,
-	28399, 28410, 28418, 28435, 28445, 28464, 28468, 28479, 28511, 28548, 28580, 28617, 28658, 28704, 28729, 28759,
-	28781, 28813, 28850, 28882, 28919, 28929, 28940, 28954, 28978, 28998, 29013, 29030, 29047, 29064, 29081, 29111,
-	29150, 29189, 29219, 29258, 29297, 29327, 29366, 29405, 29435, 29474, 29513, 29528, 29540, 29551, 29563, 29576,
-	29590, 29602, 29615, 29628, 29644, 29661, 29676, 29704, 29741, 29778, 29807, 29845, 29883, 29893, 29904, 29914,
-	29925, 29954, 29992, 30030, 30059, 30097, 30135, 30148, 30164, 30183, 30196, 30213, 30239, 30265, 30291, 30317,
-	30337, 30349, 30362, 30379, 30390, 30403, 30436, 30469, 30507, 30554, 30601, 30639, 30686, 30733, 30771, 30818,
-	30865, 30903, 30950, 30997, 31009, 31024, 31051, 31066, 31094, 31121, 31134, 31160, 31185, 31197, 31222, 31246,
-	31258, 31269, 31286, 31302, 31323, 31327, 31332, 31338, 31345, 31352, 31363, 31375, 31383, 31395, 31408, 31420,
-	31436, 31453, 31461, 31466, 31469, 31483, 31490, 31498, 31517, 31529, 31533, 31544, 31554, 31564, 31574, 31585,
-	31596, 31611, 31626, 31642, 31658, 31661, 31676, 31687, 31690, 31698, 31707, 31715, 31724, 31725, 31727, 31733,
-	31737, 31751, 31754, 31758, 31762, 31767, 31780, 31800, 31821, 31860, 31869, 31880, 31889, 31899, 31917, 31921,
-	31930, 31938, 31953, 31961, 31969, 31986, 31995, 32013, 32029, 32038, 32058, 32071, 32084, 32097, 32110, 32114,
-	32119, 32133, 32146, 32156, 32174, 32186, 32197, 32205, 32212, 32228, 32232, 32237, 32249, 32268, 32272, 32277,
-	32289, 32307, 32325, 32344, 32363, 32368, 32374, 32381, 32391, 32406, 32419, 32442, 32448, 32463, 32474, 32482,
-	32500, 32510, 32532, 32544, 32563, 32586, 32595, 32605, 32619, 32637, 32659, 32686, 32705, 32728, 32756, 32773,
-	32794, 32820, 32838, 32860, 32887, 32905, 32927, 32954, 32972, 32994, 33021, 33041, 33065, 33094, 33128, 33134,
-	33145, 33151, 33154, 33168, 33175, 33183, 33202, 33214, 33218, 33222, 33232, 33239, 33254, 33274, 33286, 33303,
-	33312, 33327, 33339, 33349, 33355, 33360, 33372, 33389, 33405, 33415, 33433, 33450, 33462, 33481, 33494, 33499,
-	33504, 33514,
+	4, 7, 12, 23, 34, 39, 44, 56, 69, 86, 97, 107, 118, 123, 133, 145,
+	160, 174, 186, 199, 210, 220, 235, 247, 261, 269, 273, 282, 294, 309, 321, 338,
+	349, 358, 365, 374, 384, 388, 396, 408, 413, 420, 428, 431, 444, 451, 458, 464,
+	474, 482, 491, 500, 504, 509, 518, 520, 528, 539, 550, 569, 588, 599, 612, 629,
+	643, 657, 672, 691, 707, 720, 731, 743, 754, 768, 782, 793, 804, 817, 822, 837,
+	848, 859, 872, 883, 898, 909, 923, 936, 952, 972, 984, 993, 1006, 1021, 1032, 1043,
+	1055, 1064, 1077, 1090, 1098, 1113, 1121, 1129, 1148, 1159, 1173, 1186, 1203, 1218, 1229, 1236,
+	1251, 1263, 1276, 1291, 1309, 1325, 1342, 1356, 1366, 1379, 1390, 1401, 1414, 1429, 1442, 1458,
+	1472, 1485, 1500, 1512, 1524, 1535, 1548, 1562, 1576, 1586, 1598, 1610, 1628, 1645, 1663, 1677,
+	1690, 1699, 1711, 1722, 1739, 1752, 1764, 1788, 1797, 1806, 1814, 1823, 1832, 1843, 1854, 1863,
+	1873, 1882, 1895, 1909, 1923, 1939, 1948, 1957, 1966, 1983, 1995, 2006, 2020, 2037, 2046, 2057,
+	2067, 2084, 2095, 2106, 2115, 2124, 2135, 2145, 2154, 2165, 2178, 2197, 2208, 2223, 2239, 2252,
+	2268, 2280, 2293, 2303, 2322, 2339, 2357, 2372, 2387, 2404, 2418, 2433, 2452, 2467, 2488, 2499,
+	2511, 2522, 2536, 2550, 2558, 2567, 2586, 2603, 2615, 2626, 2636, 2660, 2676, 2688, 2702, 2716,
+	2731, 2746, 2764, 2782, 2796, 2810, 2828, 2846, 2861, 2876, 2893, 2910, 2923, 2936, 2953, 2970,
+	2984, 2998, 3018, 3047, 3067, 3096, 3110, 3126, 3142, 3159, 3176, 3193, 3201, 3213, 3255, 3273,
+	3286, 3303, 3317, 3340, 3367, 3397, 3406, 3428, 3459, 3480, 3503, 3513, 3523, 3535, 3546, 3556,
+	3565, 3575, 3586, 3601, 3615, 3637, 3663, 3673, 3682, 3693, 3720, 3725, 3735, 3749, 3766, 3798,
+	3830, 3857, 3892, 3904, 3927, 3955, 3972, 3982, 4003, 4017, 4032, 4054, 4063, 4079, 4097, 4122,
+	4147, 4171, 4186, 4208, 4233, 4243, 4262, 4287, 4310, 4340, 4366, 4396, 4410, 4424, 4451, 4456,
+	4461, 4472, 4487, 4509, 4536, 4565, 4593, 4613, 4627, 4650, 4679, 4706, 4748, 4778, 4801, 4836,
+	4851, 4894, 4946, 4988, 5039, 5096, 5104, 5112, 5120, 5147, 5172, 5196, 5230, 5242, 5255, 5268,
+	5282, 5299, 5318, 5341, 5360, 5378, 5398, 5422, 5442, 5465, 5492, 5515, 5539, 5567, 5591, 5614,
+	5641, 5664, 5688, 5716, 5740, 5753, 5767, 5780, 5794, 5807, 5821, 5844, 5869, 5898, 5922, 5948,
+	5978, 6001, 6026, 6055, 6079, 6105, 6135, 6148, 6162, 6174, 6187, 6200, 6214, 6231, 6250, 6273,
+	6292, 6310, 6330, 6354, 6374, 6386, 6399, 6412, 6426, 6438, 6451, 6465, 6480, 6494, 6509, 6522,
+	6536, 6554, 6574, 6598, 6617, 6638, 6663, 6678, 6694, 6706, 6720, 6735, 6749, 6764, 6777, 6791,
+	6804, 6816, 6837, 6860, 6887, 6909, 6933, 6961, 6982, 7005, 7032, 7054, 7078, 7106, 7123, 7142,
+	7165, 7184, 7202, 7222, 7246, 7266, 7278, 7291, 7311, 7328, 7347, 7375, 7398, 7416, 7436, 7460,
+	7482, 7501, 7521, 7535, 7550, 7564, 7579, 7595, 7612, 7625, 7639, 7651, 7664, 7677, 7691, 7704,
+	7718, 7735, 7754, 7777, 7795, 7815, 7839, 7851, 7864, 7877, 7891, 7905, 7920, 7934, 7962, 7987,
+	8018, 8058, 8073, 8098, 8110, 8132, 8145, 8168, 8182, 8213, 8228, 8252, 8269, 8280, 8301, 8311,
+	8326, 8349, 8378, 8416, 8427, 8460, 8483, 8505, 8530, 8559, 8575, 8583, 8596, 8603, 8615, 8627,
+	8641, 8672, 8683, 8703, 8714, 8726, 8741, 8756, 8772, 8783, 8802, 8814, 8840, 8853, 8862, 8875,
+	8890, 8900, 8915, 8949, 8982, 8995, 9010, 9034, 9054, 9069, 9086, 9104, 9120, 9146, 9170, 9203,
+	9239, 9267, 9276, 9290, 9332, 9351, 9389, 9415, 9439, 9458, 9480, 9502, 9521, 9543, 9561, 9584,
+	9607, 9627, 9651, 9688, 9719, 9738, 9771, 9801, 9823, 9847, 9876, 9900, 9929, 9962, 9979, 10006,
+	10010, 10031, 10061, 10074, 10083, 10103, 10134, 10149, 10163, 10174, 10187, 10209, 10215, 10234, 10251, 10265,
+	10284, 10297, 10317, 10332, 10346, 10359, 10376, 10400, 10434, 10476, 10511, 10555, 10594, 10642, 10677, 10722,
+	10766, 10809, 10861, 10909, 10966, 10984, 11005, 11015, 11028, 11052, 11068, 11101, 11121, 11139, 11156, 11187,
+	11210, 11218, 11240, 11253, 11273, 11298, 11323, 11348, 11380, 11415, 11440, 11468, 11508, 11533, 11559, 11584,
+	11609, 11628, 11651, 11684, 11707, 11717, 11734, 11756, 11787, 11816, 11845, 11880, 11910, 11936, 11964, 11979,
+	11998, 12027, 12048, 12059, 12074, 12095, 12112, 12132, 12140, 12148, 12154, 12169, 12189, 12227, 12266, 12286,
+	12315, 12336, 12366, 12401, 12409, 12416, 12425, 12435, 12456, 12470, 12484, 12498, 12512, 12538, 12565, 12595,
+	12605, 12633, 12661, 12668, 12676, 12688, 12708, 12725, 12745, 12780, 12792, 12814, 12840, 12871, 12894, 12921,
+	12953, 12978, 13007, 13041, 13066, 13095, 13129, 13154, 13183, 13217, 13236, 13262, 13291, 13311, 13338, 13373,
+	13405, 13437, 13476, 13508, 13540, 13572, 13579, 13591, 13599, 13618, 13645, 13686, 13705, 13717, 13753, 13775,
+	13806, 13829, 13864, 13867, 13871, 13879, 13888, 13892, 13897, 13902, 13908, 13927, 13946, 13965, 13984, 14003,
+	14031, 14050, 14078, 14088, 14098, 14109, 14120, 14126, 14133, 14140, 14148, 14155, 14163, 14168, 14179, 14185,
+	14190, 14196, 14200, 14205, 14212, 14233, 14263, 14268, 14278, 14286, 14299, 14302, 14309, 14317, 14325, 14338,
+	14352, 14356, 14360, 14367, 14372, 14375, 14382, 14390, 14396, 14408, 14425, 14431, 14438, 14445, 14453, 14459,
+	14466, 14473, 14481, 14487, 14494, 14502, 14509, 14516, 14524, 14530, 14536, 14543, 14557, 14565, 14575, 14586,
+	14601, 14619, 14623, 14628, 14633, 14639, 14643, 14648, 14654, 14659, 14664, 14670, 14680, 14699, 14709, 14728,
+	14738, 14757, 14767, 14777, 14796, 14806, 14825, 14832, 14845, 14853, 14868, 14892, 14902, 14921, 14946, 14972,
+	14988, 15011, 15046, 15062, 15085, 15094, 15105, 15122, 15138, 15146, 15166, 15195, 15227, 15235, 15243, 15261,
+	15286, 15304, 15323, 15342, 15374, 15399, 15431, 15457, 15490, 15501, 15513, 15530, 15554, 15571, 15589, 15607,
+	15640, 15666, 15699, 15726, 15760, 15778, 15803, 15821, 15840, 15859, 15874, 15898, 15908, 15911, 15920, 15937,
+	15949, 15965, 15981, 15989, 16003, 16006, 16013, 16025, 16042, 16047, 16051, 16056, 16060, 16065, 16077, 16082,
+	16097, 16105, 16121, 16135, 16159, 16164, 16169, 16181, 16187, 16200, 16209, 16225, 16235, 16252, 16261, 16277,
+	16287, 16304, 16308, 16319, 16324, 16336, 16341, 16349, 16355, 16366, 16382, 16394, 16406, 16413, 16419, 16430,
+	16434, 16447, 16461, 16476, 16486, 16492, 16506, 16512, 16526, 16532, 16546, 16562, 16570, 16587, 16603, 16625,
+	16647, 16658, 16678, 16711, 16735, 16739, 16744, 16766, 16781, 16796, 16812, 16828, 16836, 16839, 16843, 16847,
+	16852, 16873, 16890, 16903, 16928, 16931, 16936, 16954, 16966, 16983, 16999, 17014, 17041, 17077, 17093, 17118,
+	17135, 17161, 17183, 17210, 17228, 17255, 17274, 17280, 17298, 17304, 17311, 17319, 17335, 17341, 17348, 17371,
+	17393, 17397, 17404, 17412, 17421, 17436, 17454, 17457, 17463, 17470, 17481, 17485, 17495, 17503, 17511, 17528,
+	17541, 17557, 17561, 17568, 17576, 17580, 17590, 17605, 17615, 17630, 17641, 17657, 17668, 17684, 17697, 17715,
+	17728, 17746, 17760, 17779, 17793, 17812, 17815, 17822, 17830, 17842, 17852, 17858, 17864, 17867, 17871, 17883,
+	17892, 17910, 17923, 17948, 17972, 17989, 18014, 18033, 18043, 18057, 18072, 18085, 18094, 18103, 18113, 18123,
+	18128, 18131, 18135, 18139, 18144, 18150, 18157, 18160, 18164, 18169, 18173, 18179, 18188, 18199, 18204, 18210,
+	18222, 18225, 18230, 18262, 18304, 18355, 18386, 18432, 18473, 18523, 18548, 18589, 18614, 18655, 18684, 18712,
+	18740, 18771, 18792, 18814, 18829, 18845, 18852, 18860, 18871, 18879, 18891, 18899, 18908, 18917, 18925, 18934,
+	18943, 18956, 18965, 18975, 18985, 18994, 19004, 19014, 19022, 19031, 19043, 19052, 19063, 19074, 19086, 19098,
+	19112, 19115, 19119, 19137, 19158, 19162, 19168, 19174, 19192, 19217, 19242, 19261, 19280, 19285, 19291, 19303,
+	19322, 19342, 19362, 19366, 19370, 19381, 19392, 19404, 19416, 19420, 19425, 19446, 19476, 19497, 19527, 19539,
+	19557, 19566, 19570, 19579, 19610, 19616, 19631, 19634, 19638, 19647, 19656, 19666, 19676, 19680, 19685, 19698,
+	19708, 19713, 19716, 19719, 19731, 19747, 19754, 19768, 19788, 19806, 19829, 19850, 19870, 19893, 19907, 19921,
+	19936, 19951, 19971, 19991, 20012, 20033, 20045, 20060, 20084, 20099, 20123, 20133, 20141, 20150, 20158, 20167,
+	20176, 20186, 20196, 20210, 20233, 20262, 20296, 20307, 20327, 20337, 20356, 20367, 20379, 20399, 20408, 20418,
+	20436, 20444, 20453, 20470, 20481, 20490, 20500, 20520, 20525, 20541, 20562, 20573, 20600, 20620, 20632, 20642,
+	20647, 20653, 20663, 20682, 20687, 20693, 20695, 20698, 20704, 20711, 20718, 20726, 20732, 20736, 20748, 20757,
+	20767, 20777, 20788, 20809, 20830, 20852, 20874, 20883, 20893, 20905, 20918, 20930, 20951, 20958, 20970, 21009,
+	21014, 21027, 21035, 21042, 21054, 21064, 21071, 21085, 21102, 21114, 21121, 21127, 21137, 21146, 21158, 21167,
+	21176, 21195, 21202, 21210, 21228, 21246, 21264, 21269, 21274, 21282, 21290, 21296, 21301, 21305, 21318, 21336,
+	21358, 21364, 21368, 21376, 21383, 21393, 21396, 21400, 21412, 21418, 21427, 21436, 21446, 21456, 21466, 21477,
+	21496, 21507, 21518, 21530, 21542, 21553, 21564, 21576, 21588, 21605, 21622, 21640, 21658, 21664, 21671, 21675,
+	21685, 21700, 21714, 21729, 21747, 21758, 21775, 21787, 21797, 21812, 21822, 21833, 21847, 21862, 21888, 21898,
+	21911, 21928, 21948, 21964, 21976, 21985, 22001, 22020, 22035, 22048, 22065, 22083, 22109, 22128, 22146, 22180,
+	22215, 22244, 22260, 22271, 22290, 22301, 22328, 22356, 22380, 22389, 22403, 22415, 22430, 22453, 22463, 22477,
+	22493, 22511, 22524, 22537, 22555, 22561, 22576, 22584, 22606, 22628, 22650, 22653, 22658, 22664, 22669, 22675,
+	22679, 22684, 22688, 22699, 22710, 22730, 22749, 22764, 22773, 22783, 22795, 22801, 22812, 22824, 22835, 22847,
+	22857, 22868, 22879, 22891, 22896, 22902, 22916, 22924, 22946, 22968, 22990, 22999, 23008, 23018, 23027, 23036,
+	23045, 23055, 23065, 23073, 23082, 23084, 23086, 23105, 23123, 23141, 23160, 23179, 23193, 23208, 23231, 23244,
+	23266, 23272, 23287, 23295, 23305, 23324, 23336, 23339, 23346, 23355, 23365, 23388, 23398, 23417, 23440, 23472,
+	23482, 23505, 23537, 23549, 23561, 23568, 23572, 23580, 23586, 23596, 23604, 23621, 23624, 23631, 23640, 23647,
+	23664, 23690, 23708, 23735, 23758, 23786, 23801, 23823, 23851, 23861, 23880, 23884, 23889, 23902, 23928, 23963,
+	23981, 23994, 24016, 24044, 24074, 24091, 24117, 24134, 24160, 24188, 24216, 24232, 24257, 24259, 24267, 24271,
+	24283, 24299, 24310, 24325, 24349, 24383, 24391, 24408, 24413, 24423, 24433, 24444, 24455, 24472, 24498, 24520,
+	24551, 24581, 24592, 24607, 24622, 24638, 24654, 24656, 24664, 24673, 24683, 24694, 24701, 24710, 24723, 24734,
+	24752, 24758, 24764, 24777, 24788, 24805, 24831, 24853, 24867, 24890, 24907, 24933, 24950, 24976, 24987, 25018,
+	25027, 25036, 25046, 25056, 25059, 25063, 25071, 25080, 25103, 25112, 25129, 25137, 25145, 25154, 25163, 25173,
+	25181, 25191, 25210, 25228, 25245, 25261, 25272, 25279, 25292, 25306, 25317, 25335, 25359, 25379, 25394, 25414,
+	25433, 25452, 25470, 25477, 25494, 25510, 25526, 25543, 25560, 25572, 25588, 25595, 25602, 25606, 25615, 25620,
+	25625, 25630, 25639, 25642, 25654, 25671, 25676, 25683, 25695, 25705, 25713, 25726, 25741, 25748, 25764, 25769,
+	25778, 25788, 25796, 25806, 25823, 25840, 25851, 25862, 25867, 25871, 25883, 25896, 25899, 25903, 25921, 25941,
+	25966, 25973, 25985, 25987, 25995, 26010, 26030, 26049, 26083, 26110, 26137, 26157, 26175, 26194, 26214, 26234,
+	26254, 26277, 26300, 26307, 26315, 26319, 26333, 26342, 26361, 26368, 26385, 26396, 26417, 26429, 26448, 26477,
+	26499, 26521, 26553, 26558, 26573, 26583, 26603, 26610, 26622, 26632, 26640, 26658, 26663, 26673, 26678, 26682,
+	26692, 26703, 26719, 26744, 26760, 26785, 26801, 26826, 26830, 26835, 26841, 26846, 26862, 26885, 26901, 26918,
+	26935, 26941, 26948, 26954, 26978, 27007, 27033, 27050, 27076, 27093, 27119, 27136, 27162, 27176, 27183, 27193,
+	27200, 27210, 27227, 27239, 27250, 27268, 27293, 27318, 27336, 27347, 27359, 27367, 27380, 27394, 27407, 27420,
+	27434, 27447, 27451, 27456, 27461, 27475, 27481, 27496, 27507, 27523, 27532, 27537, 27543, 27559, 27576, 27601,
+	27606, 27612, 27623, 27634, 27647, 27675, 27689, 27700, 27713, 27733, 27748, 27760, 27774, 27795, 27806, 27818,
+	27836, 27855, 27874, 27893, 27907, 27917, 27932, 27947, 27961, 27965, 27970, 27974, 27992, 28025, 28033, 28036,
+	28040, 28047, 28055, 28071, 28075, 28080, 28087, 28091, 28096, 28109, 28112, 28116, 28120, 28125, 28129, 28134,
+	28142, 28154, 28168, 28185, 28198, 28211, 28218, 28229, 28248, 28267, 28286, 28307, 28328, 28331, 28345, 28368,
+	28384, 28409, 28420, 28428, 28445, 28455, 28474, 28478, 28489, 28521, 28558, 28590, 28627, 28668, 28714, 28739,
+	28769, 28791, 28823, 28860, 28892, 28929, 28939, 28950, 28964, 28988, 29008, 29023, 29040, 29057, 29074, 29091,
+	29121, 29160, 29199, 29229, 29268, 29307, 29337, 29376, 29415, 29445, 29484, 29523, 29538, 29550, 29561, 29573,
+	29586, 29600, 29612, 29625, 29638, 29654, 29671, 29686, 29714, 29751, 29788, 29817, 29855, 29893, 29903, 29914,
+	29924, 29935, 29964, 30002, 30040, 30069, 30107, 30145, 30158, 30174, 30193, 30206, 30223, 30249, 30275, 30301,
+	30327, 30347, 30359, 30372, 30389, 30400, 30413, 30446, 30479, 30517, 30564, 30611, 30649, 30696, 30743, 30781,
+	30828, 30875, 30913, 30960, 31007, 31019, 31034, 31061, 31076, 31104, 31131, 31144, 31170, 31195, 31207, 31232,
+	31256, 31268, 31279, 31296, 31312, 31333, 31337, 31342, 31348, 31355, 31362, 31373, 31385, 31393, 31405, 31418,
+	31430, 31446, 31463, 31471, 31476, 31479, 31493, 31500, 31508, 31527, 31539, 31543, 31554, 31564, 31574, 31584,
+	31595, 31606, 31621, 31636, 31652, 31668, 31671, 31686, 31697, 31700, 31708, 31717, 31725, 31734, 31735, 31737,
+	31743, 31747, 31761, 31764, 31768, 31772, 31777, 31790, 31810, 31831, 31870, 31879, 31890, 31899, 31909, 31927,
+	31931, 31940, 31948, 31963, 31971, 31979, 31996, 32005, 32023, 32039, 32048, 32068, 32081, 32094, 32107, 32120,
+	32124, 32129, 32143, 32156, 32166, 32184, 32196, 32207, 32215, 32222, 32238, 32242, 32247, 32259, 32278, 32282,
+	32287, 32299, 32317, 32335, 32354, 32373, 32378, 32384, 32391, 32401, 32416, 32429, 32452, 32458, 32473, 32484,
+	32492, 32510, 32520, 32542, 32554, 32573, 32596, 32605, 32615, 32629, 32647, 32669, 32696, 32715, 32738, 32766,
+	32783, 32804, 32830, 32848, 32870, 32897, 32915, 32937, 32964, 32982, 33004, 33031, 33051, 33075, 33104, 33138,
+	33144, 33155, 33161, 33164, 33178, 33185, 33193, 33212, 33224, 33228, 33232, 33242, 33249, 33264, 33284, 33296,
+	33313, 33322, 33337, 33349, 33359, 33365, 33370, 33382, 33399, 33415, 33425, 33443, 33460, 33472, 33491, 33504,
+	33509, 33514, 33524,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
-	"0000000000000000000001100000000001111111111111110011100111155111101111111111111101511111111111111111" +
-	"1111111111111110011111111111111111111111111101111010111100001110001110001010101110001110001010101111" +
-	"0000101010101010111000101101010011110001110001111000010111110001101010101010101011100010101001111000" +
-	"0001011100511111111110511111111111111111111151111111110110111511111111111511111111115151111111111111" +
-	"1111115111011111111111111111111111111000111511111111111111111111111111111111111111111111111111111111" +
-	"1111111151111111111111111111111111111111151111111111111010101011111111110032101031232105115111111110" +
-	"1111111111101010101100101111150111010110010111111111113121111111111111003111111110011100101110011100" +
-	"1110011131151111105131010311111151100110011001100151511111151015333333131333311110011001101011111115" +
-	"1111111111111111110110111101111501111511111011111000011110000110551310111331011511111001101010110055" +
-	"1100111111111111111111010331311113331111333331311000105111111100101100111100101111111150111011001010" +
-	"1111111111111110011001111113311100111111111011011011101111111551111101010101511010110010101151111111" +
-	"1111111111111111111111131111111111010110010111001100110010151131111153333131111331113311111113113333" +
-	"3131133111113111111101010001111111110101010101111113311100115511100101113151111111111111111111111111" +
-	"1111111111111110111111111111111131155551111111001111111100310101111115511111111111111001010155555101" +
-	"1111111111111111110111001151151111111151511111110511100111110111111111111111111111101155111155555511" +
-	"5500011115510111111110011100101111111111055000551111011331331111100511100011011131111000010101115111" +
-	"1000001010110110110101015115111111111111111111331111111111111110011111111111111111111111111111111111" +
-	"1111111111111111111111111111111111111111111111111111551511010555000111111111113311100110011115050501" +
-	"1110101555311011555511111111111111501111111011101110010151515110111111501111111111111111111111151111" +
-	"111115555151115511111111100015"
+	"0000000000000000000000110000000000111111111111111001110011115511110111111111111110151111111111111111" +
+	"1111111111111111001111111111111111111111111110111101011110000111000111000101010111000111000101010111" +
+	"1000010101010101011100010110101001111000111000111100001011111000110101010101010101110001010100111100" +
+	"0000101110051111111111051111111111111111111115111111111011011151111111111151111111111515111111111111" +
+	"1111111511101111111111111111111111111100011151111111111111111111111111111111111111111111111111111111" +
+	"1111111115111111111111111111111111111111115111111111111101010101111111111003210103123210511511111111" +
+	"0111111111110101010110010111115011101011001011111111111312111111111111100311111111001110010111001110" +
+	"0111001113115111110513101031111115110011001100110015151111115101533333313133331111001100110101111111" +
+	"5111111111111111111011011110111150111151111101111100001111000011055131011133101151111100110101011005" +
+	"5110011111111111111111101033131111333111133333131100010511111110010110011110010111111115011101100101" +
+	"0111111111111111001100111111331110011111111101101101110111111155111110101010151101011001010115111111" +
+	"1111111111111111111111113111111111101011001011100110011001015113111115333313111133111331111111311333" +
+	"3313113311111311111110101000111111111010101010111111331110011551110010111315111111111111111111111111" +
+	"1111111111111111011111111111111113115555111111100111111110031010111111551111111111111100101015555510" +
+	"1111111111111111111011100115115111111115151111111051110011111011111111111111111111110115511115555551" +
+	"1550001111551011111111001110010111111111105500055111101133133111110051110001101113111100001010111511" +
+	"1100000101011011011010101511511111111111111111133111111111111111001111111111111111111111111111111111" +
+	"1111111111111111111111111111111111111111111111111111155151101055500011111111111331110011001111505050" +
+	"1111010155531101155551111111111111150111111101110111001015151511011111150111111111111111111111115111" +
+	"1111115555151115511111111100015"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

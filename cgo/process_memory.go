@@ -19,7 +19,7 @@ type trash struct {
 	pending atomic.Bool
 	mu      sync.Mutex
 	impls   []uint64
-	kept    atomic.Int64 // bytes resident beyond libtorch's live ones, after the last trim
+	kept    atomic.Int64 // bytes resident beyond libtorch's live and spare ones, after the last trim
 }
 
 func (g *trash) add(impl uintptr) {
@@ -46,21 +46,26 @@ func (g *trash) drain() {
 	g.trim(used)
 }
 
-// trim gives freed memory back to the kernel. glibc keeps it for the thread that allocated
-// it, which costs at most one round of garbage on one thread. But goroutines change
-// threads, and in time every thread of the process would keep as much. The bytes that were
-// in use until now may stay: the next step of a training loop takes as many again, and would
-// find each of its pages missing.
+// trim gives freed memory back to the kernel. Large tensors take what others have freed, on whichever
+// thread, so that what was in use until now may stay: the next step of a training loop takes as much again,
+// and would find each of its pages missing. What is small, and what libtorch allocates for itself, glibc keeps for
+// the thread that allocated it; goroutines change threads, and in time every thread of the process would keep as much.
 func (g *trash) trim(used int64) {
-	const spare = headroom / 2 // what libtorch keeps beside the elements
-	if resident()-g.kept.Load() < max(HostBytes()+headroom, used)+spare {
-		return
+	const slack = headroom / 2 // what libtorch keeps beside the elements
+	live, spare := HostBytes(), hostSpare()
+	if spare > used+headroom {
+		var c Call
+		c.Begin(OpEmptyCache)
+		c.Code(0) // the CPU
+		c.ask()
+		spare = 0
+	} else {
+		if resident()-spare-g.kept.Load() < max(live+headroom, used)+slack {
+			return
+		}
+		answer(OpTrimHeaps)
 	}
-	var c Call
-	c.Begin(OpEmptyCache)
-	c.Code(0) // the CPU
-	c.ask()
-	g.kept.Store(resident() - HostBytes())
+	g.kept.Store(resident() - spare - live)
 }
 
 // Collect runs the garbage collector, waits for the finalizers it queued, and frees what
@@ -109,6 +114,14 @@ func HostMemory() (live, peak int64) {
 	c.Begin(OpHostMemory)
 	c.ask()
 	return int64(c.frame.out[0]), int64(c.frame.out[1])
+}
+
+// hostSpare counts the bytes of host memory that have been freed and wait for the next tensors.
+func hostSpare() int64 {
+	var c Call
+	c.Begin(OpHostMemory)
+	c.ask()
+	return int64(c.frame.out[2])
 }
 
 // ResetPeak sets the peak of HostMemory to what is live now.

@@ -2,6 +2,7 @@
 // and sends everything the caller needs to know back in the caller's frame.
 #include "callback.h"
 #include "ops_gen.h"
+#include "pool.h"
 #include "profiler.h"
 
 #include <c10/core/Allocator.h>
@@ -65,8 +66,8 @@ void call_back(uint32_t op, const uint64_t* words, const uint64_t* stack, uint32
 // back to the kernel each time and fault them in again. Keeping them makes CPU training
 // steps 3-10 % faster. The third setting is for threads but the first, whose memory comes
 // in pieces of 64 MB: one that is free altogether would be given back, and asked for again
-// in the next step (MobileNet: 7.7 or 10.8 ms, as it happened to lie). LIBTORCH_GO_MALLOC=default
-// leaves the defaults alone.
+// in the next step (MobileNet: 7.7 or 10.8 ms, as it happened to lie). Large tensors come from a pool that all threads
+// share. LIBTORCH_GO_MALLOC=default leaves the defaults alone, and has no pool.
 void keep_large_blocks() {
 	const char* choice = std::getenv("LIBTORCH_GO_MALLOC");
 	if (choice != nullptr && std::strcmp(choice, "default") == 0) {
@@ -76,6 +77,7 @@ void keep_large_blocks() {
 	mallopt(M_MMAP_THRESHOLD, kGiB);
 	mallopt(M_TRIM_THRESHOLD, kGiB);
 	mallopt(M_TOP_PAD, 64 << 20);
+	open_pool();
 }
 
 // libtorch writes down the last 2,000 collectives, for reports that are not read here, in a map that all groups share and

@@ -15,6 +15,7 @@
 
 #include "entries.h"
 #include "guardpages.h"
+#include "pool.h"
 
 namespace tg {
 
@@ -124,13 +125,13 @@ class SmallBlocks {
 thread_local SmallBlocks small_blocks;
 
 // libtorch's default allocator with a counter around it: the same alignment, the same
-// reports to the profiler. glibc knows each block's size, so nothing is stored.
+// reports to the profiler. glibc and the pool know each block's size, so nothing is stored.
 struct CountingAllocator final : c10::Allocator {
 	c10::DataPtr allocate(size_t n) override {
 		Claim claim(n);
 		void* data = n == 0 ? nullptr : block(n);
 		if (data != nullptr) {
-			count(counted(malloc_usable_size(data)) - claim.take());
+			count(counted(usable_size(data)) - claim.take());
 			c10::profiledCPUMemoryReporter().New(data, n);
 		}
 		return {data, data, &release, at::Device(at::DeviceType::CPU)};
@@ -139,10 +140,12 @@ struct CountingAllocator final : c10::Allocator {
 		if (data == nullptr) {
 			return;
 		}
-		size_t usable = malloc_usable_size(data);
+		size_t usable = usable_size(data);
 		host_bytes.fetch_sub(counted(usable), std::memory_order_relaxed);
 		c10::profiledCPUMemoryReporter().Delete(data);
-		if (!small_blocks.keep(data, usable)) {
+		if (is_pooled(data)) {
+			pool_give(data);
+		} else if (!small_blocks.keep(data, usable)) {
 			c10::free_cpu(data);
 		}
 	}
@@ -150,6 +153,7 @@ struct CountingAllocator final : c10::Allocator {
 	void copy_data(void* dest, const void* src, std::size_t n) const override { default_copy_data(dest, src, n); }
 
  private:
+	static size_t usable_size(void* data) { return is_pooled(data) ? pool_size(data) : malloc_usable_size(data); }
 	// glibc adds more to one block than to the next: only whole steps count, so that the same
 	// tensors are the same bytes every time.
 	static int64_t counted(size_t usable) {
@@ -158,7 +162,8 @@ struct CountingAllocator final : c10::Allocator {
 	}
 	static void* block(size_t n) {
 		if (n > SmallBlocks::kLargest) {
-			return c10::alloc_cpu(n);
+			void* large = pool_take(n);
+			return large != nullptr ? large : c10::alloc_cpu(n);
 		}
 		void* data = small_blocks.take(n);
 		return data != nullptr ? data : c10::alloc_cpu(SmallBlocks::round(n));
@@ -244,10 +249,11 @@ void thread_held(Args&, Results& r) {
 	r.boolean(thread.held > 0);
 }
 
-// host_memory() -> live bytes, the most there were since reset_peak_memory
+// host_memory() -> live bytes, the most there were since reset_peak_memory, and bytes that wait for the next tensors
 void host_memory(Args&, Results& r) {
 	r.integer(host_bytes.load());
 	r.integer(host_peak.load());
+	r.integer(static_cast<int64_t>(pool_spare()));
 }
 
 // limit(mark): calls report TG_PRESSURE while more host bytes than this are live.
@@ -320,12 +326,18 @@ void device_stats(Args& a, Results& r) {
 void empty_cache(Args& a, Results&) {
 	auto device = a.device();
 	if (device.is_cpu()) {
+		pool_trim();
 		malloc_trim(0);
 	} else {
 		if (auto* allocator = device_allocator(device); allocator->initialized()) {
 			allocator->emptyCache();
 		}
 	}
+}
+
+// trim_heaps(): gives what is free in glibc's arenas back to the kernel.
+void trim_heaps(Args&, Results&) {
+	malloc_trim(0);
 }
 
 // memory_info(device) -> free, total bytes on the card.

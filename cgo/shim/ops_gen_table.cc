@@ -1931,6 +1931,7 @@ const Entry ops_table[] = {
 	entry::device_memory,
 	entry::reset_peak_memory,
 	entry::empty_cache,
+	entry::trim_heaps,
 	entry::memory_info,
 	entry::leave,
 	entry::enter_grad,
@@ -4051,7 +4052,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2130;
-const uint64_t ops_hash = 0x932ea10ee22b665du;
+const uint32_t ops_count = 2131;
+const uint64_t ops_hash = 0x15302444f884424cu;
 
 }  // namespace tg

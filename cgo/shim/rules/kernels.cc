@@ -1,7 +1,10 @@
 // Kernels in the place of libtorch's, where a right result can be had another way. They stand
 // below autograd, so operators that are composed of these, and gradients, come by them too.
 #include <ATen/TensorUtils.h>
+#include <ATen/WrapDimUtilsMulti.h>
+#include <ATen/native/Resize.h>
 #include <ATen/ops/_fft_c2c.h>
+#include <ATen/ops/_fft_c2c_cpu_dispatch.h>
 #include <ATen/ops/_fft_c2r_cpu_dispatch.h>
 #include <ATen/ops/_pdist_backward_cpu_dispatch.h>
 #include <ATen/ops/_sparse_csr_prod_native.h>
@@ -49,6 +52,64 @@ namespace {
 
 using at::IntArrayRef;
 using at::Tensor;
+
+// MKL transforms several dimensions at once, and what the others have as a batch. Where elements of a batch lie closer together
+// than a signal's, and a dimension of the signal is several times as long as another one, it writes past its buffers
+// (with AVX-512; seen from nine times on).
+bool overruns(const Tensor& x, IntArrayRef dim) {
+	if (dim.size() < 2 || x.numel() == 0) {
+		return false;
+	}
+	int64_t shortest = x.size(dim[0]), longest = 0, apart = 0;
+	auto rest = at::dim_list_to_bitset(dim, x.dim()).flip();
+	for (auto d : dim) {
+		shortest = std::min(shortest, x.size(d));
+		longest = std::max(longest, x.size(d));
+		apart = std::max(apart, x.stride(d));
+	}
+	bool inside = false;
+	for (int64_t d = 0; d < x.dim(); d++) {
+		inside |= rest[d] && x.size(d) > 1 && x.stride(d) < apart;
+	}
+	return inside && longest >= 4 * shortest;
+}
+
+// The transform where each batch lies behind the other in between: of three dimensions at once, which is how many libtorch takes.
+Tensor fft_in_batches(Tensor x, IntArrayRef dim, int64_t normalization, bool forward) {
+	for (size_t end = dim.size(), begin = 0; end > 0; end = begin) {
+		begin = end - std::min<size_t>(end, 3);
+		at::DimVector order, place(x.dim()), last;
+		auto group = at::dim_list_to_bitset(dim.slice(begin, end - begin), x.dim());
+		for (bool signal : {false, true}) {
+			for (int64_t d = 0; d < x.dim(); d++) {
+				if (group[d] == signal) {
+					place[d] = static_cast<int64_t>(order.size());
+					order.push_back(d);
+				}
+			}
+		}
+		for (auto d = x.dim() - static_cast<int64_t>(end - begin); d < x.dim(); d++) {
+			last.push_back(d);
+		}
+		x = at::cpu::_fft_c2c(x.permute(order).contiguous(), last, normalization, forward).permute(place);
+	}
+	return x;
+}
+
+Tensor fft_c2c(const Tensor& x, c10::SymIntArrayRef dim, int64_t normalization, bool forward) {
+	auto dims = C10_AS_INTARRAYREF_SLOW(dim);
+	return overruns(x, dims) ? fft_in_batches(x, dims, normalization, forward) : at::cpu::_fft_c2c(x, dims, normalization, forward);
+}
+
+Tensor& fft_c2c_out(const Tensor& x, c10::SymIntArrayRef dim, int64_t normalization, bool forward, Tensor& out) {
+	auto dims = C10_AS_INTARRAYREF_SLOW(dim);
+	if (!overruns(x, dims)) {
+		return at::cpu::_fft_c2c_out(out, x, dims, normalization, forward);
+	}
+	auto result = fft_in_batches(x, dims, normalization, forward);
+	at::native::resize_output(out, result.sizes());
+	return out.copy_(result);
+}
 
 // libtorch transforms all dimensions but the last from complex to complex and hands what comes
 // out to MKL, as rows in the order that the other dimensions have in memory. If their elements lie further apart than
@@ -299,6 +360,8 @@ void replace_kernels() {
 	Silent silent;
 	c10::WarningUtils::WarningHandlerGuard guard(&silent);
 	static auto& library = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::CPU, "libtorch for Go", 0);
+	library.impl("_fft_c2c", fft_c2c);
+	library.impl("_fft_c2c.out", fft_c2c_out);
 	library.impl("_fft_c2r", fft_c2r);
 	library.impl("_fft_c2r.out", fft_c2r_out);
 	library.impl("median.dim_values", median_out);
