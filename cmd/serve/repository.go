@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	pb "github.com/libtorch-go/libtorch/cmd/serve/internal/inference"
@@ -84,6 +85,7 @@ type model struct {
 	config        config
 	server        *serve.Server // nil when it is not loaded
 	reason        string        // why not
+	last          atomic.Pointer[said]
 }
 
 // trusted are the models that are programs, and may be loaded all the same.

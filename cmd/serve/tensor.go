@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -217,6 +218,19 @@ func writeNumber(to []byte, datatype string, raw []byte) []byte {
 		return append(to, "null"...)
 	}
 	return strconv.AppendFloat(to, x, 'g', -1, width)
+}
+
+// appendBinary appends the elements of a tensor of that shape, each of so many bytes.
+func appendBinary(to []byte, t torch.Tensor, shape []int, size int) []byte {
+	const small = 1 << 20
+	n, err := elements(shape)
+	if err != nil || n > small/size { // more than there is memory, maybe: libtorch says so
+		return append(to, t.Bytes()...)
+	}
+	start := len(to)
+	to = slices.Grow(to, n*size)[:start+n*size]
+	bridge.Bytes(t, to[start:])
+	return to
 }
 
 // texts reads strings, each behind its length in 4 bytes.

@@ -43,19 +43,15 @@ func winogradTile(images, channels, outputs, height, width int) (tile int) {
 	return tile
 }
 
-// Direct convolutions of ours are as fast as oneDNN's where both only compute and each output is made of enough numbers, and faster where
-// oneDNN takes its time to find what to compute with, up to so many multiplications, and where there are so few channels that its
-// vectors are not full.
+// Direct convolutions of ours are as fast as oneDNN's where both only compute, and faster where oneDNN takes its time to find what to
+// compute with, up to so many multiplications, and where there are so few channels that its vectors are not full.
 const (
-	mostDirect     = 1 << 24
-	fewestNumbers  = 64 // of an output: channels times pixels of the kernel
-	fewChannels    = 4
-	hardlyAnything = 1 << 20 // multiplications
+	mostDirect  = 1 << 24
+	fewChannels = 4
 )
 
 func directIsFaster(images, channels, outputs, taps, height, width int) bool {
-	all := images * channels * outputs * taps * height * width
-	return all <= hardlyAnything || channels*taps >= fewestNumbers && (all <= mostDirect || channels <= fewChannels)
+	return images*channels*outputs*taps*height*width <= mostDirect || channels <= fewChannels
 }
 
 // convolve is the operator of ours that computes a convolution of images, with what is behind it, where it is faster than oneDNN's.
@@ -69,9 +65,12 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 	}
 	height, width := outputs(0), outputs(1)
 	own := func(target, base string, packed torch.Tensor, place ...NamedArgument) Node {
-		inputs := []NamedArgument{given("x", n.arg("input")), given("weight", r.constant(base, packed)), given("bias", n.arg("bias")),
-			given("sum", nil)}
-		return n.with(target, append(append(inputs, place...), given("activation", a.attr))...)
+		inputs := []NamedArgument{given("x", n.arg("input")), given("weight", r.constant(base, packed))}
+		if target == directTarget {
+			inputs = append(inputs, given("outputs", int64(w.Size(0))))
+		}
+		inputs = append(append(inputs, given("bias", n.arg("bias")), given("sum", nil)), place...)
+		return n.with(target, append(inputs, given("activation", a.attr))...)
 	}
 	if c.groups > 1 {
 		if int(c.groups) == sizes[1] && w.Size(0) == sizes[1] {

@@ -37,7 +37,11 @@ func ownConvolution(
 		}
 		return nil
 	}
-	args = []any{x, packed, optional(bias), optional(sum)}
+	args = []any{x, packed}
+	if tile == 0 {
+		args = append(args, w.Size(0))
+	}
+	args = append(args, optional(bias), optional(sum))
 	if tile <= 0 {
 		args = append(args, stride)
 	}
@@ -78,9 +82,15 @@ func TestOwnConvolutions(t *testing.T) {
 		{1, 64, 32, 9, 8, [2]int{1, 1}, []int{2, 3}, []int{0, 0}, true, true, "none"},
 		{3, 5, 32, 6, 11, [2]int{2, 5}, []int{3, 1}, []int{0, 4}, false, true, "hardswish"},
 		{1, 1, 16, 1, 1, [2]int{1, 1}, one, []int{0, 0}, false, false, "hardsigmoid"},
+		{1, 16, 5, 6, 7, [2]int{3, 3}, one, same, true, true, "hardswish"}, // outputs that fill no vector
+		{2, 24, 72, 14, 13, [2]int{1, 1}, one, []int{0, 0}, true, true, "relu"},
+		{1, 40, 120, 5, 5, [2]int{3, 2}, []int{2, 1}, same, true, false, "none"},
+		{1, 960, 1000, 1, 1, [2]int{1, 1}, one, []int{0, 0}, true, false, "none"}, // few rows, many numbers
+		{3, 333, 21, 1, 1, [2]int{1, 1}, one, []int{0, 0}, false, true, "relu"},
+		{2, 7, 1, 9, 9, [2]int{3, 3}, one, same, true, false, "hardsigmoid"},
 	} {
 		for _, tile := range []int{0, 2, 4} {
-			if tile > 0 && (c.kernel != [2]int{3, 3} || c.stride[0] > 1) {
+			if tile > 0 && (c.outputs%16 > 0 || c.kernel != [2]int{3, 3} || c.stride[0] > 1) {
 				continue
 			}
 			t.Run(fmt.Sprint(c, tile), func(t *testing.T) { c.test(t, tile) })
@@ -100,6 +110,9 @@ func TestOwnConvolutionsOfEachChannel(t *testing.T) {
 		{1, 16, 16, 3, 5, [2]int{2, 2}, []int{3, 3}, []int{4, 4}, true, false, "none"},
 		{1, 48, 48, 9, 33, [2]int{1, 1}, []int{2, 2}, []int{0, 0}, false, false, "relu"},
 		{0, 16, 16, 8, 8, [2]int{3, 3}, one, []int{1, 1}, true, false, "relu"},
+		{2, 61, 61, 9, 11, [2]int{5, 5}, one, []int{2, 2}, true, true, "hardswish"}, // channels that fill no vector
+		{1, 3, 3, 5, 4, [2]int{3, 3}, []int{2, 1}, []int{1, 1}, true, false, "relu"},
+		{1, 200, 200, 7, 7, [2]int{5, 5}, one, []int{2, 2}, true, false, "none"},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) { c.test(t, eachAlone) })
 	}
@@ -179,25 +192,30 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 		}{
 			"weight":     {"winograd_weight", []any{w, 3}, "tiles of 3 outputs"},
 			"kernel":     {"winograd_weight", []any{torch.RandN(32, 16, 3, 2), 4}, "expected weights of 3 x 3"},
-			"outputs":    {"direct_weight", []any{torch.RandN(33, 16, 3, 3)}, "no kernel for 16 channels and 33 outputs"},
+			"outputs":    {"winograd_weight", []any{torch.RandN(33, 16, 3, 3), 4}, "no kernel for 16 channels and 33 outputs"},
 			"empty":      {"direct_weight", []any{torch.Empty(0, 16, 3, 3)}, "expected float32 weights"},
 			"plain":      {"winograd", []any{x, w, nil, nil, one, "relu"}, "not those of winograd_weight"},
-			"width":      {"winograd", []any{x, winograd.Reshape(36, -1, 16, 8), nil, nil, one, "relu"}, "no kernel for weights in panels of 8"},
+			"width":      {"winograd", []any{x, winograd.Reshape(36, -1, 16, 8), nil, nil, one, "relu"}, "no kernel for weights in vectors of 4"},
+			"odd":        {"winograd", []any{x, torch.RandN(36, 2, 16, 15), nil, nil, one, "relu"}, "not those of winograd_weight"},
 			"channels":   {"winograd", []any{torch.RandN(1, 32, 4, 4), winograd, nil, nil, one, "relu"}, "do not fit images of"},
 			"dtype":      {"winograd", []any{x.To(torch.Float64), winograd, nil, nil, one, "relu"}, "expected float32 images"},
 			"bias":       {"winograd", []any{x, winograd, torch.RandN(31), nil, one, "relu"}, "the bias does not fit"},
 			"sum":        {"winograd", []any{x, winograd, nil, torch.RandN(1, 32, 4, 5), one, "relu"}, "what is added does not fit"},
 			"padding":    {"winograd", []any{x, winograd, nil, nil, []int{1, 3}, "relu"}, "padding is"},
 			"small":      {"winograd", []any{torch.RandN(1, 16, 1, 4), winograd, nil, nil, []int{0, 0}, "relu"}, "smaller than the kernel"},
-			"stride":     {"direct", []any{x, direct, nil, nil, []int{1, 0}, one, "relu"}, "stride is"},
-			"larger":     {"direct", []any{torch.RandN(1, 16, 2, 4), direct, nil, nil, one, []int{0, 0}, "relu"}, "smaller than the kernel"},
-			"activation": {"direct", []any{x, direct, nil, nil, one, one, "swish"}, "there is no activation swish"},
+			"stride":     {"direct", []any{x, direct, 32, nil, nil, []int{1, 0}, one, "relu"}, "stride is"},
+			"larger":     {"direct", []any{torch.RandN(1, 16, 2, 4), direct, 32, nil, nil, one, []int{0, 0}, "relu"}, "smaller than the kernel"},
+			"activation": {"direct", []any{x, direct, 32, nil, nil, one, one, "swish"}, "there is no activation swish"},
 			"alone":      {"depthwise_weight", []any{w}, "expected weights of one channel"},
-			"no vectors": {"depthwise_weight", []any{torch.RandN(15, 1, 3, 3)}, "no kernel for 15 channels"},
+			"too many":   {"direct", []any{x, direct, 33, nil, nil, one, one, "relu"}, "do not fit 33 outputs"},
+			"too few":    {"direct", []any{x, direct, 16, nil, nil, one, one, "relu"}, "do not fit 16 outputs"},
+			"negative":   {"direct", []any{x, direct, -1, nil, nil, one, one, "relu"}, "do not fit -1 outputs"},
+			"panels":     {"direct", []any{x, direct.Reshape(1, 3, 3, 4, 8, 16), 128, nil, nil, one, one, "relu"}, "not those of direct_weight"},
+			"vectors":    {"direct", []any{x, direct.Reshape(1, 3, 3, 64, 2, 4), 8, nil, nil, one, one, "relu"}, "no kernel for weights in vectors of 4"},
 			"fewer":      {"depthwise", []any{x, torch.RandN(3, 3, 32), nil, nil, one, one, "relu"}, "do not fit images of"},
 			"none":       {"depthwise", []any{x, torch.RandN(3, 0, 16), nil, nil, one, one, "relu"}, "not those of depthwise_weight"},
 			"above":      {"depthwise", []any{x, torch.RandN(3, 3, 16), nil, nil, one, []int{-1, 0}, "relu"}, "padding is"},
-			"others":     {"direct", []any{torch.RandN(1, 15, 4, 4), direct, nil, nil, one, one, "relu"}, "do not fit images of"},
+			"others":     {"direct", []any{torch.RandN(1, 15, 4, 4), direct, 32, nil, nil, one, one, "relu"}, "do not fit images of"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				err := torch.Try(func() { torch.Unsafe(func() { torch.Call("libtorchgo::"+c.op, c.args...) }) })

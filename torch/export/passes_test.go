@@ -83,7 +83,9 @@ var passCases = []struct {
 		return F.Linear(F.GELU(F.Linear(y.Add(y.ReLU()).View(-1, 4), w["wide"])), w["wide"].T())
 	}, []int{512, 3, 8, 8}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"dead", dead}}},
 	{"sums", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
-		conv := func(x torch.Tensor) torch.Tensor { return F.Conv2d(x, w["k"], w["v"], F.ConvOptions{Padding: 1}) }
+		conv := func(x torch.Tensor) torch.Tensor { // not one of ours
+			return F.Conv2d(x, w["k"], w["v"], F.ConvOptions{Padding: 2, Dilation: 2})
+		}
 		y := conv(x).ReLU()
 		y = conv(y).Add(y).ReLU() // what nothing else reads is written to
 		y = conv(y).Add(y.Exp()).ReLU()

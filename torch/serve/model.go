@@ -43,21 +43,21 @@ func (s Spec) String() string {
 	return fmt.Sprintf("%s %v[%s]", s.Name, s.DType, text)
 }
 
-// check compares a tensor with its description.
-func (s Spec) check(t torch.Tensor) (err error) {
+// check compares a tensor with its description, and returns its shape.
+func (s *Spec) check(t torch.Tensor) (shape []int, err error) {
 	defer torch.Recover(&err) // a closed tensor has no shape
 	if !t.Defined() {
-		return fmt.Errorf("%q is undefined, expected %v", s.Name, s)
+		return nil, fmt.Errorf("%q is undefined, expected %v", s.Name, s)
 	}
-	shape := t.Shape()
+	shape = t.Shape()
 	ok := t.DType() == s.DType && len(shape) == len(s.Shape)
 	for d := 0; ok && d < len(shape); d++ {
 		ok = s.Shape[d] == -1 || s.Shape[d] == shape[d]
 	}
 	if !ok {
-		return fmt.Errorf("%q is %v%v, expected %v", s.Name, t.DType(), shape, s)
+		return nil, fmt.Errorf("%q is %v%v, expected %v", s.Name, t.DType(), shape, s)
 	}
-	return nil
+	return shape, nil
 }
 
 // Signature is what a model takes and returns. Where the first dimension of everything is -1, it counts rows, and requests

@@ -170,14 +170,17 @@ func unflatten(t *export.TreeSpec, leaves []any) (any, []any) {
 		return leaves[0], leaves[1:]
 	}
 	list := make([]any, len(t.Children))
-	named := map[string]any{}
+	var named map[string]any
+	if len(t.Keys) > 0 {
+		named = map[string]any{}
+	}
 	for i, c := range t.Children {
 		list[i], leaves = unflatten(c, leaves)
 		if i < len(t.Keys) {
 			named[t.Keys[i]] = list[i]
 		}
 	}
-	if len(t.Keys) > 0 {
+	if named != nil {
 		return named, leaves
 	}
 	return list, leaves

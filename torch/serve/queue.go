@@ -15,7 +15,7 @@ type request struct {
 	version  *version
 	inputs   []torch.Tensor // handles of the server's own
 	rows     int
-	shapes   string // what requests that share a batch have in common
+	alike    []likeness // of the inputs: what requests that share a batch have in common
 	priority int
 	arrived  time.Time
 
@@ -33,6 +33,16 @@ type request struct {
 	done      chan struct{}
 }
 
+// likeness is what an input has in common with those of requests that share a batch.
+type likeness struct {
+	row    []int // its shape without the first size
+	device torch.Device
+}
+
+func (l likeness) equal(other likeness) bool {
+	return l.device == other.device && slices.Equal(l.row, other.row)
+}
+
 // take checks inputs and keeps them.
 func (r *request) take(inputs []torch.Tensor, most int) error {
 	specs := r.version.signature.Inputs
@@ -41,40 +51,38 @@ func (r *request) take(inputs []torch.Tensor, most int) error {
 	}
 	r.rows = 1
 	for i, t := range inputs {
-		err := specs[i].check(t)
+		shape, err := specs[i].check(t)
 		if err == nil {
-			err = r.takeInput(i, t)
+			err = r.takeInput(i, t, shape)
 		}
 		if err != nil {
 			return &InputError{err}
 		}
 	}
-	batches := r.version.signature.batches()
-	if r.rows < 1 || batches && most > 1 && r.rows > most {
+	if r.rows < 1 || r.version.batches && most > 1 && r.rows > most {
 		return &InputError{fmt.Errorf("%d rows, expected 1 to %d", r.rows, most)}
 	}
-	return r.takeStates(batches)
+	return r.takeStates()
 }
 
 // takeInput keeps an input, and counts its rows.
-func (r *request) takeInput(i int, t torch.Tensor) error {
-	sig := r.version.signature
-	if sig.batches() {
-		shape := t.Shape()
+func (r *request) takeInput(i int, t torch.Tensor, shape []int) error {
+	if r.version.batches {
+		specs := r.version.inputs
 		if i == 0 {
 			r.rows = shape[0]
 		} else if shape[0] != r.rows {
-			return fmt.Errorf("%q has %d rows, %q has %d", sig.Inputs[i].Name, shape[0], sig.Inputs[0].Name, r.rows)
+			return fmt.Errorf("%q has %d rows, %q has %d", specs[i].Name, shape[0], specs[0].Name, r.rows)
 		}
-		r.shapes += fmt.Sprint(shape[1:], t.Device())
+		r.alike = append(r.alike, likeness{shape[1:], t.Device()})
 	}
 	r.inputs = append(r.inputs, t.Keep())
 	return nil
 }
 
 // takeStates compares a request with the one before it in the sequence.
-func (r *request) takeStates(batches bool) error {
-	if r.sequence == nil || !batches {
+func (r *request) takeStates() error {
+	if r.sequence == nil || !r.version.batches {
 		return nil
 	}
 	for _, t := range r.sequence.states {
@@ -123,7 +131,7 @@ func (q *queue) remove(r *request) bool {
 
 // like tells whether a request may share a batch with another.
 func (r *request) like(other *request) bool {
-	return r.version == other.version && r.shapes == other.shapes && r.part == other.part
+	return r.version == other.version && r.part == other.part && slices.EqualFunc(r.alike, other.alike, likeness.equal)
 }
 
 // allLike are the requests that wait and could share batches with another, and their rows.
@@ -157,7 +165,7 @@ func (q queue) next(o *Options) (batch []*request, since time.Time, ripe bool) {
 		if slices.Contains(o.Preferred, rows) {
 			preferred = len(batch)
 		}
-		if ripe = rows >= o.MaxBatch || !r.version.signature.batches(); ripe {
+		if ripe = rows >= o.MaxBatch || !r.version.batches; ripe {
 			break
 		}
 	}

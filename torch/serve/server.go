@@ -82,8 +82,11 @@ type Server struct {
 type version struct {
 	model     Model
 	signature Signature
-	users     int  // requests and sequences
-	retired   bool // another has taken its place
+	inputs    []Spec // with the states
+	outputs   []Spec // likewise
+	batches   bool   // requests can share a batch
+	users     int    // requests and sequences
+	retired   bool   // another has taken its place
 }
 
 // New starts to serve a model, after it was warmed up. The model belongs to the server from here on, even if there is an error:

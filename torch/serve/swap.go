@@ -61,7 +61,8 @@ func (s *Server) prepare(model Model) (v *version, err error) {
 	if err := v.signature.check(); err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
-	if s.o.MaxBatch > 1 && !v.signature.batches() {
+	v.inputs, v.outputs, v.batches = v.signature.all(v.signature.Inputs), v.signature.all(v.signature.Outputs), v.signature.batches()
+	if s.o.MaxBatch > 1 && !v.batches {
 		return nil, fmt.Errorf("serve: expected -1 as the first size of all inputs and outputs for batches of up to %d rows, got %v → %v",
 			s.o.MaxBatch, v.signature.Inputs, v.signature.Outputs)
 	}
@@ -116,7 +117,7 @@ func (s *Server) warmUp(v *version, sample []torch.Tensor, rows int) (err error)
 	case r.rows != 1:
 		return fmt.Errorf("the sample has %d rows, expected one", r.rows)
 	}
-	if !v.signature.batches() {
+	if !v.batches {
 		rows = 1
 	}
 	busy := s.lanes.Do(context.Background(), func() {

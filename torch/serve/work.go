@@ -85,7 +85,7 @@ func (s *Server) share(first *request) {
 		lanes := s.lanes.Stats()
 		idle = min(idle, lanes.Lanes-int(lanes.Running-s.taking.Load()))
 	}
-	if idle < 2 || first.part > 0 || !first.version.signature.batches() || !s.o.Device.IsZero() || len(s.o.Preferred) > 0 {
+	if idle < 2 || first.part > 0 || !first.version.batches || !s.o.Device.IsZero() || len(s.o.Preferred) > 0 {
 		return
 	}
 	all, rows := s.queue.allLike(first)
@@ -207,16 +207,17 @@ func (s *Server) run(ctx context.Context, v *version, inputs []torch.Tensor, row
 	if err != nil {
 		return nil, err
 	}
-	specs := v.signature.all(v.signature.Outputs)
+	specs := v.outputs
 	if len(outputs) != len(specs) {
 		return nil, fmt.Errorf("serve: the model returned %d tensors, its signature says %d: %v", len(outputs), len(specs), specs)
 	}
 	for i, t := range outputs {
-		if err := specs[i].check(t); err != nil {
+		shape, err := specs[i].check(t)
+		if err != nil {
 			return nil, fmt.Errorf("serve: the model returned another tensor than its signature says: %w", err)
 		}
-		if n := s.padded(rows); s.o.MaxBatch > 1 && t.Size(0) != n {
-			return nil, fmt.Errorf("serve: the model was given %d rows and returned %d of %q", n, t.Size(0), specs[i].Name)
+		if n := s.padded(rows); s.o.MaxBatch > 1 && shape[0] != n {
+			return nil, fmt.Errorf("serve: the model was given %d rows and returned %d of %q", n, shape[0], specs[i].Name)
 		}
 		if i < len(v.signature.Outputs) && !s.o.Device.IsZero() {
 			outputs[i] = t.To(torch.CPU)
@@ -236,9 +237,9 @@ func (s *Server) padded(rows int) int {
 
 // gather makes the model's inputs of those of the requests.
 func (s *Server) gather(batch []*request, rows int) []torch.Tensor {
-	sig := batch[0].version.signature
-	inputs := make([]torch.Tensor, 0, len(sig.Inputs)+len(sig.States))
-	for i, spec := range sig.all(sig.Inputs) {
+	sig, specs := &batch[0].version.signature, batch[0].version.inputs
+	inputs := make([]torch.Tensor, 0, len(specs))
+	for i, spec := range specs {
 		parts := make([]torch.Tensor, 0, len(batch)+1)
 		for _, r := range batch {
 			if i < len(sig.Inputs) {
@@ -269,7 +270,7 @@ func split(batch []*request, outputs []torch.Tensor, n int) {
 	for _, r := range batch {
 		for i, t := range outputs {
 			own := t
-			if r.version.signature.batches() && t.Size(0) != r.rows {
+			if r.version.batches && t.Size(0) != r.rows {
 				own = t.Narrow(0, first, r.rows).Clone()
 			}
 			if i < n {

@@ -3,6 +3,6 @@
 
 namespace tg::convolution {
 
-const Kernels avx512 = {32, 16, winograd<16, 12, 2>, winograd<16, 12, 4>, direct<16, 12>, depthwise<16>};
+const Kernels avx512 = {16, winograd<16, 12, 2>, winograd<16, 12, 4>, {direct<16, 1, 12>, direct<16, 2, 12>, direct<16, 3, 8>}, depthwise<16>};
 
 }  // namespace tg::convolution

@@ -48,6 +48,16 @@ struct Call {
 		task.down = stride[0], task.across = stride[1];
 	}
 
+	// Weights that direct_weight made for so many outputs.
+	void panels(const Tensor& weight, int64_t outputs) {
+		TORCH_CHECK_VALUE(weight.dim() == 6 && weight.numel() > 0 && weight.size(4) <= 3, "weights of ", weight.sizes(),
+		                  " are not those of direct_weight");
+		int64_t vector = kernels_of(weight.size(5)).vector, all = weight.size(0) * weight.size(4);
+		TORCH_CHECK_VALUE(outputs > (all - 1) * vector && outputs <= all * vector, "weights of ", weight.sizes(), " do not fit ", outputs,
+		                  " outputs");
+		task.outputs = outputs, task.kernel_height = weight.size(1), task.kernel_width = weight.size(2);
+	}
+
 	static int64_t outputs(int64_t size, int64_t padding, int64_t kernel, int64_t stride) {
 		int64_t room = size + 2 * padding - kernel;
 		return room < 0 ? 0 : room / stride + 1;
@@ -81,14 +91,14 @@ Activation activation_of(std::string_view name) {
 
 Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
                 at::IntArrayRef padding, std::string_view activation) {
-	TORCH_CHECK_VALUE(weight.dim() == 4 && (weight.size(0) == numbers(2) || weight.size(0) == numbers(4)),
+	TORCH_CHECK_VALUE(weight.dim() == 4 && (weight.size(0) == numbers(2) || weight.size(0) == numbers(4)) && weight.size(3) % 2 == 0,
 	                  "weights of ", weight.sizes(), " are not those of winograd_weight");
 	check_pair("padding", padding, 0, 2);
-	const auto& k = kernels_of(weight.size(3));
+	const auto& k = kernels_of(weight.size(3) / 2);
 	Call c;
 	c.task.outputs = weight.size(1) * weight.size(3), c.task.activation = activation_of(activation), c.task.above = padding[0], c.task.left = padding[1];
 	c.take(x.contiguous(last_channels), weight, bias);
-	TORCH_CHECK_VALUE(weight.size(2) == c.task.channels && c.task.channels % k.channels == 0, "weights of ", weight.sizes(),
+	TORCH_CHECK_VALUE(weight.size(2) == c.task.channels && c.task.channels % k.vector == 0, "weights of ", weight.sizes(),
 	                  " do not fit images of ", x.sizes());
 	c.task.x = c.x.const_data_ptr<float>();
 	c.make(c.task.height + 2 * padding[0] - 2, c.task.width + 2 * padding[1] - 2, sum);
@@ -109,7 +119,8 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left) {
 	}
 	int64_t channels = x.size(1), height = x.size(2), width = x.size(3), row = (width + 2 * left) * channels;
 	auto to = at::empty({x.size(0), height + 2 * above, width + 2 * left, channels}, at::kFloat);
-	bool lies = x.stride(1) == 1 && (width == 1 || x.stride(3) == channels);
+	int64_t apart = x.stride(1), step = x.stride(3);
+	bool lies = apart == 1 && (width == 1 || step == channels);
 	float* out = to.mutable_data_ptr<float>();
 	const float* images = x.const_data_ptr<float>();
 	for (int64_t i = 0; i < x.size(0); i++) {
@@ -126,7 +137,7 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left) {
 			}
 			for (int64_t c = 0; c < channels; c++) {
 				for (int64_t at = 0; at < width; at++) {
-					own[at * channels + c] = from[c * x.stride(1) + at * x.stride(3)];
+					own[at * channels + c] = from[c * apart + at * step];
 				}
 			}
 		}
@@ -134,38 +145,41 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left) {
 	return to;
 }
 
-Tensor direct(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
+// pixels computes direct convolutions, whose images have their zeros around already.
+void pixels(const Task& t, const Tensor& weight) {
+	const auto& k = kernels_of(weight.size(5));
+	auto run = k.direct[weight.size(4) - 1];
+	// Each panel of weights meets as many pixels as stay near.
+	int64_t piece = std::min<int64_t>(t.pixels(), 96), panels = weight.size(0);
+	int64_t pieces = piece == 0 ? 0 : (t.pixels() + piece - 1) / piece, work = std::max<int64_t>(1, piece * (weight.numel() / panels));
+	at::parallel_for(0, panels * pieces, std::max<int64_t>(1, (1 << 17) / work), [&](int64_t first, int64_t last) {
+		for (; first < last; first++) {
+			int64_t at = first / panels * piece;
+			run(t, first % panels, at, std::min(at + piece, t.pixels()));
+		}
+	});
+}
+
+Tensor direct(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
               at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
-	TORCH_CHECK_VALUE(weight.dim() == 5, "weights of ", weight.sizes(), " are not those of direct_weight");
-	const auto& k = kernels_of(weight.size(4));
 	Call c;
-	c.task.outputs = weight.size(0) * weight.size(4), c.task.activation = activation_of(activation);
-	c.task.kernel_height = weight.size(1), c.task.kernel_width = weight.size(2);
+	c.panels(weight, outputs);
+	c.task.activation = activation_of(activation);
 	c.step(stride, padding);
 	c.take(x, weight, bias);
-	TORCH_CHECK_VALUE(weight.size(3) == c.task.channels && weight.numel() > 0, "weights of ", weight.sizes(), " do not fit images of ",
-	                  x.sizes());
+	TORCH_CHECK_VALUE(weight.size(3) == c.task.channels, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
 	c.make(c.outputs(c.task.height, padding[0], weight.size(1), stride[0]), c.outputs(c.task.width, padding[1], weight.size(2), stride[1]),
 	       sum);
 	auto from = padded(x, padding[0], padding[1]);
 	c.task.x = from.const_data_ptr<float>(), c.task.height += 2 * padding[0], c.task.width += 2 * padding[1];
-	// Each panel of weights meets as many pixels as stay near.
-	constexpr int64_t some = 96;
-	int64_t panels = weight.size(0), pieces = (c.task.pixels() + some - 1) / some;
-	int64_t work = some * weight.size(1) * weight.size(2) * weight.size(3) * weight.size(4);
-	at::parallel_for(0, panels * pieces, std::max<int64_t>(1, (1 << 17) / work), [&](int64_t first, int64_t last) {
-		for (; first < last; first++) {
-			int64_t at = first / panels * some;
-			k.direct(c.task, first % panels, at, std::min(at + some, c.task.pixels()));
-		}
-	});
+	pixels(c.task, weight);
 	return c.y;
 }
 
 Tensor depthwise(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
                  at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
 	TORCH_CHECK_VALUE(weight.dim() == 3 && weight.numel() > 0, "weights of ", weight.sizes(), " are not those of depthwise_weight");
-	const auto& k = kernels_for_each(weight.size(2));
+	const auto& k = kernels_for(weight.size(2));
 	Call c;
 	c.task.outputs = weight.size(2), c.task.activation = activation_of(activation);
 	c.task.kernel_height = weight.size(0), c.task.kernel_width = weight.size(1);
@@ -186,7 +200,7 @@ TORCH_LIBRARY(libtorchgo, m) {
 	m.def("winograd_weight(Tensor weight, int tile) -> Tensor");
 	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, str activation) -> Tensor");
 	m.def("direct_weight(Tensor weight) -> Tensor");
-	m.def("direct(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
+	m.def("direct(Tensor x, Tensor weight, int outputs, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
 	m.def("depthwise_weight(Tensor weight) -> Tensor");
 	m.def("depthwise(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
 }

@@ -10,7 +10,8 @@ namespace tg::convolution {
 // What is done to a result.
 enum class Activation : uint8_t { none, relu, hardswish, hardsigmoid };
 
-// Images lie with their channels last. Weights are panels of as many outputs as two vectors have numbers.
+// Images lie with their channels last. Winograd's weights are panels of as many outputs as two vectors have numbers, direct ones of one,
+// two or three vectors.
 struct Task {
 	const float* x;
 	const float* weight;
@@ -44,16 +45,15 @@ constexpr int64_t room(int tile, int64_t block, int64_t channels, int64_t output
 
 // Kernels are what one kind of processors computes with.
 struct Kernels {
-	int64_t width;     // of a panel
-	int64_t channels;  // of which Winograd's take multiples
+	int64_t vector;  // the numbers of one; Winograd's take multiples of it as channels, and of two as outputs
 
 	// The tiles from first to last, of 2 x 2 or 4 x 4 outputs, not more than a block at a time.
 	void (*winograd2)(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
 	void (*winograd4)(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
-	// The outputs of a panel, of the pixels from first to last.
-	void (*direct)(const Task& t, int64_t panel, int64_t first, int64_t last);
-	// Each channel by itself, of the rows of outputs from first to last, counted through all images; channels are multiples of a vector,
-	// which is half a panel.
+	// The outputs of a panel of one, two or three vectors, of the pixels from first to last. The last vector may have more numbers than
+	// there are outputs.
+	void (*direct[3])(const Task& t, int64_t panel, int64_t first, int64_t last);
+	// Each channel by itself, of the rows of outputs from first to last, counted through all images.
 	void (*depthwise)(const Task& t, int64_t first, int64_t last);
 };
 

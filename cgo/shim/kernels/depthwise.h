@@ -7,38 +7,57 @@
 namespace tg::convolution {
 namespace {
 
-// P neighbouring pixels, of which the first lies at place. x and w are the first of rows and columns of pixels and weights that meet.
-template <int W, int P>
-INLINE void neighbours(const Task& t, const float* x, const float* w, int64_t rows, int64_t columns, int64_t place) {
-	const int64_t row = t.width * t.channels, step = t.across * t.channels, weights = t.kernel_width * t.channels;
-	for (int64_t c = 0; c < t.channels; c += W) {
-		Vec<W> sums[P];
-		for (int p = 0; p < P; p++) {
-			sums[p] = Vec<W>{};
-		}
-		for (int64_t i = 0; i < rows; i++) {
-			const float *from = x + i * row + c, *by = w + i * weights + c;
-			for (int64_t k = 0; k < columns; k++, from += t.channels, by += t.channels) {
-				Vec<W> weight = load<W>(by);
+// Meets are the rows and columns of pixels and weights that meet, of which x and w are the first.
+struct Meets {
+	const float* x;
+	const float* w;
+	int64_t rows, columns;
+};
+
+// V vectors of channels, of which the first has that number, of P neighbouring pixels, the first at place.
+template <int W, int V, int P, class Load>
+INLINE void some(const Task& t, const Meets& m, int64_t place, int64_t channel, const Load& load) {
+	const int64_t step = t.across * t.channels;
+	Sums<W, V, P> sums;
+	for (auto& start : sums.rows) {
+		biases<W, V>(t, channel, start);
+	}
+	for (int64_t i = 0; i < m.rows; i++) {
+		const float *x = m.x + i * t.width * t.channels + channel, *w = m.w + i * t.kernel_width * t.channels + channel;
+		for (int64_t k = 0; k < m.columns; k++, x += t.channels, w += t.channels) {
+			for (int v = 0; v < V; v++) {
+				Vec<W> weight = load(w + v * W);
 				for (int p = 0; p < P; p++) {
-					sums[p] += load<W>(from + p * step) * weight;
+					sums.rows[p][v] += load(x + p * step + v * W) * weight;
 				}
 			}
 		}
-		for (int p = 0; p < P; p++) {
-			finish<W>(t, sums[p], place + p * t.channels + c, c);
-		}
+	}
+	finish(t, sums, place + channel, channel);
+}
+
+// All channels from one on, as many at a time as there are sums to be made that do not wait for each other.
+template <int W, int P, int V = 8 / P>
+INLINE void neighbours(const Task& t, const Meets& m, int64_t place, int64_t channel = 0) {
+	for (; channel + V * W <= t.channels; channel += V * W) {
+		some<W, V, P>(t, m, place, channel, [](const float* from) { return load<W>(from); });
+	}
+	if constexpr (V > 1) {
+		neighbours<W, P, V / 2>(t, m, place, channel);
+	} else if (int64_t rest = t.channels - channel; rest > 0) {
+		some<W, 1, P>(t, m, place, channel, [&](const float* from) { return load_some<W>(from, rest); });
 	}
 }
 
 // The pixels of a row from first to last, all of whose columns meet: as many at a time as there are registers for, then fewer.
 template <int W, int P>
-INLINE void inner(const Task& t, const float* x, const float* w, int64_t rows, int64_t first, int64_t last, int64_t place) {
+INLINE void inner(const Task& t, const Meets& m, int64_t first, int64_t last, int64_t place) {
 	for (; last - first >= P; first += P) {
-		neighbours<W, P>(t, x + (first * t.across - t.left) * t.channels, w, rows, t.kernel_width, place + first * t.channels);
+		const float* x = m.x + (first * t.across - t.left) * t.channels;
+		neighbours<W, P>(t, {x, m.w, m.rows, m.columns}, place + first * t.channels);
 	}
 	if constexpr (P > 1) {
-		inner<W, P / 2>(t, x, w, rows, first, last, place);
+		inner<W, P / 2>(t, m, first, last, place);
 	}
 }
 
@@ -55,8 +74,8 @@ void depthwise(const Task& t, int64_t first, int64_t last) {
 			int64_t at = pixel * t.across - t.left, before = most(0, -at);
 			int64_t columns = most(0, least(t.kernel_width, t.width - at) - before);
 			bool meets = rows > 0 && columns > 0;
-			neighbours<W, 1>(t, meets ? x + (at + before) * t.channels : x, meets ? w + before * t.channels : w, meets ? rows : 0,
-			                 meets ? columns : 0, place + pixel * t.channels);
+			Meets part = meets ? Meets{x + (at + before) * t.channels, w + before * t.channels, rows, columns} : Meets{x, w, 0, 0};
+			neighbours<W, 1>(t, part, place + pixel * t.channels);
 		};
 		int64_t begin = least(t.out_width, (t.left + t.across - 1) / t.across);
 		int64_t fit = t.width + t.left - t.kernel_width;  // what lies before the last pixel all of whose columns meet, in steps
@@ -64,7 +83,7 @@ void depthwise(const Task& t, int64_t first, int64_t last) {
 		for (int64_t pixel = 0; pixel < begin; pixel++) {
 			edge(pixel);
 		}
-		inner<W, 8>(t, x, w, rows, begin, end, place);
+		inner<W, 8>(t, {x, w, rows, t.kernel_width}, begin, end, place);
 		for (int64_t pixel = most(begin, end); pixel < t.out_width; pixel++) {
 			edge(pixel);
 		}

@@ -8,45 +8,106 @@ namespace tg::convolution {
 namespace {
 
 // What is no number stays so in all of them.
-template <int W>
-INLINE Vec<W> activate(Activation a, Vec<W> v) {
-	if (a == Activation::none) {
+template <Activation A, class V>
+INLINE V activate(V v) {
+	if constexpr (A == Activation::none) {
 		return v;
+	} else if constexpr (A == Activation::relu) {
+		return v < 0.0f ? V{} : v;
+	} else {
+		V six = V{} + 6.0f, part = v + 3.0f;
+		part = part < 0.0f ? V{} : part;
+		part = (part > 6.0f ? six : part) * (1.0f / 6);
+		return A == Activation::hardswish ? v * part : part;
 	}
-	if (a == Activation::relu) {
-		return v < 0.0f ? Vec<W>{} : v;
-	}
-	Vec<W> six = Vec<W>{} + 6.0f, part = v + 3.0f;
-	part = part < 0.0f ? Vec<W>{} : part;
-	part = (part > 6.0f ? six : part) * (1.0f / 6);
-	return a == Activation::hardswish ? v * part : part;
 }
 
-// finish writes what was computed for outputs that lie at place, the first of which has that number.
-template <int W>
-INLINE void finish(const Task& t, Vec<W> v, int64_t place, int64_t output) {
-	if (t.bias) {
-		v += load<W>(t.bias + output);
+// The bias of V vectors of outputs, of which the last may be fewer numbers.
+template <int W, int V>
+INLINE void biases(const Task& t, int64_t output, Vec<W>* to) {
+	for (int v = 0; v < V; v++, output += W) {
+		int64_t n = t.outputs - output;
+		to[v] = !t.bias ? Vec<W>{} : n < W ? load_some<W>(t.bias + output, n) : load<W>(t.bias + output);
 	}
+}
+
+// Results are what neighbouring pixels have of V vectors of outputs. The first of them lies at place, and the last vector has some numbers
+// alone where that is less than all.
+template <int W, int V, int R>
+struct Results {
+	Sums<W, V, R> sums;
+	int64_t next, some;
+
+	INLINE void add(const float* place) {
+		for (int r = 0; r < R; r++, place += next) {
+			for (int v = 0; v < V; v++) {
+				bool whole = v < V - 1 || some >= W;
+				sums.rows[r][v] += whole ? load<W>(place + v * W) : load_some<W>(place + v * W, some);
+			}
+		}
+	}
+
+	template <Activation A>
+	INLINE void write(float* place) const {
+		for (int r = 0; r < R; r++, place += next) {
+			for (int v = 0; v < V; v++) {
+				auto result = activate<A>(sums.rows[r][v]);
+				if (v < V - 1 || some >= W) {
+					store(place + v * W, result);
+				} else {
+					store_some(place + v * W, result, some);
+				}
+			}
+		}
+	}
+};
+
+// finish writes sums of neighbouring pixels, of outputs of which the first has that number and lies at place.
+template <int W, int V, int R>
+INLINE void finish(const Task& t, const Sums<W, V, R>& sums, int64_t place, int64_t output) {
+	Results<W, V, R> results{sums, t.outputs, t.outputs - output - (V - 1) * W};
 	if (t.sum) {
-		v += load<W>(t.sum + place);
+		results.add(t.sum + place);
 	}
-	store(t.y + place, activate<W>(t.activation, v));
+	switch (t.activation) {
+		case Activation::none: return results.template write<Activation::none>(t.y + place);
+		case Activation::relu: return results.template write<Activation::relu>(t.y + place);
+		case Activation::hardswish: return results.template write<Activation::hardswish>(t.y + place);
+		case Activation::hardsigmoid: return results.template write<Activation::hardsigmoid>(t.y + place);
+	}
 }
 
-template <int W, int R>
+// Where pixels of the result begin to see, one after the other.
+struct Walk {
+	const Task& t;
+	int64_t x, y;
+	const float* row;
+
+	Walk(const Task& task, int64_t pixel) : t(task), x(pixel % t.out_width), y(pixel / t.out_width % t.out_height) {
+		row = t.x + (pixel / t.out_width / t.out_height * t.height + y * t.down) * t.width * t.channels;
+	}
+
+	INLINE const float* operator()(int64_t) {
+		const float* from = row + x * t.across * t.channels;
+		if (++x == t.out_width) {
+			x = 0;
+			bool last = ++y == t.out_height;
+			row += (last ? t.height - (y - 1) * t.down : t.down) * t.width * t.channels;
+			y = last ? 0 : y;
+		}
+		return from;
+	}
+};
+
+// V vectors of outputs, of which the last may be some numbers alone.
+template <int W, int V, int R>
 void direct(const Task& t, int64_t panel, int64_t first, int64_t last) {
-	const int64_t row = t.width * t.channels, n = t.kernel_width * t.channels, output = panel * 2 * W;
-	auto at = [&](int64_t pixel) {
-		int64_t x = pixel % t.out_width, y = pixel / t.out_width % t.out_height, image = pixel / t.out_width / t.out_height;
-		return t.x + (image * t.height + y * t.down) * row + x * t.across * t.channels;
-	};
-	auto done = [&](int64_t pixel, Vec<W> left, Vec<W> right) {
-		int64_t place = pixel * t.outputs + output;
-		finish<W>(t, left, place, output);
-		finish<W>(t, right, place + W, output + W);
-	};
-	products<W, R>(first, last, at, t.kernel_height, row, t.weight + output * t.kernel_height * n, n, done);
+	const int64_t row = t.width * t.channels, n = t.kernel_width * t.channels, output = panel * V * W;
+	Vec<W> bias[V];
+	biases<W, V>(t, output, bias);
+	Walk at(t, first);
+	auto done = [&](int64_t pixel, const auto& sums) { finish(t, sums, pixel * t.outputs + output, output); };
+	products<W, V, R>(first, last, at, t.kernel_height, row, t.weight + output * t.kernel_height * n, n, bias, done);
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <cstring>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 #define INLINE inline __attribute__((always_inline))
 
@@ -30,50 +33,125 @@ INLINE void store(float* to, V v) {
 	memcpy(to, &v, sizeof v);
 }
 
+// The first n numbers of a vector; what is behind them is not touched.
+#if defined(__AVX512F__)
+INLINE __mmask16 first_of(int64_t n) { return static_cast<__mmask16>((1 << n) - 1); }
+
+template <int W>
+INLINE Vec<W> load_some(const float* from, int64_t n) {
+	return (Vec<W>)_mm512_maskz_loadu_ps(first_of(n), from);
+}
+
+template <class V>
+INLINE void store_some(float* to, V v, int64_t n) {
+	_mm512_mask_storeu_ps(to, first_of(n), (__m512)v);
+}
+#elif defined(__AVX2__)
+INLINE __m256i first_of(int64_t n) {
+	return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+template <int W>
+INLINE Vec<W> load_some(const float* from, int64_t n) {
+	return (Vec<W>)_mm256_maskload_ps(from, first_of(n));
+}
+
+template <class V>
+INLINE void store_some(float* to, V v, int64_t n) {
+	_mm256_maskstore_ps(to, first_of(n), (__m256)v);
+}
+#else
+template <int W>
+INLINE Vec<W> load_some(const float* from, int64_t n) {
+	Vec<W> v{};
+	for (int64_t i = 0; i < n; i++) {
+		v[i] = from[i];
+	}
+	return v;
+}
+
+template <class V>
+INLINE void store_some(float* to, V v, int64_t n) {
+	for (int64_t i = 0; i < n; i++) {
+		to[i] = v[i];
+	}
+}
+#endif
+
 INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 INLINE int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-// R rows times a panel of two vectors for each of their numbers. A row is in parts of n numbers, step apart.
-template <int W, int R, class Done>
-INLINE void product(const float* const* from, int64_t parts, int64_t step, const float* panel, int64_t n, const Done& done) {
-	Vec<W> sums[R][2];
+// Sums of R rows, V vectors each.
+template <int W, int V, int R>
+struct Sums {
+	Vec<W> rows[R][V];
+};
+
+// R rows times a panel of V vectors for each of their numbers, added to start. A row is in parts of n numbers, step apart. Where there are
+// few sums, each is made of some that do not wait for each other.
+template <int W, int V, int R>
+INLINE Sums<W, V, R> product(const float* const* from, int64_t parts, int64_t step, const float* panel, int64_t n, const Vec<W>* start) {
+	constexpr int S = R * V >= 8 ? 1 : R * V >= 4 ? 2 : 4;
+	Sums<W, V, R> sums[S];
 	const float* rows[R];
 	for (int r = 0; r < R; r++) {
-		sums[r][0] = sums[r][1] = Vec<W>{};
 		rows[r] = from[r];
+		for (int i = 0; i < S * V; i++) {
+			sums[i / V].rows[r][i % V] = i < V ? start[i] : Vec<W>{};
+		}
 	}
-	for (int64_t part = 0; part < parts; part++) {
-		for (int64_t k = 0; k < n; k++, panel += 2 * W) {
-			Vec<W> left = load<W>(panel), right = load<W>(panel + W);
-			for (int r = 0; r < R; r++) {
-				Vec<W> x = rows[r][k] - Vec<W>{};  // in each lane
-				sums[r][0] += x * left;
-				sums[r][1] += x * right;
+	auto add = [&](int64_t k, int s) {
+		Vec<W> weights[V];
+		for (int v = 0; v < V; v++) {
+			weights[v] = load<W>(panel + v * W);
+		}
+		for (int r = 0; r < R; r++) {
+			Vec<W> x = rows[r][k] - Vec<W>{};  // in each lane
+			for (int v = 0; v < V; v++) {
+				sums[s].rows[r][v] += x * weights[v];
 			}
+		}
+		panel += V * W;
+	};
+	for (int64_t part = 0; part < parts; part++) {
+		int64_t k = 0;
+		for (; k + S <= n; k += S) {
+			for (int s = 0; s < S; s++) {
+				add(k + s, s);
+			}
+		}
+		for (; k < n; k++) {
+			add(k, 0);
 		}
 		for (int r = 0; r < R; r++) {
 			rows[r] += step;
 		}
 	}
-	for (int r = 0; r < R; r++) {
-		done(r, sums[r][0], sums[r][1]);
+	for (int s = 1; s < S; s++) {
+		for (int r = 0; r < R; r++) {
+			for (int v = 0; v < V; v++) {
+				sums[0].rows[r][v] += sums[s].rows[r][v];
+			}
+		}
 	}
+	return sums[0];
 }
 
-// Rows from first to last: as many at a time as there are registers for, then fewer. at tells where a row is, done takes its results.
-template <int W, int R, class At, class Done>
-INLINE void products(int64_t first, int64_t last, const At& at, int64_t parts, int64_t step, const float* panel, int64_t n,
+// Rows from first to last: as many at a time as there are registers for, then fewer. at tells where a row is, and is asked for one after
+// the other; done takes the sums of some rows from one on.
+template <int W, int V, int R, class At, class Done>
+INLINE void products(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, const float* panel, int64_t n, const Vec<W>* start,
                      const Done& done) {
 	for (; last - first >= R; first += R) {
 		const float* rows[R];
 		for (int r = 0; r < R; r++) {
 			rows[r] = at(first + r);
 		}
-		product<W, R>(rows, parts, step, panel, n, [&](int r, Vec<W> left, Vec<W> right) { done(first + r, left, right); });
+		done(first, product<W, V, R>(rows, parts, step, panel, n, start));
 	}
 	if constexpr (R > 1) {
-		products<W, (R > 6 ? 6 : R > 4 ? 4 : R / 2)>(first, last, at, parts, step, panel, n, done);
+		products<W, V, (R > 6 ? 6 : R > 4 ? 4 : R / 2)>(first, last, at, parts, step, panel, n, start, done);
 	}
 }
 

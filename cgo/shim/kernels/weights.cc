@@ -1,6 +1,7 @@
 #include "weights.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 
 #include <array>
@@ -19,20 +20,20 @@ bool runs(const Kernels& k) {
 #endif
 }
 
-// The widest kernels that this processor has for so many channels and outputs.
-const Kernels& widest(int64_t channels, int64_t outputs, bool multiples) {
-	for (const auto* k : {&avx512, &avx2}) {
-		if (runs(*k) && outputs % k->width == 0 && (!multiples || channels % k->channels == 0)) {
-			return *k;
-		}
-	}
-	TORCH_CHECK_NOT_IMPLEMENTED(false, "this processor has no kernel for ", channels, " channels and ", outputs, " outputs");
-}
-
 const Tensor& checked(const Tensor& weight) {
 	TORCH_CHECK_VALUE(weight.dim() == 4 && weight.scalar_type() == at::kFloat && weight.numel() > 0,
 	                  "expected float32 weights of images, got ", weight.sizes(), " of ", weight.scalar_type());
 	return weight;
+}
+
+// The width of the widest panels that this processor has for so many channels and outputs.
+int64_t winograd_width(int64_t channels, int64_t outputs) {
+	for (const auto* k : {&avx512, &avx2}) {
+		if (runs(*k) && outputs % (2 * k->vector) == 0 && channels % k->vector == 0) {
+			return 2 * k->vector;
+		}
+	}
+	TORCH_CHECK_NOT_IMPLEMENTED(false, "this processor has no kernel for ", channels, " channels and ", outputs, " outputs");
 }
 
 // What a row of three weights becomes: the values of its polynomial at the points, over the products of their distances, and the last
@@ -56,25 +57,26 @@ std::vector<std::array<double, 3>> evaluation(int64_t tile) {
 
 }  // namespace
 
-const Kernels& kernels_of(int64_t width) {
-	const Kernels* k = width == avx512.width ? &avx512 : width == avx2.width ? &avx2 : nullptr;
-	TORCH_CHECK_VALUE(k && runs(*k), "this processor has no kernel for weights in panels of ", width);
+const Kernels& kernels_of(int64_t vector) {
+	const Kernels* k = vector == avx512.vector ? &avx512 : vector == avx2.vector ? &avx2 : nullptr;
+	TORCH_CHECK_VALUE(k && runs(*k), "this processor has no kernel for weights in vectors of ", vector);
 	return *k;
 }
 
-const Kernels& kernels_for_each(int64_t channels) {
+const Kernels& kernels_for(int64_t outputs) {
 	for (const auto* k : {&avx512, &avx2}) {
-		if (runs(*k) && channels % (k->width / 2) == 0) {
+		if (runs(*k) && (k == &avx2 || outputs > avx2.vector)) {
 			return *k;
 		}
 	}
-	TORCH_CHECK_NOT_IMPLEMENTED(false, "this processor has no kernel for ", channels, " channels, each by itself");
+	TORCH_CHECK_NOT_IMPLEMENTED(false, "this processor has no kernel");
 }
 
 Tensor winograd_weight(const Tensor& weight, int64_t tile) {
 	TORCH_CHECK_VALUE(tile == 2 || tile == 4, "tiles of ", tile, " outputs, expected 2 or 4");
 	TORCH_CHECK_VALUE(checked(weight).size(2) == 3 && weight.size(3) == 3, "expected weights of 3 x 3, got ", weight.sizes());
-	int64_t outputs = weight.size(0), channels = weight.size(1), width = widest(channels, outputs, true).width;
+	int64_t outputs = weight.size(0), channels = weight.size(1);
+	int64_t width = winograd_width(channels, outputs);
 	auto rows = evaluation(tile);
 	int64_t side = tile + 2;
 	auto from = weight.contiguous();
@@ -97,13 +99,16 @@ Tensor winograd_weight(const Tensor& weight, int64_t tile) {
 }
 
 Tensor direct_weight(const Tensor& weight) {
-	int64_t outputs = checked(weight).size(0), width = widest(weight.size(1), outputs, false).width;
-	return weight.reshape({outputs / width, width, weight.size(1), weight.size(2), weight.size(3)}).permute({0, 3, 4, 2, 1}).contiguous();
+	int64_t outputs = checked(weight).size(0), channels = weight.size(1), height = weight.size(2), width = weight.size(3);
+	int64_t vector = kernels_for(outputs).vector, all = (outputs + vector - 1) / vector;
+	int64_t panel = all % 3 == 0 ? 3 : all % 2 == 0 ? 2 : 1;
+	auto whole = at::constant_pad_nd(weight, {0, 0, 0, 0, 0, 0, 0, all * vector - outputs});
+	return whole.reshape({all / panel, panel, vector, channels, height, width}).permute({0, 4, 5, 3, 1, 2}).contiguous();
 }
 
 Tensor depthwise_weight(const Tensor& weight) {
 	TORCH_CHECK_VALUE(checked(weight).size(1) == 1, "expected weights of one channel for each output, got ", weight.sizes());
-	kernels_for_each(weight.size(0));
+	kernels_for(weight.size(0));
 	return weight.select(1, 0).permute({1, 2, 0}).contiguous();
 }
 

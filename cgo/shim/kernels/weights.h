@@ -7,17 +7,18 @@
 
 namespace tg::convolution {
 
-// Kernels that take panels of that width; an error where this processor has none.
-const Kernels& kernels_of(int64_t width);
+// Kernels with vectors of so many numbers; an error where this processor has none.
+const Kernels& kernels_of(int64_t vector);
 
-// The widest kernels for so many channels, each by itself; an error where this processor has none.
-const Kernels& kernels_for_each(int64_t channels);
+// The kernels for so many outputs of direct convolutions and those of each channel by itself; an error where this processor has none.
+const Kernels& kernels_for(int64_t outputs);
 
 // Weights [outputs, channels, 3, 3] for tiles of 2 x 2 or 4 x 4 outputs: [numbers, outputs / width, channels, width]. They are computed in
 // double precision and rounded once.
 at::Tensor winograd_weight(const at::Tensor& weight, int64_t tile);
 
-// Weights [outputs, channels, height, width]: [outputs / width of a panel, height, width, channels, width of a panel].
+// Weights [outputs, channels, height, width]: [panels, height, width, channels, vectors of a panel, numbers of a vector], with zeros
+// for the outputs that the last vector has too many.
 at::Tensor direct_weight(const at::Tensor& weight);
 
 // Weights [channels, 1, height, width]: [height, width, channels].

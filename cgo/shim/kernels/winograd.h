@@ -104,7 +104,8 @@ struct Tiles {
 		int64_t first = (image(tile) * c.out_height + top(tile)) * c.out_width + side(tile);
 		int64_t rows = least(M, c.out_height - top(tile)), columns = least(M, c.out_width - side(tile));
 		for (int64_t k = 0; k < c.outputs; k += W) {
-			Vec<W> m[A * A], half[A * A], y[M * A];
+			Vec<W> m[A * A], half[A * A], y[M * A], bias;
+			biases<W, 1>(c, k, &bias);
 			for (int i = 0; i < A * A; i++) {
 				m[i] = load<W>(from + i * block * c.outputs + k);
 			}
@@ -116,7 +117,7 @@ struct Tiles {
 			}
 			for (int64_t i = 0; i < rows; i++) {
 				for (int64_t j = 0; j < columns; j++) {
-					finish<W>(c, y[i * A + j], (first + i * c.out_width + j) * c.outputs + k, k);
+					finish<W, 1, 1>(c, {{{y[i * A + j] + bias}}}, (first + i * c.out_width + j) * c.outputs + k, k);
 				}
 			}
 		}
@@ -130,6 +131,7 @@ void winograd(const Task& c, int64_t first, int64_t last, int64_t block, float* 
 	float* in = room + c.channels;
 	float* out = in + A * A * block * c.channels;
 	Tiles<W, M> tiles{c, block, room, in, out};
+	const Vec<W> none[2] = {};
 	for (; first < last; first += block) {
 		int64_t n = least(block, last - first);
 		for (int64_t t = 0; t < n; t++) {
@@ -139,12 +141,15 @@ void winograd(const Task& c, int64_t first, int64_t last, int64_t block, float* 
 			for (int64_t k = 0; k < c.outputs; k += 2 * W) {
 				const float* panel = c.weight + (i * c.outputs + k) * c.channels;
 				auto at = [&](int64_t t) { return in + (i * block + t) * c.channels; };
-				auto done = [&](int64_t t, Vec<W> left, Vec<W> right) {
+				auto done = [&](int64_t t, const auto& sums) {
 					float* to = out + (i * block + t) * c.outputs + k;
-					store(to, left);
-					store(to + W, right);
+					for (const auto& row : sums.rows) {
+						store(to, row[0]);
+						store(to + W, row[1]);
+						to += c.outputs;
+					}
 				};
-				products<W, R>(0, n, at, 1, 0, panel, c.channels, done);
+				products<W, 2, R>(0, n, at, 1, 0, panel, c.channels, none, done);
 			}
 		}
 		for (int64_t t = 0; t < n; t++) {
