@@ -332,6 +332,14 @@ func (c Case) tensors() (list []*Tensor) {
 	return list
 }
 
+// compressed tells whether a tensor is a sparse one in rows or columns. MKL's kernels of them load indices by aligned vectors, whose rest
+// they do not use: they touch no memory beyond a line of 64 bytes that is theirs, unless blocks begin elsewhere than libtorch's do.
+func (c Case) compressed() bool {
+	return slices.ContainsFunc(c.tensors(), func(t *Tensor) bool {
+		return slices.ContainsFunc(t.Forms, func(form string) bool { return slices.Contains([]string{"csr", "csc", "bsr", "bsc"}, form) })
+	})
+}
+
 func tensorsOf(v any) (list []*Tensor) {
 	switch v := v.(type) {
 	case *Tensor:
