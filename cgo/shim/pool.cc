@@ -72,7 +72,7 @@ class Pool {
 			return;
 		}
 		begin_ = (reinterpret_cast<uintptr_t>(at) + kHugePage - 1) / kHugePage * kHugePage;
-		top_ = begin_;
+		top_ = mapped_ = begin_;
 		room_ = reinterpret_cast<uintptr_t>(at) + room - begin_;
 		madvise(reinterpret_cast<void*>(begin_), room_, MADV_HUGEPAGE);  // a fault for two megabytes, not for four kilobytes
 	}
@@ -181,24 +181,25 @@ class Pool {
 		return lists_[row][std::countr_zero(columns)];
 	}
 
-	// Makes room for the size at the end.
+	// Makes room for the size at the end. Behind the last block is as much memory as a header: MKL reads some bytes beyond its arguments.
 	bool grow(size_t size) {
 		Block* end = last_ != nullptr && last_->asked == 0 ? last_ : nullptr;
-		size_t more = (size - (end != nullptr ? end->size : 0) + kGrowth - 1) / kGrowth * kGrowth;
-		if (more > room_ - (top_ - begin_) || !unlimited() || mprotect(reinterpret_cast<void*>(top_), more, PROT_READ | PROT_WRITE) != 0) {
+		size_t more = (size + kAlign - (end != nullptr ? end->size : 0) + kGrowth - 1) / kGrowth * kGrowth;
+		if (more > room_ - (mapped_ - begin_) || !unlimited() || mprotect(reinterpret_cast<void*>(mapped_), more, PROT_READ | PROT_WRITE) != 0) {
 			return false;
 		}
-		size_t wet = 0;
+		mapped_ += more;
+		size_t gained = mapped_ - kAlign - top_, wet = 0;
 		if (end != nullptr) {
 			remove(end);
-			end->size += more;
+			end->size += gained;
 			wet = end->wet;
 		} else {
 			end = reinterpret_cast<Block*>(top_);
-			end->size = more;
+			end->size = gained;
 			end->before = last_;
 		}
-		top_ += more;
+		top_ += gained;
 		place(end, end->before, wet);
 		return true;
 	}
@@ -240,7 +241,7 @@ class Pool {
 	}
 
 	Brief lock_;
-	uintptr_t begin_ = 0, top_ = 0;
+	uintptr_t begin_ = 0, top_ = 0, mapped_ = 0;  // where blocks begin and end, and the memory behind them
 	size_t room_ = 0;        // of addresses; 0: there is no pool
 	Block* last_ = nullptr;  // the block before top_
 	Block* lists_[kRows][1 << kFine] = {};
