@@ -52,7 +52,7 @@ func ownConvolution(
 
 // activations are what may be behind a convolution of ours.
 var activations = map[string]func(torch.Tensor) torch.Tensor{
-	"none": func(x torch.Tensor) torch.Tensor { return x }, "relu": torch.Tensor.ReLU,
+	"none": func(x torch.Tensor) torch.Tensor { return x }, "relu": torch.Tensor.ReLU, "relu6": F.ReLU6,
 	"hardswish": F.Hardswish, "hardsigmoid": F.Hardsigmoid,
 }
 
@@ -88,6 +88,7 @@ func TestOwnConvolutions(t *testing.T) {
 		{1, 960, 1000, 1, 1, [2]int{1, 1}, one, []int{0, 0}, true, false, "none"}, // few rows, many numbers
 		{3, 333, 21, 1, 1, [2]int{1, 1}, one, []int{0, 0}, false, true, "relu"},
 		{2, 7, 1, 9, 9, [2]int{3, 3}, one, same, true, false, "hardsigmoid"},
+		{1, 16, 40, 9, 5, [2]int{1, 1}, one, []int{0, 0}, true, true, "relu6"},
 	} {
 		for _, tile := range []int{0, 2, 4} {
 			if tile > 0 && (c.outputs%16 > 0 || c.kernel != [2]int{3, 3} || c.stride[0] > 1) {
@@ -173,6 +174,35 @@ func TestOwnConvolutionsNaN(t *testing.T) {
 	})
 }
 
+// What weighs channels: the means of images, and products with a number for each channel, in place and not.
+func TestOwnGates(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.ManualSeed(1)
+	for _, shape := range [][]int{{1, 16, 1, 1}, {2, 72, 28, 28}, {3, 61, 7, 5}, {1, 3, 40, 33}, {2, 100, 3, 3}, {1, 7, 1, 90}} {
+		t.Run(fmt.Sprint(shape), func(t *testing.T) {
+			torch.Scope(func() {
+				x, by := torch.RandN(shape...), torch.RandN(shape[0], shape[1], 1, 1)
+				for _, x := range []torch.Tensor{x, x.Contiguous(torch.ChannelsLast), x.Transpose(2, 3).Contiguous().Transpose(2, 3)} {
+					means, ok := inner("libtorchgo::means", x)
+					if !ok {
+						t.Skip("this processor has no kernel")
+					}
+					want := x.To(torch.Float64).MeanDim([]int{2, 3}, torch.MeanOptions{KeepDim: true})
+					require.Equal(t, want.Shape(), means.Shape())
+					require.Less(t, means.To(torch.Float64).Sub(want).Abs().Max().Float64(), 2e-7)
+					scaled, ok := inner("libtorchgo::scale", x, by)
+					require.True(t, ok)
+					require.True(t, scaled.Equal(x.Mul(by)) && scaled.IsContiguous(torch.ChannelsLast))
+					own := x.Contiguous(torch.ChannelsLast).Clone()
+					_, ok = inner("libtorchgo::scale_", own, by)
+					require.True(t, ok)
+					require.True(t, own.Equal(scaled))
+				}
+			})
+		})
+	}
+}
+
 // Wrong arguments are errors: the operators look at all that they read.
 func TestOwnConvolutionsErrors(t *testing.T) {
 	torchtest.NoLeaks(t)
@@ -215,6 +245,13 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			"fewer":      {"depthwise", []any{x, torch.RandN(3, 3, 32), nil, nil, one, one, "relu"}, "do not fit images of"},
 			"none":       {"depthwise", []any{x, torch.RandN(3, 0, 16), nil, nil, one, one, "relu"}, "not those of depthwise_weight"},
 			"above":      {"depthwise", []any{x, torch.RandN(3, 3, 16), nil, nil, one, []int{-1, 0}, "relu"}, "padding is"},
+			"no images":  {"means", []any{torch.RandN(16, 4, 4)}, "expected float32 images"},
+			"double":     {"means", []any{x.To(torch.Float64)}, "expected float32 images"},
+			"no pixels":  {"means", []any{torch.RandN(1, 16, 0, 4)}, "have no means"},
+			"gates":      {"scale", []any{x, torch.RandN(1, 15, 1, 1)}, "expected a number for each channel"},
+			"pixels":     {"scale_", []any{x.Contiguous(torch.ChannelsLast), torch.RandN(1, 16, 1, 2)}, "expected a number for each channel"},
+			"halves":     {"scale", []any{x, torch.RandN(1, 16, 1, 1).To(torch.Float16)}, "expected float32 images"},
+			"planes":     {"scale_", []any{x, torch.RandN(1, 16, 1, 1)}, "expected images with their channels last"},
 			"others":     {"direct", []any{torch.RandN(1, 15, 4, 4), direct, 32, nil, nil, one, one, "relu"}, "do not fit images of"},
 		} {
 			t.Run(name, func(t *testing.T) {

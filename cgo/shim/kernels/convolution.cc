@@ -14,7 +14,6 @@ namespace tg::convolution {
 namespace {
 
 using at::Tensor;
-constexpr auto last_channels = at::MemoryFormat::ChannelsLast;
 
 void check_pair(const char* what, at::IntArrayRef n, int64_t low, int64_t high) {
 	bool fits = n.size() == 2 && std::all_of(n.begin(), n.end(), [&](int64_t i) { return i >= low && i <= high; });
@@ -83,7 +82,7 @@ int64_t block_of(int64_t tiles, int64_t weights) {
 }
 
 Activation activation_of(std::string_view name) {
-	constexpr std::string_view names[] = {"none", "relu", "hardswish", "hardsigmoid"};
+	constexpr std::string_view names[] = {"none", "relu", "relu6", "hardswish", "hardsigmoid"};
 	auto found = std::find(std::begin(names), std::end(names), name);
 	TORCH_CHECK_VALUE(found != std::end(names), "there is no activation ", name);
 	return static_cast<Activation>(found - std::begin(names));

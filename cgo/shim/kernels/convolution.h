@@ -8,7 +8,7 @@
 namespace tg::convolution {
 
 // What is done to a result.
-enum class Activation : uint8_t { none, relu, hardswish, hardsigmoid };
+enum class Activation : uint8_t { none, relu, relu6, hardswish, hardsigmoid };
 
 // Images lie with their channels last. Winograd's weights are panels of as many outputs as two vectors have numbers, direct ones of one,
 // two or three vectors.
@@ -55,6 +55,9 @@ struct Kernels {
 	void (*direct[3])(const Task& t, int64_t panel, int64_t first, int64_t last);
 	// Each channel by itself, of the rows of outputs from first to last, counted through all images.
 	void (*depthwise)(const Task& t, int64_t first, int64_t last);
+	// The means of an image's channels, and channels times a number each.
+	void (*means)(const float* x, int64_t pixels, int64_t channels, float* y);
+	void (*scale)(const float* x, const float* by, int64_t pixels, int64_t channels, float* y);
 };
 
 extern const Kernels avx2;    // and FMA

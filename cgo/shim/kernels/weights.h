@@ -7,6 +7,8 @@
 
 namespace tg::convolution {
 
+constexpr auto last_channels = at::MemoryFormat::ChannelsLast;
+
 // Kernels with vectors of so many numbers; an error where this processor has none.
 const Kernels& kernels_of(int64_t vector);
 
