@@ -246,7 +246,8 @@ func (m *model) encode(a *inferResponse) ([]byte, error) {
 }
 
 func (a *inferResponse) equal(b *inferResponse) bool {
-	return a.ModelName == b.ModelName && a.ModelVersion == b.ModelVersion && a.ID == b.ID && slices.EqualFunc(a.Outputs, b.Outputs, outputTensor.equal)
+	return a.ModelName == b.ModelName && a.ModelVersion == b.ModelVersion && a.ID == b.ID &&
+		slices.EqualFunc(a.Outputs, b.Outputs, outputTensor.equal)
 }
 
 func (t outputTensor) equal(o outputTensor) bool {
