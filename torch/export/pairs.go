@@ -42,5 +42,5 @@ func (r *rewriter) isPlain(n *Node) bool {
 	weight, _ := kindOf(n.arg("weight"))
 	sizes := r.p.Graph.Tensors[weight].hints()
 	return n.Target == directTarget && n.arg("sum") == nil && slices.Equal(stride, []int64{1, 1}) && slices.Equal(padding, []int64{0, 0}) &&
-		len(sizes) == 6 && sizes[1] == 1 && sizes[2] == 1
+		len(sizes) == 5 && sizes[1] == 1 && sizes[2] == 1
 }

@@ -53,9 +53,8 @@ struct Call {
 
 	// Weights that direct_weight made for so many outputs.
 	void panels(const Tensor& weight, int64_t outputs) {
-		TORCH_CHECK_VALUE(weight.dim() == 6 && weight.numel() > 0 && weight.size(4) <= 3, "weights of ", weight.sizes(),
-		                  " are not those of direct_weight");
-		int64_t vector = kernels_of(weight.size(5)).vector, all = weight.size(0) * weight.size(4);
+		TORCH_CHECK_VALUE(weight.dim() == 5 && weight.numel() > 0, "weights of ", weight.sizes(), " are not those of direct_weight");
+		int64_t vector = kernels_of(weight.size(4)).vector, all = weight.size(0);
 		TORCH_CHECK_VALUE(outputs > (all - 1) * vector && outputs <= all * vector, "weights of ", weight.sizes(), " do not fit ", outputs,
 		                  " outputs");
 		task.outputs = outputs, task.kernel_height = weight.size(1), task.kernel_width = weight.size(2);
@@ -150,15 +149,15 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left) {
 
 // pixels computes direct convolutions, whose images have their zeros around already.
 void pixels(const Task& t, const Tensor& weight) {
-	const auto& k = kernels_of(weight.size(5));
-	auto run = k.direct[weight.size(4) - 1];
+	const auto& k = kernels_of(weight.size(4));
+	Panels panels{weight.size(0)};
 	// Each panel of weights meets as many pixels as stay near.
-	int64_t piece = std::min<int64_t>(t.pixels(), 96), panels = weight.size(0);
-	int64_t pieces = piece == 0 ? 0 : (t.pixels() + piece - 1) / piece, work = std::max<int64_t>(1, piece * (weight.numel() / panels));
-	at::parallel_for(0, panels * pieces, std::max<int64_t>(1, (1 << 17) / work), [&](int64_t first, int64_t last) {
+	int64_t piece = std::clamp<int64_t>(t.pixels(), 1, 96), count = panels.count(), pieces = (t.pixels() + piece - 1) / piece;
+	int64_t work = piece * (weight.numel() / count);
+	at::parallel_for(0, count * pieces, std::max<int64_t>(1, (1 << 17) / work), [&](int64_t first, int64_t last) {
 		for (; first < last; first++) {
-			int64_t at = first / panels * piece;
-			run(t, first % panels, at, std::min(at + piece, t.pixels()));
+			int64_t at = first / count * piece, panel = first % count;
+			k.direct[panels.size(panel) - 1](t, panels.first(panel), at, std::min(at + piece, t.pixels()));
 		}
 	});
 }
