@@ -88,7 +88,7 @@ func (s *service) handleIndex(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return write(w, r, list, nil)
+	return write(w, r, list)
 }
 
 func (s *service) handleLoad(w http.ResponseWriter, r *http.Request) error {
@@ -100,7 +100,7 @@ func (s *service) handleLoad(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return write(w, r, struct{}{}, nil)
+	return write(w, r, struct{}{})
 }
 
 func (s *service) handleUnload(w http.ResponseWriter, r *http.Request) error {
@@ -110,7 +110,7 @@ func (s *service) handleUnload(w http.ResponseWriter, r *http.Request) error {
 	if err := s.repository.unload(r.Context(), r.PathValue("model")); err != nil {
 		return err
 	}
-	return write(w, r, struct{}{}, nil)
+	return write(w, r, struct{}{})
 }
 
 // handleConfig is Triton's extension for the configuration of a model.
@@ -123,7 +123,7 @@ func (s *service) handleConfig(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return write(w, r, json.RawMessage(text), nil)
+	return write(w, r, json.RawMessage(text))
 }
 
 // tritonConfig is a model's configuration in Triton's words: that of the folder, with what it leaves out.

@@ -29,13 +29,13 @@ func (s *service) handler(tokens []string) http.Handler {
 	mux := http.NewServeMux()
 	add := func(pattern string, h handler) { mux.Handle(pattern, s.answering(h)) }
 	add("GET /v2/health/live", func(w http.ResponseWriter, r *http.Request) error {
-		return write(w, r, map[string]bool{"live": true}, nil)
+		return write(w, r, map[string]bool{"live": true})
 	})
 	add("GET /v2/health/ready", func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.ready(); err != nil {
 			return fmt.Errorf("%w: %w", errUnloaded, err)
 		}
-		return write(w, r, map[string]bool{"live": true, "ready": true}, nil)
+		return write(w, r, map[string]bool{"live": true, "ready": true})
 	})
 	add("GET /v2", s.handleServer)
 	add("GET /v2/{$}", s.handleServer)
@@ -145,7 +145,7 @@ func authorised(tokens []string, next http.Handler) http.Handler {
 }
 
 func (s *service) handleServer(w http.ResponseWriter, r *http.Request) error {
-	return write(w, r, map[string]any{"name": serverName, "version": version(), "extensions": extensions}, nil)
+	return write(w, r, map[string]any{"name": serverName, "version": version(), "extensions": extensions})
 }
 
 // What the server says of itself.
@@ -183,7 +183,7 @@ func (s *service) handleModel(w http.ResponseWriter, r *http.Request) error {
 	}
 	sig := m.server.Signature()
 	return write(w, r, map[string]any{"name": m.name, "versions": []string{m.version}, "platform": platform, "inputs": describe(sig.Inputs),
-		"outputs": describe(sig.Outputs), "image": m.config.Image != nil}, nil)
+		"outputs": describe(sig.Outputs), "image": m.config.Image != nil})
 }
 
 const platform = "pytorch_libtorch"
@@ -196,7 +196,7 @@ func (s *service) handleModelReady(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	return write(w, r, map[string]any{"name": m.name, "ready": true}, nil)
+	return write(w, r, map[string]any{"name": m.name, "ready": true})
 }
 
 // handleClassify is POST …/classify: a picture in, the five likeliest classes out.
@@ -228,5 +228,5 @@ func (s *service) handleClassify(w http.ResponseWriter, r *http.Request) error {
 	if err := torch.Try(func() { top = best(result.outputs[0], 5, m.config.Labels)[0] }); err != nil {
 		return err
 	}
-	return write(w, r, map[string]any{"model_name": m.name, "model_version": result.model.version, "classes": top}, nil)
+	return write(w, r, map[string]any{"model_name": m.name, "model_version": result.model.version, "classes": top})
 }

@@ -180,7 +180,12 @@ func (s *service) handleInfer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return write(w, r, answer, tensors)
+	text, err := result.model.encode(answer)
+	if err != nil {
+		return err
+	}
+	writeParts(w, r, text, tensors)
+	return nil
 }
 
 // headAndTail separates JSON from binary tensors.
@@ -195,18 +200,26 @@ func headAndTail(body []byte, length string) (head, tail []byte, err error) {
 	return body[:n], body[n:], nil
 }
 
-// said is a request in JSON, and what was read there.
-type said struct {
-	text    string
-	request *inferRequest
-}
+// said is a request in JSON, and what was read there; told an answer, and what was written.
+type (
+	said struct {
+		text    string
+		request *inferRequest
+	}
+	told struct {
+		answer *inferResponse
+		text   []byte
+	}
+)
+
+// short is how long JSON may be that is kept for the next request.
+const short = 4096
 
 // decode reads a request in JSON, which nobody changes. Clients say the same again and again, with other tensors behind it: what came last
 // for a model is not read another time.
 func (m *model) decode(head []byte) (*inferRequest, error) {
-	const worthKeeping = 4096
 	if m != nil {
-		if last := m.last.Load(); last != nil && last.text == string(head) {
+		if last := m.said.Load(); last != nil && last.text == string(head) {
 			return last.request, nil
 		}
 	}
@@ -214,10 +227,32 @@ func (m *model) decode(head []byte) (*inferRequest, error) {
 	if err := json.Unmarshal(head, q); err != nil {
 		return nil, badf("the request is no JSON of the protocol: %v", err)
 	}
-	if m != nil && len(head) <= worthKeeping {
-		m.last.Store(&said{string(head), q})
+	if m != nil && len(head) <= short {
+		m.said.Store(&said{string(head), q})
 	}
 	return q, nil
+}
+
+// encode writes an answer in JSON. With its tensors behind it, it is mostly the one before.
+func (m *model) encode(a *inferResponse) ([]byte, error) {
+	if last := m.told.Load(); last != nil && last.answer.equal(a) {
+		return last.text, nil
+	}
+	text, err := json.Marshal(a)
+	if err == nil && len(text) <= short {
+		m.told.Store(&told{a, text})
+	}
+	return text, err
+}
+
+func (a *inferResponse) equal(b *inferResponse) bool {
+	return a.ModelName == b.ModelName && a.ModelVersion == b.ModelVersion && a.ID == b.ID &&
+		slices.EqualFunc(a.Outputs, b.Outputs, outputTensor.equal)
+}
+
+func (t outputTensor) equal(o outputTensor) bool {
+	return t.Name == o.Name && t.Datatype == o.Datatype && slices.Equal(t.Shape, o.Shape) && bytes.Equal(t.Data, o.Data) &&
+		(t.Parameters == o.Parameters || t.Parameters != nil && o.Parameters != nil && *t.Parameters == *o.Parameters)
 }
 
 // inputs reads the inputs, those in JSON and those behind it.
@@ -297,12 +332,18 @@ func (q *inferRequest) answer(r *result) (answer *inferResponse, tensors []byte,
 	return answer, tensors, nil
 }
 
-// write sends an answer, packed if the client wants that and there is enough of it.
-func write(w http.ResponseWriter, r *http.Request, answer any, tensors []byte) error {
-	head, err := json.Marshal(answer)
+// write sends an answer.
+func write(w http.ResponseWriter, r *http.Request, answer any) error {
+	text, err := json.Marshal(answer)
 	if err != nil {
 		return err
 	}
+	writeParts(w, r, text, nil)
+	return nil
+}
+
+// writeParts sends JSON and the tensors behind it, packed if the client wants that and there is enough of it.
+func writeParts(w http.ResponseWriter, r *http.Request, head, tensors []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	if len(tensors) > 0 {
 		w.Header().Set(headerLength, strconv.Itoa(len(head)))
@@ -327,7 +368,7 @@ func write(w http.ResponseWriter, r *http.Request, answer any, tensors []byte) e
 	if flush == nil {
 		w.Header().Set("Content-Length", strconv.Itoa(len(head)+len(tensors)))
 	}
-	_, err = packed.Write(head)
+	_, err := packed.Write(head)
 	if err == nil {
 		_, err = packed.Write(tensors)
 	}
@@ -335,5 +376,4 @@ func write(w http.ResponseWriter, r *http.Request, answer any, tensors []byte) e
 		err = flush()
 	}
 	_ = err // whoever asked may have gone, and the status is sent
-	return nil
 }

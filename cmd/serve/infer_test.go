@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -40,6 +41,45 @@ func TestDecode(t *testing.T) {
 		again, err = other.model.decode([]byte(other.text))
 		require.NoError(t, err, name)
 		require.Equal(t, other.kept, q == again, name)
+	}
+}
+
+// An answer that only its tensors tell from the one before is not written again; any other is.
+func TestEncode(t *testing.T) {
+	m := new(model)
+	answer := func(change func(a *inferResponse, o *outputTensor)) *inferResponse {
+		a := &inferResponse{ModelName: "m", ModelVersion: "1", ID: "7",
+			Outputs: []outputTensor{{Name: "y", Datatype: "FP32", Shape: []int{1, 2}, Parameters: &binarySize{8}}}}
+		change(a, &a.Outputs[0])
+		return a
+	}
+	same := func(*inferResponse, *outputTensor) {}
+	for _, change := range []func(*inferResponse, *outputTensor){
+		same,
+		func(a *inferResponse, _ *outputTensor) { a.ModelName = "n" },
+		func(a *inferResponse, _ *outputTensor) { a.ModelVersion = "2" },
+		func(a *inferResponse, _ *outputTensor) { a.ID = "" },
+		func(a *inferResponse, o *outputTensor) { a.Outputs = append(a.Outputs, *o) },
+		func(_ *inferResponse, o *outputTensor) { o.Name = `"` },
+		func(_ *inferResponse, o *outputTensor) { o.Datatype = "BF16" },
+		func(_ *inferResponse, o *outputTensor) { o.Shape = []int{2, 1} },
+		func(_ *inferResponse, o *outputTensor) { o.Parameters = &binarySize{4} },
+		func(_ *inferResponse, o *outputTensor) { o.Parameters, o.Data = nil, json.RawMessage("[1,2]") },
+		func(_ *inferResponse, o *outputTensor) { o.Parameters, o.Data = nil, json.RawMessage("[1,3]") },
+		func(_ *inferResponse, o *outputTensor) { o.Name = strings.Repeat("y", 5000) },
+	} {
+		first, err := m.encode(answer(same))
+		require.NoError(t, err)
+		again, err := m.encode(answer(same))
+		require.NoError(t, err)
+		require.Same(t, &first[0], &again[0])
+		for range 2 {
+			got, err := m.encode(answer(change))
+			require.NoError(t, err)
+			want, err := json.Marshal(answer(change))
+			require.NoError(t, err)
+			require.Equal(t, string(want), string(got))
+		}
 	}
 }
 

@@ -83,9 +83,10 @@ type repository struct {
 type model struct {
 	name, version string
 	config        config
-	server        *serve.Server // nil when it is not loaded
-	reason        string        // why not
-	last          atomic.Pointer[said]
+	server        *serve.Server        // nil when it is not loaded
+	reason        string               // why not
+	said          atomic.Pointer[said] // what came last
+	told          atomic.Pointer[told] // what went last
 }
 
 // trusted are the models that are programs, and may be loaded all the same.

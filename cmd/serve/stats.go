@@ -126,7 +126,7 @@ func (s *service) handleStats(w http.ResponseWriter, r *http.Request) error {
 	for _, m := range models {
 		list = append(list, m.statistics())
 	}
-	return write(w, r, map[string]any{"model_stats": list}, nil)
+	return write(w, r, map[string]any{"model_stats": list})
 }
 
 // statistics are the figures of a model, as JSON has them.

@@ -2,6 +2,7 @@ package export
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -13,12 +14,23 @@ const (
 	depthwiseTarget = "torch.ops.libtorchgo.depthwise.default"
 )
 
+// isOwn tells whether a node calls an operator of ours.
+func isOwn(n *Node) bool { return strings.HasPrefix(n.Target, "torch.ops.libtorchgo.") }
+
 func isOwnConvolution(n *Node) bool {
 	return n.Target == winogradTarget || n.Target == directTarget || n.Target == depthwiseTarget
 }
 
 // ownActivations are those that can be behind a convolution of our own.
 var ownActivations = setOf("none relu hardswish hardsigmoid")
+
+// ownActivation is the name of an activation behind a convolution of our own.
+func ownActivation(a activation) (name string, ok bool) {
+	if a.attr == "hardtanh" && slices.Equal(a.scalars, []float64{0, 6}) {
+		return "relu6", true
+	}
+	return a.attr, ownActivations[a.attr]
+}
 
 // What a convolution takes, in multiplications: oneDNN's for each weight, which has to come from afar, and Winograd's, too, and for each
 // number of a tile, which is transformed. They fit what was measured on processors with AVX2, weights out of the cache.
@@ -57,7 +69,8 @@ func directIsFaster(images, channels, outputs, taps, height, width int) bool {
 // convolve is the operator of ours that computes a convolution of images, with what is behind it, where it is faster than oneDNN's.
 func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation, sizes []int) (to Node, ok bool) {
 	ones := []int64{1, 1}
-	if w.DType() != torch.Float32 || !slices.Equal(c.dilation, ones) || !ownActivations[a.attr] {
+	activation, known := ownActivation(a)
+	if w.DType() != torch.Float32 || !slices.Equal(c.dilation, ones) || !known {
 		return to, false
 	}
 	outputs := func(side int) int {
@@ -70,7 +83,7 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 			inputs = append(inputs, given("outputs", int64(w.Size(0))))
 		}
 		inputs = append(append(inputs, given("bias", n.arg("bias")), given("sum", nil)), place...)
-		return n.with(target, append(inputs, given("activation", a.attr))...)
+		return n.with(target, append(inputs, given("activation", activation))...)
 	}
 	if c.groups > 1 {
 		if int(c.groups) == sizes[1] && w.Size(0) == sizes[1] {

@@ -52,7 +52,7 @@ func ownConvolution(
 
 // activations are what may be behind a convolution of ours.
 var activations = map[string]func(torch.Tensor) torch.Tensor{
-	"none": func(x torch.Tensor) torch.Tensor { return x }, "relu": torch.Tensor.ReLU,
+	"none": func(x torch.Tensor) torch.Tensor { return x }, "relu": torch.Tensor.ReLU, "relu6": F.ReLU6,
 	"hardswish": F.Hardswish, "hardsigmoid": F.Hardsigmoid,
 }
 
@@ -88,6 +88,7 @@ func TestOwnConvolutions(t *testing.T) {
 		{1, 960, 1000, 1, 1, [2]int{1, 1}, one, []int{0, 0}, true, false, "none"}, // few rows, many numbers
 		{3, 333, 21, 1, 1, [2]int{1, 1}, one, []int{0, 0}, false, true, "relu"},
 		{2, 7, 1, 9, 9, [2]int{3, 3}, one, same, true, false, "hardsigmoid"},
+		{1, 16, 40, 9, 5, [2]int{1, 1}, one, []int{0, 0}, true, true, "relu6"},
 	} {
 		for _, tile := range []int{0, 2, 4} {
 			if tile > 0 && (c.outputs%16 > 0 || c.kernel != [2]int{3, 3} || c.stride[0] > 1) {
@@ -173,6 +174,22 @@ func TestOwnConvolutionsNaN(t *testing.T) {
 	})
 }
 
+// refusal is a call of an operator of ours, and a part of its error.
+type refusal struct {
+	op   string
+	args []any
+	says string
+}
+
+func refuses(t *testing.T, cases map[string]refusal) {
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := torch.Try(func() { torch.Unsafe(func() { torch.Call("libtorchgo::"+c.op, c.args...) }) })
+			require.ErrorContains(t, err, c.says)
+		})
+	}
+}
+
 // Wrong arguments are errors: the operators look at all that they read.
 func TestOwnConvolutionsErrors(t *testing.T) {
 	torchtest.NoLeaks(t)
@@ -185,11 +202,7 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 		require.Error(t, torch.Try(func() { torch.Call("libtorchgo::direct_weight", w) })) // an inner operator
 		winograd, _ := inner("libtorchgo::winograd_weight", w, 4)
 		one := []int{1, 1}
-		for name, c := range map[string]struct {
-			op   string
-			args []any
-			says string
-		}{
+		refuses(t, map[string]refusal{
 			"weight":     {"winograd_weight", []any{w, 3}, "tiles of 3 outputs"},
 			"kernel":     {"winograd_weight", []any{torch.RandN(32, 16, 3, 2), 4}, "expected weights of 3 x 3"},
 			"outputs":    {"winograd_weight", []any{torch.RandN(33, 16, 3, 3), 4}, "no kernel for 16 channels and 33 outputs"},
@@ -210,17 +223,13 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			"too many":   {"direct", []any{x, direct, 33, nil, nil, one, one, "relu"}, "do not fit 33 outputs"},
 			"too few":    {"direct", []any{x, direct, 16, nil, nil, one, one, "relu"}, "do not fit 16 outputs"},
 			"negative":   {"direct", []any{x, direct, -1, nil, nil, one, one, "relu"}, "do not fit -1 outputs"},
-			"panels":     {"direct", []any{x, direct.Reshape(1, 3, 3, 4, 8, 16), 128, nil, nil, one, one, "relu"}, "not those of direct_weight"},
-			"vectors":    {"direct", []any{x, direct.Reshape(1, 3, 3, 64, 2, 4), 8, nil, nil, one, one, "relu"}, "no kernel for weights in vectors of 4"},
-			"fewer":      {"depthwise", []any{x, torch.RandN(3, 3, 32), nil, nil, one, one, "relu"}, "do not fit images of"},
-			"none":       {"depthwise", []any{x, torch.RandN(3, 0, 16), nil, nil, one, one, "relu"}, "not those of depthwise_weight"},
-			"above":      {"depthwise", []any{x, torch.RandN(3, 3, 16), nil, nil, one, []int{-1, 0}, "relu"}, "padding is"},
-			"others":     {"direct", []any{torch.RandN(1, 15, 4, 4), direct, 32, nil, nil, one, one, "relu"}, "do not fit images of"},
-		} {
-			t.Run(name, func(t *testing.T) {
-				err := torch.Try(func() { torch.Unsafe(func() { torch.Call("libtorchgo::"+c.op, c.args...) }) })
-				require.ErrorContains(t, err, c.says)
-			})
-		}
+			"panels":     {"direct", []any{x, direct.Reshape(2, 3, 3, 16, 4, 4), 32, nil, nil, one, one, "relu"}, "not those of direct_weight"},
+			"vectors": {"direct", []any{x, direct.Reshape(8, 3, 3, 16, 4), 32, nil, nil, one, one, "relu"},
+				"no kernel for weights in vectors of 4"},
+			"fewer":  {"depthwise", []any{x, torch.RandN(3, 3, 32), nil, nil, one, one, "relu"}, "do not fit images of"},
+			"none":   {"depthwise", []any{x, torch.RandN(3, 0, 16), nil, nil, one, one, "relu"}, "not those of depthwise_weight"},
+			"above":  {"depthwise", []any{x, torch.RandN(3, 3, 16), nil, nil, one, []int{-1, 0}, "relu"}, "padding is"},
+			"others": {"direct", []any{torch.RandN(1, 15, 4, 4), direct, 32, nil, nil, one, one, "relu"}, "do not fit images of"},
+		})
 	})
 }

@@ -50,13 +50,18 @@ func (n *Node) trains() bool {
 
 // isFresh tells whether a node's results have memory of their own and depend on nothing but its arguments.
 func (n *Node) isFresh() bool {
-	return fresh[n.op()] && !n.trains() || n.fuses() && !strings.Contains(n.Target, "pointwise_.") && n.arg("qaccum") == nil
+	return fresh[n.op()] && !n.trains() || n.fuses() && !n.fusesInPlace() && n.arg("qaccum") == nil
+}
+
+// fusesInPlace tells whether a node that passes made writes to one of its arguments, and returns it.
+func (n *Node) fusesInPlace() bool {
+	return strings.Contains(n.Target, "pointwise_.") || strings.HasPrefix(n.Target, "torch.ops.libtorchgo.scale_.")
 }
 
 // fuses tells whether a node is one that passes made.
 func (n *Node) fuses() bool {
 	return strings.HasPrefix(n.Target, "torch.ops.mkldnn.") || strings.HasPrefix(n.Target, "torch.ops.onednn.") ||
-		n.Target == "torch.ops.quantized.max_pool2d.default"
+		n.Target == "torch.ops.quantized.max_pool2d.default" || isOwn(n)
 }
 
 func (f *flow) root(name string) string {

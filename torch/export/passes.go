@@ -24,7 +24,7 @@ var exactPasses = []pass{{"dead", dead}, {"constants", constants}, {"common", co
 var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"constants", constants},
 	{"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
 	{"dead", dead}, {"batchNorms", batchNorms}, {"taps", taps}, {"lower", lower}, {"quantize", quantize}, {"pointwise", pointwise},
-	{"formats", formats}, {"sums", sums}, {"inPlace", inPlace}, {"dead", dead}}
+	{"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"inPlace", inPlace}, {"dead", dead}}
 
 // rewriter is a copy of a program that passes change.
 type rewriter struct {

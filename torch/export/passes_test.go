@@ -100,6 +100,19 @@ var passCases = []struct {
 		z := F.Conv2d(y, w["deep"], torch.Tensor{}, F.ConvOptions{Stride: 2}).ReLU()
 		return z.Add(F.Conv2d(y, w["one"], torch.Tensor{}, F.ConvOptions{Stride: 3}))
 	}, []int{1, 32, 8, 8}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"sums", sums}, {"dead", dead}}},
+	{"gates", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		gate := func(y torch.Tensor) torch.Tensor { return F.Hardsigmoid(F.AdaptiveAvgPool2d(y, 1)) }
+		y := F.Conv2d(x, w["one"], torch.Tensor{}, F.ConvOptions{}).ReLU()
+		y = F.Conv2d(gate(y).Mul(y), w["one"], torch.Tensor{}).Add(x) // nothing else reads what is multiplied
+		z := y.Mul(y.MeanDim([]int{2, 3}, torch.MeanOptions{KeepDim: true}).Sigmoid())
+		return z.Add(y).Add(x.Mul(gate(x))) // not images of ours
+	}, []int{1, 32, 8, 8}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"sums", sums}, {"gates", gates}, {"dead", dead}}},
+	{"pairs", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		each := F.ConvOptions{Padding: 1, Groups: 32}
+		y := F.Conv2d(F.Conv2d(x, w["one"], torch.Tensor{}).ReLU(), w["each"], torch.Tensor{}, each)
+		z := F.Conv2d(y, w["one"], torch.Tensor{}, F.ConvOptions{Stride: 2}) // small
+		return F.Conv2d(z, w["each"], torch.Tensor{}, each).ReLU()
+	}, []int{2, 32, 64, 64}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"pairs", pairs}, {"dead", dead}}},
 	{"taps", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := F.Conv2d(x, w["k"], w["v"], F.ConvOptions{Padding: 1})                   // 1 x 2, so a row of the kernel
 		y = F.Conv2d(y, w["k"], torch.Tensor{}, F.ConvOptions{Padding: 1, Stride: 2}) // 1 x 2, but its first column meets nothing
@@ -132,7 +145,7 @@ func TestPasses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			torch.Scope(func() {
 				w := map[string]torch.Tensor{"v": torch.RandN(3), "m": torch.RandN(3, 3), "k": torch.RandN(3, 3, 3, 3), "wide": torch.RandN(1024, 4),
-					"deep": torch.RandN(32, 32, 3, 3), "one": torch.RandN(32, 32, 1, 1)}
+					"deep": torch.RandN(32, 32, 3, 3), "one": torch.RandN(32, 32, 1, 1), "each": torch.RandN(32, 1, 3, 3)}
 				x := torch.RandN(c.shape...)
 				p, err := Export(func(x torch.Tensor) torch.Tensor { return c.model(x, w) }, []any{x})
 				require.NoError(t, err)

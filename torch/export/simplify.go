@@ -308,7 +308,7 @@ func (r *rewriter) overwritable(f *flow, name string, i int) bool {
 	if !ok || f.given[root] {
 		return false
 	}
-	if n := &r.p.Graph.Nodes[made]; !n.isFresh() && !r.changes(made) && !strings.Contains(n.Target, "pointwise_.") {
+	if n := &r.p.Graph.Nodes[made]; !n.isFresh() && !r.changes(made) && !n.fusesInPlace() {
 		return false
 	}
 	reads := 0

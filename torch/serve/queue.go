@@ -53,7 +53,7 @@ func (r *request) take(inputs []torch.Tensor, most int) error {
 	for i, t := range inputs {
 		shape, err := specs[i].check(t)
 		if err == nil {
-			err = r.takeInput(i, t, shape)
+			err = r.takeInput(i, t, shape, most > 1)
 		}
 		if err != nil {
 			return &InputError{err}
@@ -65,8 +65,8 @@ func (r *request) take(inputs []torch.Tensor, most int) error {
 	return r.takeStates()
 }
 
-// takeInput keeps an input, and counts its rows.
-func (r *request) takeInput(i int, t torch.Tensor, shape []int) error {
+// takeInput keeps an input, and counts its rows. Shared says that the batch may have other requests in it.
+func (r *request) takeInput(i int, t torch.Tensor, shape []int, shared bool) error {
 	if r.version.batches {
 		specs := r.version.inputs
 		if i == 0 {
@@ -74,7 +74,9 @@ func (r *request) takeInput(i int, t torch.Tensor, shape []int) error {
 		} else if shape[0] != r.rows {
 			return fmt.Errorf("%q has %d rows, %q has %d", specs[i].Name, shape[0], specs[0].Name, r.rows)
 		}
-		r.alike = append(r.alike, likeness{shape[1:], t.Device()})
+		if shared {
+			r.alike = append(r.alike, likeness{shape[1:], t.Device()})
+		}
 	}
 	r.inputs = append(r.inputs, t.Keep())
 	return nil

@@ -1,8 +1,17 @@
 #include "depthwise.h"
+#include "gate.h"
 #include "winograd.h"
 
 namespace tg::convolution {
 
-const Kernels avx2 = {8, winograd<8, 6, 2>, winograd<8, 6, 4>, {direct<8, 1, 12>, direct<8, 2, 6>, direct<8, 3, 4>}, depthwise<8>};
+const Kernels avx2 = {
+	8,
+	winograd<8, 6, 2>,
+	winograd<8, 6, 4>,
+	{direct<8, 1, 12>, direct<8, 2, 6>, direct<8, 3, 4>},
+	depthwise<8>,
+	means<8>,
+	scale<8>,
+};
 
 }  // namespace tg::convolution

@@ -1,8 +1,17 @@
 #include "depthwise.h"
+#include "gate.h"
 #include "winograd.h"
 
 namespace tg::convolution {
 
-const Kernels avx512 = {16, winograd<16, 12, 2>, winograd<16, 12, 4>, {direct<16, 1, 12>, direct<16, 2, 12>, direct<16, 3, 8>}, depthwise<16>};
+const Kernels avx512 = {
+	16,
+	winograd<16, 12, 2>,
+	winograd<16, 12, 4>,
+	{direct<16, 1, 12>, direct<16, 2, 12>, direct<16, 3, 8>},
+	depthwise<16>,
+	means<16>,
+	scale<16>,
+};
 
 }  // namespace tg::convolution

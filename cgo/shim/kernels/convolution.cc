@@ -14,7 +14,6 @@ namespace tg::convolution {
 namespace {
 
 using at::Tensor;
-constexpr auto last_channels = at::MemoryFormat::ChannelsLast;
 
 void check_pair(const char* what, at::IntArrayRef n, int64_t low, int64_t high) {
 	bool fits = n.size() == 2 && std::all_of(n.begin(), n.end(), [&](int64_t i) { return i >= low && i <= high; });
@@ -29,12 +28,16 @@ struct Call {
 	void take(const Tensor& images, const Tensor& weight, const std::optional<Tensor>& b) {
 		TORCH_CHECK_VALUE(images.dim() == 4 && images.scalar_type() == at::kFloat, "expected float32 images, got ", images.sizes(), " of ",
 		                  images.scalar_type());
+		x = images;
+		task.images = x.size(0), task.channels = x.size(1), task.height = x.size(2), task.width = x.size(3);
+		weigh(weight, b);
+	}
+
+	void weigh(const Tensor& weight, const std::optional<Tensor>& b) {
 		TORCH_CHECK_VALUE(weight.scalar_type() == at::kFloat && weight.is_contiguous(), "expected contiguous weights of float32");
 		TORCH_CHECK_VALUE(!b || (b->dim() == 1 && b->size(0) == task.outputs && b->scalar_type() == at::kFloat), "the bias does not fit ",
 		                  task.outputs, " outputs");
-		x = images;
 		task.weight = weight.const_data_ptr<float>();
-		task.images = x.size(0), task.channels = x.size(1), task.height = x.size(2), task.width = x.size(3);
 		if (b) {
 			bias = b->contiguous();
 			task.bias = bias.const_data_ptr<float>();
@@ -50,9 +53,8 @@ struct Call {
 
 	// Weights that direct_weight made for so many outputs.
 	void panels(const Tensor& weight, int64_t outputs) {
-		TORCH_CHECK_VALUE(weight.dim() == 6 && weight.numel() > 0 && weight.size(4) <= 3, "weights of ", weight.sizes(),
-		                  " are not those of direct_weight");
-		int64_t vector = kernels_of(weight.size(5)).vector, all = weight.size(0) * weight.size(4);
+		TORCH_CHECK_VALUE(weight.dim() == 5 && weight.numel() > 0, "weights of ", weight.sizes(), " are not those of direct_weight");
+		int64_t vector = kernels_of(weight.size(4)).vector, all = weight.size(0);
 		TORCH_CHECK_VALUE(outputs > (all - 1) * vector && outputs <= all * vector, "weights of ", weight.sizes(), " do not fit ", outputs,
 		                  " outputs");
 		task.outputs = outputs, task.kernel_height = weight.size(1), task.kernel_width = weight.size(2);
@@ -83,7 +85,7 @@ int64_t block_of(int64_t tiles, int64_t weights) {
 }
 
 Activation activation_of(std::string_view name) {
-	constexpr std::string_view names[] = {"none", "relu", "hardswish", "hardsigmoid"};
+	constexpr std::string_view names[] = {"none", "relu", "relu6", "hardswish", "hardsigmoid"};
 	auto found = std::find(std::begin(names), std::end(names), name);
 	TORCH_CHECK_VALUE(found != std::end(names), "there is no activation ", name);
 	return static_cast<Activation>(found - std::begin(names));
@@ -147,15 +149,15 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left) {
 
 // pixels computes direct convolutions, whose images have their zeros around already.
 void pixels(const Task& t, const Tensor& weight) {
-	const auto& k = kernels_of(weight.size(5));
-	auto run = k.direct[weight.size(4) - 1];
+	const auto& k = kernels_of(weight.size(4));
+	Panels panels{weight.size(0)};
 	// Each panel of weights meets as many pixels as stay near.
-	int64_t piece = std::min<int64_t>(t.pixels(), 96), panels = weight.size(0);
-	int64_t pieces = piece == 0 ? 0 : (t.pixels() + piece - 1) / piece, work = std::max<int64_t>(1, piece * (weight.numel() / panels));
-	at::parallel_for(0, panels * pieces, std::max<int64_t>(1, (1 << 17) / work), [&](int64_t first, int64_t last) {
+	int64_t piece = std::clamp<int64_t>(t.pixels(), 1, 96), count = panels.count(), pieces = (t.pixels() + piece - 1) / piece;
+	int64_t work = piece * (weight.numel() / count);
+	at::parallel_for(0, count * pieces, std::max<int64_t>(1, (1 << 17) / work), [&](int64_t first, int64_t last) {
 		for (; first < last; first++) {
-			int64_t at = first / panels * piece;
-			run(t, first % panels, at, std::min(at + piece, t.pixels()));
+			int64_t at = first / count * piece, panel = first % count;
+			k.direct[panels.size(panel) - 1](t, panels.first(panel), at, std::min(at + piece, t.pixels()));
 		}
 	});
 }
@@ -176,23 +178,94 @@ Tensor direct(const Tensor& x, const Tensor& weight, int64_t outputs, const std:
 	return c.y;
 }
 
-Tensor depthwise(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
-                 at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
+// The kernel of each channel by itself, as depthwise_weight made it.
+void kernel_of_each(Call& c, const Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
 	TORCH_CHECK_VALUE(weight.dim() == 3 && weight.numel() > 0, "weights of ", weight.sizes(), " are not those of depthwise_weight");
-	const auto& k = kernels_for(weight.size(2));
-	Call c;
 	c.task.outputs = weight.size(2), c.task.activation = activation_of(activation);
 	c.task.kernel_height = weight.size(0), c.task.kernel_width = weight.size(1);
 	c.step(stride, padding);
 	c.task.above = padding[0], c.task.left = padding[1];
+}
+
+Tensor depthwise(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
+                 at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
+	Call c;
+	kernel_of_each(c, weight, stride, padding, activation);
 	c.take(x.contiguous(last_channels), weight, bias);
 	TORCH_CHECK_VALUE(weight.size(2) == c.task.channels, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
 	c.task.x = c.x.const_data_ptr<float>();
 	c.make(c.outputs(c.task.height, padding[0], weight.size(0), stride[0]), c.outputs(c.task.width, padding[1], weight.size(1), stride[1]),
 	       sum);
+	const auto& k = kernels_for(weight.size(2));
 	int64_t work = c.task.out_width * weight.numel();
 	at::parallel_for(0, c.task.images * c.task.out_height, std::max<int64_t>(1, (1 << 17) / work),
 	                 [&](int64_t first, int64_t last) { k.depthwise(c.task, first, last); });
+	return c.y;
+}
+
+// Pair is a direct convolution of 1 x 1, wide, and one of each channel by itself behind it, which sees some rows of the first at a time: the
+// others would leave the cache and come back.
+struct Pair {
+	const Task &wide, &each;
+	const Tensor& weight;  // the wide one's
+	Tensor room;
+	int64_t image = -1, top = 0, bottom = 0;  // the rows that are there
+
+	Pair(const Task& w, const Task& e, const Tensor& by, int64_t rows)
+	    : wide(w), each(e), weight(by), room(at::empty({rows, w.out_width, w.outputs}, at::kFloat)) {}
+
+	// Rows of the outputs of an image, one after the other.
+	void run(int64_t own, int64_t first, int64_t last) {
+		int64_t size = wide.out_width * wide.outputs, seen = first * each.down - each.above;
+		int64_t from = std::clamp<int64_t>(seen, 0, wide.height);
+		int64_t to = std::clamp<int64_t>(seen + (last - 1 - first) * each.down + each.kernel_height, from, wide.height);
+		float* rows = room.mutable_data_ptr<float>();
+		int64_t kept = own == image && from >= top && from < bottom ? bottom - from : 0;
+		memmove(rows, rows + (kept > 0 ? from - top : 0) * size, kept * size * sizeof(float));
+		image = own, top = from, bottom = to;
+		compute(from + kept, to, rows + kept * size);
+		Task t = each;
+		t.images = 1, t.x = rows, t.height = to - from, t.above = from - seen, t.out_height = last - first;
+		t.y += (image * each.out_height + first) * each.out_width * each.outputs;
+		kernels_for(t.outputs).depthwise(t, 0, t.out_height);
+	}
+
+	void compute(int64_t first, int64_t last, float* to) const {
+		Task t = wide;
+		t.images = 1, t.height = t.out_height = last - first, t.y = to;
+		t.x += (image * wide.height + first) * wide.width * wide.channels;
+		pixels(t, weight);
+	}
+};
+
+Tensor direct_depthwise(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias,
+                        std::string_view activation, const Tensor& each, const std::optional<Tensor>& each_bias, at::IntArrayRef stride,
+                        at::IntArrayRef padding, std::string_view each_activation) {
+	Call wide, c;
+	wide.panels(weight, outputs);
+	wide.task.activation = activation_of(activation);
+	wide.take(x.contiguous(last_channels), weight, bias);
+	TORCH_CHECK_VALUE(weight.size(1) == 1 && weight.size(2) == 1 && weight.size(3) == wide.task.channels, "weights of ", weight.sizes(),
+	                  " do not fit images of ", x.sizes());
+	wide.task.x = wide.x.const_data_ptr<float>();
+	wide.task.out_height = wide.task.height, wide.task.out_width = wide.task.width;
+	kernel_of_each(c, each, stride, padding, each_activation);
+	TORCH_CHECK_VALUE(each.size(2) == outputs, "weights of ", each.sizes(), " do not fit ", outputs, " channels");
+	c.take(wide.x, each, each_bias);
+	c.task.channels = outputs;
+	c.make(c.outputs(c.task.height, padding[0], each.size(0), stride[0]), c.outputs(c.task.width, padding[1], each.size(1), stride[1]), {});
+	// So many rows stay near.
+	constexpr int64_t near = 1 << 16;
+	int64_t some = near / std::max<int64_t>(1, c.task.width * outputs), height = c.task.out_height;
+	int64_t band = std::max<int64_t>(0, some - each.size(0)) / stride[0] + 1;
+	at::parallel_for(0, c.task.images * height, band, [&](int64_t first, int64_t last) {
+		Pair pair(wide.task, c.task, weight, (band - 1) * stride[0] + each.size(0));
+		while (first < last) {
+			int64_t y = first % height, n = std::min({band, height - y, last - first});
+			pair.run(first / height, y, y + n);
+			first += n;
+		}
+	});
 	return c.y;
 }
 
@@ -203,6 +276,8 @@ TORCH_LIBRARY(libtorchgo, m) {
 	m.def("direct(Tensor x, Tensor weight, int outputs, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
 	m.def("depthwise_weight(Tensor weight) -> Tensor");
 	m.def("depthwise(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
+	m.def("direct_depthwise(Tensor x, Tensor weight, int outputs, Tensor? bias, str activation, Tensor each, Tensor? each_bias, "
+	      "int[] stride, int[] padding, str each_activation) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {
@@ -212,6 +287,7 @@ TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {
 	m.impl("direct", direct);
 	m.impl("depthwise_weight", depthwise_weight);
 	m.impl("depthwise", depthwise);
+	m.impl("direct_depthwise", direct_depthwise);
 }
 
 }  // namespace

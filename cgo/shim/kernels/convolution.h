@@ -8,7 +8,7 @@
 namespace tg::convolution {
 
 // What is done to a result.
-enum class Activation : uint8_t { none, relu, hardswish, hardsigmoid };
+enum class Activation : uint8_t { none, relu, relu6, hardswish, hardsigmoid };
 
 // Images lie with their channels last. Winograd's weights are panels of as many outputs as two vectors have numbers, direct ones of one,
 // two or three vectors.
@@ -35,6 +35,17 @@ struct Task {
 	int64_t pixels() const { return images * out_height * out_width; }
 };
 
+// Panels are the vectors of outputs of a direct convolution that are computed together: three, and two where three would leave one alone.
+struct Panels {
+	int64_t vectors;
+
+	int64_t twos() const { return vectors < 2 ? 0 : (3 - vectors % 3) % 3; }
+	int64_t threes() const { return (vectors - 2 * twos()) / 3; }
+	int64_t count() const { return vectors == 1 ? 1 : threes() + twos(); }
+	int64_t first(int64_t panel) const { return panel < threes() ? 3 * panel : 3 * threes() + 2 * (panel - threes()); }
+	int64_t size(int64_t panel) const { return vectors == 1 ? 1 : panel < threes() ? 3 : 2; }
+};
+
 // Numbers of a transformed tile.
 constexpr int64_t numbers(int tile) { return (tile + 2) * (tile + 2); }
 
@@ -50,11 +61,14 @@ struct Kernels {
 	// The tiles from first to last, of 2 x 2 or 4 x 4 outputs, not more than a block at a time.
 	void (*winograd2)(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
 	void (*winograd4)(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
-	// The outputs of a panel of one, two or three vectors, of the pixels from first to last. The last vector may have more numbers than
-	// there are outputs.
-	void (*direct[3])(const Task& t, int64_t panel, int64_t first, int64_t last);
+	// The outputs of a panel of one, two or three vectors from one on, of the pixels from first to last. The last vector may have more numbers
+	// than there are outputs.
+	void (*direct[3])(const Task& t, int64_t vector, int64_t first, int64_t last);
 	// Each channel by itself, of the rows of outputs from first to last, counted through all images.
 	void (*depthwise)(const Task& t, int64_t first, int64_t last);
+	// The means of an image's channels, and channels times a number each.
+	void (*means)(const float* x, int64_t pixels, int64_t channels, float* y);
+	void (*scale)(const float* x, const float* by, int64_t pixels, int64_t channels, float* y);
 };
 
 extern const Kernels avx2;    // and FMA

@@ -15,9 +15,12 @@ INLINE V activate(V v) {
 	} else if constexpr (A == Activation::relu) {
 		return v < 0.0f ? V{} : v;
 	} else {
-		V six = V{} + 6.0f, part = v + 3.0f;
+		V six = V{} + 6.0f, part = A == Activation::relu6 ? v : v + 3.0f;
 		part = part < 0.0f ? V{} : part;
-		part = (part > 6.0f ? six : part) * (1.0f / 6);
+		part = part > 6.0f ? six : part;
+		if constexpr (A != Activation::relu6) {
+			part *= 1.0f / 6;
+		}
 		return A == Activation::hardswish ? v * part : part;
 	}
 }
@@ -72,6 +75,7 @@ INLINE void finish(const Task& t, const Sums<W, V, R>& sums, int64_t place, int6
 	switch (t.activation) {
 		case Activation::none: return results.template write<Activation::none>(t.y + place);
 		case Activation::relu: return results.template write<Activation::relu>(t.y + place);
+		case Activation::relu6: return results.template write<Activation::relu6>(t.y + place);
 		case Activation::hardswish: return results.template write<Activation::hardswish>(t.y + place);
 		case Activation::hardsigmoid: return results.template write<Activation::hardsigmoid>(t.y + place);
 	}
@@ -101,8 +105,8 @@ struct Walk {
 
 // V vectors of outputs, of which the last may be some numbers alone.
 template <int W, int V, int R>
-void direct(const Task& t, int64_t panel, int64_t first, int64_t last) {
-	const int64_t row = t.width * t.channels, n = t.kernel_width * t.channels, output = panel * V * W;
+void direct(const Task& t, int64_t vector, int64_t first, int64_t last) {
+	const int64_t row = t.width * t.channels, n = t.kernel_width * t.channels, output = vector * W;
 	Vec<W> bias[V];
 	biases<W, V>(t, output, bias);
 	Walk at(t, first);

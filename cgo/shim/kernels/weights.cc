@@ -1,6 +1,7 @@
 #include "weights.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 
@@ -100,10 +101,15 @@ Tensor winograd_weight(const Tensor& weight, int64_t tile) {
 
 Tensor direct_weight(const Tensor& weight) {
 	int64_t outputs = checked(weight).size(0), channels = weight.size(1), height = weight.size(2), width = weight.size(3);
-	int64_t vector = kernels_for(outputs).vector, all = (outputs + vector - 1) / vector;
-	int64_t panel = all % 3 == 0 ? 3 : all % 2 == 0 ? 2 : 1;
-	auto whole = at::constant_pad_nd(weight, {0, 0, 0, 0, 0, 0, 0, all * vector - outputs});
-	return whole.reshape({all / panel, panel, vector, channels, height, width}).permute({0, 4, 5, 3, 1, 2}).contiguous();
+	int64_t vector = kernels_for(outputs).vector;
+	Panels panels{(outputs + vector - 1) / vector};
+	auto whole = at::constant_pad_nd(weight, {0, 0, 0, 0, 0, 0, 0, panels.vectors * vector - outputs});
+	auto vectors = whole.reshape({panels.vectors, vector, channels, height, width}).permute({3, 4, 2, 0, 1});
+	std::vector<Tensor> parts;
+	for (int64_t i = 0; i < panels.count(); i++) {
+		parts.push_back(vectors.narrow(3, panels.first(i), panels.size(i)).flatten());
+	}
+	return at::cat(parts).reshape({panels.vectors, height, width, channels, vector});
 }
 
 Tensor depthwise_weight(const Tensor& weight) {

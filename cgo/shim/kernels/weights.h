@@ -7,6 +7,8 @@
 
 namespace tg::convolution {
 
+constexpr auto last_channels = at::MemoryFormat::ChannelsLast;
+
 // Kernels with vectors of so many numbers; an error where this processor has none.
 const Kernels& kernels_of(int64_t vector);
 
@@ -17,8 +19,8 @@ const Kernels& kernels_for(int64_t outputs);
 // double precision and rounded once.
 at::Tensor winograd_weight(const at::Tensor& weight, int64_t tile);
 
-// Weights [outputs, channels, height, width]: [panels, height, width, channels, vectors of a panel, numbers of a vector], with zeros
-// for the outputs that the last vector has too many.
+// Weights [outputs, channels, height, width]: [vectors, height, width, channels, numbers of a vector], with zeros for the outputs that the
+// last vector has too many. The vectors of a panel lie side by side: [height, width, channels, vectors of the panel, numbers].
 at::Tensor direct_weight(const at::Tensor& weight);
 
 // Weights [channels, 1, height, width]: [height, width, channels].

@@ -1,0 +1,72 @@
+// Means of images and products with them, as networks have them that weigh their channels: memory is all that takes time.
+#pragma once
+
+#include "convolution.h"
+#include "vectors.h"
+
+namespace tg::convolution {
+namespace {
+
+// The means of V vectors of channels. The sums of some neighbouring pixels are added up, which rounds less than one sum.
+template <int W, int V, class Load>
+INLINE void mean(const float* x, int64_t pixels, int64_t channels, Vec<W>* to, const Load& load) {
+	constexpr int64_t neighbours = 32;
+	for (int v = 0; v < V; v++) {
+		to[v] = Vec<W>{};
+	}
+	for (int64_t first = 0; first < pixels; first += neighbours) {
+		Vec<W> sums[V] = {};
+		for (int64_t i = first; i < least(pixels, first + neighbours); i++) {
+			for (int v = 0; v < V; v++) {
+				sums[v] += load(x + i * channels + v * W);
+			}
+		}
+		for (int v = 0; v < V; v++) {
+			to[v] += sums[v];
+		}
+	}
+	for (int v = 0; v < V; v++) {
+		to[v] /= static_cast<float>(pixels);
+	}
+}
+
+// The mean of each channel of an image.
+template <int W>
+void means(const float* x, int64_t pixels, int64_t channels, float* y) {
+	constexpr int V = 4;
+	int64_t c = 0;
+	auto whole = [](const float* from) { return load<W>(from); };
+	for (Vec<W> m[V]; c + V * W <= channels; c += V * W) {
+		mean<W, V>(x + c, pixels, channels, m, whole);
+		for (int v = 0; v < V; v++) {
+			store(y + c + v * W, m[v]);
+		}
+	}
+	for (Vec<W> m; c < channels; c += W) {
+		int64_t rest = channels - c;
+		if (rest >= W) {
+			mean<W, 1>(x + c, pixels, channels, &m, whole);
+			store(y + c, m);
+		} else {
+			mean<W, 1>(x + c, pixels, channels, &m, [&](const float* from) { return load_some<W>(from, rest); });
+			store_some(y + c, m, rest);
+		}
+	}
+}
+
+// Each channel of some pixels of an image times a number.
+template <int W>
+void scale(const float* x, const float* by, int64_t pixels, int64_t channels, float* y) {
+	int64_t whole = channels / W * W, rest = channels - whole;
+	for (; pixels > 0; pixels--, x += channels, y += channels) {
+		for (int64_t c = 0; c < whole; c += W) {
+			store(y + c, load<W>(x + c) * load<W>(by + c));
+		}
+		if (rest > 0) {
+			store_some(y + whole, load_some<W>(x + whole, rest) * load_some<W>(by + whole, rest), rest);
+		}
+	}
+}
+
+}  // namespace
+}  // namespace tg::convolution

@@ -1,0 +1,63 @@
+package export
+
+import "slices"
+
+// gates lets the means of images that convolutions of ours made, and products with a number for each channel, be computed by operators of
+// ours: between them lies what weighs the channels in networks with few multiplications, where libtorch's take as long as a convolution.
+func gates(r *rewriter) {
+	f := r.flow()
+	ours := func(a Argument) bool { // images, which lie with their channels last
+		name, _ := kindOf(a)
+		made, ok := f.maker[name]
+		return ok && isOwnConvolution(&r.p.Graph.Nodes[made]) && !f.written[f.root(name)]
+	}
+	for i := range r.p.Graph.Nodes {
+		n := &r.p.Graph.Nodes[i]
+		to := Node{}
+		switch self, other := n.arg("self"), n.arg("other"); {
+		case isMeans(n) && ours(self):
+			to = n.with("torch.ops.libtorchgo.means.default", given("x", self))
+		case n.Target != "torch.ops.aten.mul.Tensor":
+		case ours(self) && r.isGate(other, self):
+			to = r.scale(f, i, self, other)
+		case ours(other) && r.isGate(self, other):
+			to = r.scale(f, i, other, self)
+		}
+		if to.Target != "" {
+			r.p.Graph.Nodes[i] = to
+			r.calls(&to)
+		}
+	}
+}
+
+// scale multiplies images by a number for each channel, in their own memory where nothing else reads them.
+func (r *rewriter) scale(f *flow, at int, x, by Argument) Node {
+	target := "torch.ops.libtorchgo.scale.default"
+	if name, _ := kindOf(x); r.overwritable(f, name, at) {
+		target = "torch.ops.libtorchgo.scale_.default"
+	}
+	return r.p.Graph.Nodes[at].with(target, given("x", x), given("by", by))
+}
+
+// isMeans tells whether a node makes images of one pixel of images, their means.
+func isMeans(n *Node) bool {
+	dims, _ := n.arg("dim").([]int64)
+	size, _ := n.arg("output_size").([]int64)
+	switch n.Target {
+	case "torch.ops.aten.adaptive_avg_pool2d.default":
+		return slices.Equal(size, []int64{1, 1})
+	case "torch.ops.aten.mean.dim":
+		last := slices.Equal(dims, []int64{2, 3}) || slices.Equal(dims, []int64{-2, -1}) || slices.Equal(dims, []int64{-1, -2})
+		return last && n.arg("keepdim") == true && n.arg("dtype") == nil
+	}
+	return false
+}
+
+// isGate tells whether a tensor has a number for each channel of images, and nothing else.
+func (r *rewriter) isGate(gate, images Argument) bool {
+	name, _ := kindOf(gate)
+	of, _ := kindOf(images)
+	g, x := r.p.Graph.Tensors[name], r.p.Graph.Tensors[of]
+	return len(g.Sizes) == 4 && len(x.Sizes) == 4 && sameSizes(g.Sizes[:2], x.Sizes[:2]) && g.DType == x.DType &&
+		g.Sizes[2].String() == "1" && g.Sizes[3].String() == "1"
+}

@@ -1,0 +1,46 @@
+package export
+
+import "slices"
+
+// leaves is how many numbers leave the cache before they are read again.
+const leaves = 1 << 18
+
+// pairs computes a direct convolution of 1 x 1 and the one behind it, of each channel by itself, together where what lies between them
+// is large.
+func pairs(r *rewriter) {
+	g := &r.p.Graph
+	for i := 0; i < len(g.Nodes); i++ {
+		each := &g.Nodes[i]
+		name, _ := kindOf(each.arg("x"))
+		f := r.flow()
+		made, ok := f.maker[name]
+		if each.Target != depthwiseTarget || each.arg("sum") != nil || !ok || f.only(name) != i {
+			continue
+		}
+		wide, between := &g.Nodes[made], 1
+		for _, n := range g.Tensors[name].hints() {
+			between *= n
+		}
+		if between < leaves || !r.isPlain(wide) {
+			continue
+		}
+		to := each.with("torch.ops.libtorchgo.direct_depthwise.default", given("x", wide.arg("x")), given("weight", wide.arg("weight")),
+			given("outputs", wide.arg("outputs")), given("bias", wide.arg("bias")), given("activation", wide.arg("activation")),
+			given("each", each.arg("weight")), given("each_bias", each.arg("bias")), given("stride", each.arg("stride")),
+			given("padding", each.arg("padding")), given("each_activation", each.arg("activation")))
+		g.Nodes[i] = to
+		r.calls(&to)
+		r.remove(map[int]bool{made: true})
+		i--
+	}
+}
+
+// isPlain tells whether a node is a direct convolution of 1 x 1 that neither pads nor adds.
+func (r *rewriter) isPlain(n *Node) bool {
+	stride, _ := n.arg("stride").([]int64)
+	padding, _ := n.arg("padding").([]int64)
+	weight, _ := kindOf(n.arg("weight"))
+	sizes := r.p.Graph.Tensors[weight].hints()
+	return n.Target == directTarget && n.arg("sum") == nil && slices.Equal(stride, []int64{1, 1}) && slices.Equal(padding, []int64{0, 0}) &&
+		len(sizes) == 5 && sizes[1] == 1 && sizes[2] == 1
+}
