@@ -76,6 +76,29 @@ func OwnThread() (release func()) {
 	}
 }
 
+// InLane is OwnThread for a thread that computes for others: an operation on it may use n threads, until leave is called.
+func InLane(n int) (leave func()) {
+	runtime.LockOSThread()
+	if Load() != nil {
+		return runtime.UnlockOSThread
+	}
+	scope, before := swapLane(0, 1, n)
+	return func() {
+		swapLane(scope, -1, before)
+		runtime.UnlockOSThread()
+	}
+}
+
+func swapLane(id uint64, entered, n int) (scope uint64, before int) {
+	var c Call
+	c.Begin(OpLane)
+	c.put(id)
+	c.Int(entered)
+	c.Int(n)
+	c.ask()
+	return c.frame.out[0], int(c.frame.out[1])
+}
+
 // crowded tells whether the goroutine has to wait. A goroutine that already has its thread
 // does not wait, and neither does a Go function that libtorch calls, because the call that led
 // there has a thread.

@@ -37,7 +37,6 @@ func threadsOfOne(n int64) (before int64) {
 	var c Call
 	c.Begin(OpSetThreads)
 	c.Int(int(n))
-	c.Bool(false)
 	door(c.op, &c.words[0], &c.frame)
 	return before
 }

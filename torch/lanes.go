@@ -143,9 +143,7 @@ func (l *Lanes) near(ctx context.Context, fn func()) error {
 	}
 	e := &laneCall{fn: fn}
 	l.run(e, func() {
-		defer cgo.OwnThread()()
-		before := setLaneThreads(l.o.Threads)
-		defer setLaneThreads(before)
+		defer cgo.InLane(l.o.Threads)()
 		fn()
 	})
 	if e.panic != nil {
@@ -257,9 +255,7 @@ type laneCall struct {
 
 // lane runs calls on one OS thread.
 func (l *Lanes) lane() {
-	defer cgo.OwnThread()()
-	setLaneThreads(l.o.Threads)
-	defer setLaneThreads(0)
+	defer cgo.InLane(l.o.Threads)()
 	exited := true
 	defer func() {
 		if exited { // fn ended this goroutine; another takes its place
@@ -303,15 +299,4 @@ func (l *Lanes) run(e *laneCall, fn func()) {
 	}()
 	e.err = Try(fn)
 	returned = true
-}
-
-// setLaneThreads sets how many threads an operation may use on this OS thread alone, and
-// returns what was set before; 0 is the setting of all threads.
-func setLaneThreads(n int) (before int) {
-	var c cgo.Call
-	c.Begin(cgo.OpSetThreads)
-	c.Int(n)
-	c.Bool(true)
-	done(&c)
-	return c.IntResult(0)
 }

@@ -49,7 +49,6 @@ func SetNumThreads(n int) {
 	var c cgo.Call
 	c.Begin(cgo.OpSetThreads)
 	c.Int(n)
-	c.Bool(false)
 	done(&c)
 }
 

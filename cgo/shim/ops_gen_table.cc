@@ -1978,6 +1978,7 @@ const Entry ops_table[] = {
 	entry::to,
 	entry::warnings,
 	entry::set_threads,
+	entry::lane,
 	entry::get_threads,
 	entry::set_interop_threads,
 	entry::get_interop_threads,
@@ -4052,7 +4053,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2131;
-const uint64_t ops_hash = 0x15302444f884424cu;
+const uint32_t ops_count = 2132;
+const uint64_t ops_hash = 0xc2e4118916309c9bu;
 
 }  // namespace tg

@@ -98,23 +98,27 @@ void warnings(Args&, Results& r) {
 	r.string(joined);
 }
 
-// set_threads(n, here) -> the thread's own number before, or 0: of the intra-op pool. libtorch keeps
-// the number per OS thread, so every thread takes it over on its next call; unless it has one of its
-// own, which is what "here" sets and 0 takes away.
-void set_threads(Args& a, Results& r) {
+// set_threads(n): of the intra-op pool. libtorch keeps the number per OS thread, so every thread takes it over on its
+// next call; unless it has one of its own.
+void set_threads(Args& a, Results&) {
 	auto n = a.integer();
-	bool here = a.boolean();
+	TORCH_CHECK_VALUE(n > 0, "expected a positive number of threads, got ", n);
+	intra_op_threads.store(static_cast<int>(n));
+	epoch.fetch_add(1);
+	catch_up(thread);
+}
+
+// lane(scope, entered, n) -> the scope and the number before: what scope() does, and this thread gets a number of threads of its
+// own, or gives it back with 0.
+void lane(Args& a, Results& r) {
+	r.put(thread.scope);
 	r.integer(thread.threads);
-	TORCH_CHECK_VALUE(n > 0 || (here && n == 0), "expected a positive number of threads, got ", n);
-	if (here) {
-		// A new thread starts with the number that was set last, on whichever thread.
-		int unset = 0;
-		intra_op_threads.compare_exchange_strong(unset, at::get_num_threads());
-		thread.threads = static_cast<int>(n);
-	} else {
-		intra_op_threads.store(static_cast<int>(n));
-		epoch.fetch_add(1);
-	}
+	thread.scope = a.next();
+	thread.held += static_cast<int32_t>(a.integer());
+	// A new thread starts with the number that was set last, on whichever thread.
+	int unset = 0;
+	intra_op_threads.compare_exchange_strong(unset, at::get_num_threads());
+	thread.threads = static_cast<int>(a.integer());
 	catch_up(thread);
 }
 
