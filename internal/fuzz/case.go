@@ -332,9 +332,9 @@ func (c Case) tensors() (list []*Tensor) {
 	return list
 }
 
-// compressed tells whether a tensor is a sparse one in rows or columns. MKL's kernels of them load the last indices of a row as a vector of 32
-// bytes, with AVX-512, and use those that are there: there have to be 28 bytes behind a block that may be read, as there are behind
-// the heap's and the pool's.
+// compressed tells whether a tensor is a sparse one in rows or columns. MKL's kernels of them load the last indices of a row as
+// a vector of 32 bytes, with AVX-512, and use those that are there: there have to be 28 bytes behind a block that may be read, as
+// there are behind the heap's and the pool's.
 func (c Case) compressed() bool {
 	return slices.ContainsFunc(c.tensors(), func(t *Tensor) bool {
 		return slices.ContainsFunc(t.Forms, func(form string) bool { return slices.Contains([]string{"csr", "csc", "bsr", "bsc"}, form) })
