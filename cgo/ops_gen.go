@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0xc2e4118916309c9b
+const opsHash uint64 = 0x28c9af3b01a53801
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 223
+const opsByHand Op = 224
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -59,2090 +59,2091 @@ const (
 	OpVersion                                                Op = 45   // version
 	OpStorage                                                Op = 46   // storage
 	OpMemory                                                 Op = 47   // memory
-	OpFromBytes                                              Op = 48   // from_bytes
-	OpToBytes                                                Op = 49   // to_bytes
-	OpOverwrite                                              Op = 50   // overwrite
-	OpReadFile                                               Op = 51   // read_file
-	OpItem                                                   Op = 52   // item
-	OpIndex                                                  Op = 53   // index
-	OpSetIndex                                               Op = 54   // set_index
-	OpTo                                                     Op = 55   // to
-	OpWarnings                                               Op = 56   // warnings
-	OpSetThreads                                             Op = 57   // set_threads
-	OpLane                                                   Op = 58   // lane
-	OpGetThreads                                             Op = 59   // get_threads
-	OpSetInteropThreads                                      Op = 60   // set_interop_threads
-	OpGetInteropThreads                                      Op = 61   // get_interop_threads
-	OpManualSeed                                             Op = 62   // manual_seed
-	OpNewGenerator                                           Op = 63   // new_generator
-	OpDefaultGenerator                                       Op = 64   // default_generator
-	OpSeedGenerator                                          Op = 65   // seed_generator
-	OpGeneratorSeed                                          Op = 66   // generator_seed
-	OpGeneratorState                                         Op = 67   // generator_state
-	OpSetGeneratorState                                      Op = 68   // set_generator_state
-	OpGeneratorDevice                                        Op = 69   // generator_device
-	OpTorchVersion                                           Op = 70   // torch_version
-	OpShowConfig                                             Op = 71   // show_config
-	OpDeviceCount                                            Op = 72   // device_count
-	OpSynchronize                                            Op = 73   // synchronize
-	OpCurrentDevice                                          Op = 74   // current_device
-	OpListOperators                                          Op = 75   // list_operators
-	OpGetSetting                                             Op = 76   // get_setting
-	OpSetSetting                                             Op = 77   // set_setting
-	OpCudaVersions                                           Op = 78   // cuda_versions
-	OpBoxed                                                  Op = 79   // boxed
-	OpCompileProgram                                         Op = 80   // compile_program
-	OpRunProgram                                             Op = 81   // run_program
-	OpScriptLoad                                             Op = 82   // script_load
-	OpScriptDefine                                           Op = 83   // script_define
-	OpScriptCall                                             Op = 84   // script_call
-	OpScriptDescribe                                         Op = 85   // script_describe
-	OpScriptTree                                             Op = 86   // script_tree
-	OpScriptTensors                                          Op = 87   // script_tensors
-	OpScriptModule                                           Op = 88   // script_module
-	OpScriptAttribute                                        Op = 89   // script_attribute
-	OpScriptSetAttribute                                     Op = 90   // script_set_attribute
-	OpScriptTrain                                            Op = 91   // script_train
-	OpScriptTo                                               Op = 92   // script_to
-	OpScriptFreeze                                           Op = 93   // script_freeze
-	OpScriptOptimize                                         Op = 94   // script_optimize
-	OpScriptSave                                             Op = 95   // script_save
-	OpScriptCode                                             Op = 96   // script_code
-	OpScriptGraph                                            Op = 97   // script_graph
-	OpAotiLoad                                               Op = 98   // aoti_load
-	OpAotiDescribe                                           Op = 99   // aoti_describe
-	OpAotiConstant                                           Op = 100  // aoti_constant
-	OpAotiRun                                                Op = 101  // aoti_run
-	OpEnterRecording                                         Op = 102  // enter_recording
-	OpRecorded                                               Op = 103  // recorded
-	OpAddHook                                                Op = 104  // add_hook
-	OpAddAccumulateHook                                      Op = 105  // add_accumulate_hook
-	OpRemoveHook                                             Op = 106  // remove_hook
-	OpApplyFunction                                          Op = 107  // apply_function
-	OpSavedTensors                                           Op = 108  // saved_tensors
-	OpEnterSavedHooks                                        Op = 109  // enter_saved_hooks
-	OpBackwardNumber                                         Op = 110  // backward_number
-	OpSetAnomaly                                             Op = 111  // set_anomaly
-	OpDropped                                                Op = 112  // dropped
-	OpOperatorSchema                                         Op = 113  // operator_schema
-	OpOpenLibrary                                            Op = 114  // open_library
-	OpCloseLibrary                                           Op = 115  // close_library
-	OpDefineOperator                                         Op = 116  // define_operator
-	OpImplementOperator                                      Op = 117  // implement_operator
-	OpKernelArguments                                        Op = 118  // kernel_arguments
-	OpKernelRedispatch                                       Op = 119  // kernel_redispatch
-	OpKernelResults                                          Op = 120  // kernel_results
-	OpNvrtcOpen                                              Op = 121  // nvrtc_open
-	OpNvrtcCompile                                           Op = 122  // nvrtc_compile
-	OpKernelArch                                             Op = 123  // kernel_arch
-	OpKernelLoad                                             Op = 124  // kernel_load
-	OpKernelUnload                                           Op = 125  // kernel_unload
-	OpKernelFunction                                         Op = 126  // kernel_function
-	OpKernelLaunch                                           Op = 127  // kernel_launch
-	OpPrepareProfiler                                        Op = 128  // prepare_profiler
-	OpStartProfiler                                          Op = 129  // start_profiler
-	OpStopProfiler                                           Op = 130  // stop_profiler
-	OpProfilerEvents                                         Op = 131  // profiler_events
-	OpSaveProfile                                            Op = 132  // save_profile
-	OpFreeProfile                                            Op = 133  // free_profile
-	OpEnterRange                                             Op = 134  // enter_range
-	OpThreadNumber                                           Op = 135  // thread_number
-	OpDefaultStream                                          Op = 136  // default_stream
-	OpCurrentStream                                          Op = 137  // current_stream
-	OpNewStream                                              Op = 138  // new_stream
-	OpEnterStream                                            Op = 139  // enter_stream
-	OpStreamQuery                                            Op = 140  // stream_query
-	OpStreamSynchronize                                      Op = 141  // stream_synchronize
-	OpStreamWaitEvent                                        Op = 142  // stream_wait_event
-	OpStreamWaitStream                                       Op = 143  // stream_wait_stream
-	OpStreamPointer                                          Op = 144  // stream_pointer
-	OpRecordStream                                           Op = 145  // record_stream
-	OpNewEvent                                               Op = 146  // new_event
-	OpEventRecord                                            Op = 147  // event_record
-	OpEventQuery                                             Op = 148  // event_query
-	OpEventSynchronize                                       Op = 149  // event_synchronize
-	OpEventElapsed                                           Op = 150  // event_elapsed
-	OpDeviceStats                                            Op = 151  // device_stats
-	OpResetAccumulatedMemory                                 Op = 152  // reset_accumulated_memory
-	OpNvtxMark                                               Op = 153  // nvtx_mark
-	OpNvtxPush                                               Op = 154  // nvtx_push
-	OpNvtxPop                                                Op = 155  // nvtx_pop
-	OpOpenJpeg                                               Op = 156  // open_jpeg
-	OpJpegSize                                               Op = 157  // jpeg_size
-	OpDecodeJpeg                                             Op = 158  // decode_jpeg
-	OpEncodeJpeg                                             Op = 159  // encode_jpeg
-	OpCropJpeg                                               Op = 160  // crop_jpeg
-	OpCropImage                                              Op = 161  // crop_image
-	OpCropFlip                                               Op = 162  // crop_flip
-	OpNewTcpStore                                            Op = 163  // new_tcp_store
-	OpNewFileStore                                           Op = 164  // new_file_store
-	OpNewHashStore                                           Op = 165  // new_hash_store
-	OpNewPrefixStore                                         Op = 166  // new_prefix_store
-	OpStoreSet                                               Op = 167  // store_set
-	OpStoreGet                                               Op = 168  // store_get
-	OpStoreAdd                                               Op = 169  // store_add
-	OpStoreCompareSet                                        Op = 170  // store_compare_set
-	OpStoreDelete                                            Op = 171  // store_delete
-	OpStoreCheck                                             Op = 172  // store_check
-	OpStoreNumKeys                                           Op = 173  // store_num_keys
-	OpStoreSetTimeout                                        Op = 174  // store_set_timeout
-	OpNewGroup                                               Op = 175  // new_group
-	OpAbortGroup                                             Op = 176  // abort_group
-	OpCollective                                             Op = 177  // collective
-	OpMonitoredBarrier                                       Op = 178  // monitored_barrier
-	OpGroupCheck                                             Op = 179  // group_check
-	OpBatchBegin                                             Op = 180  // batch_begin
-	OpBatchEnd                                               Op = 181  // batch_end
-	OpWorkWait                                               Op = 182  // work_wait
-	OpWorkStream                                             Op = 183  // work_stream
-	OpWorkAbort                                              Op = 184  // work_abort
-	OpWorkDone                                               Op = 185  // work_done
-	OpWorkSource                                             Op = 186  // work_source
-	OpVerifyParams                                           Op = 187  // verify_params
-	OpBroadcastCoalesced                                     Op = 188  // broadcast_coalesced
-	OpNewReducer                                             Op = 189  // new_reducer
-	OpReducerForward                                         Op = 190  // reducer_forward
-	OpReducerBackward                                        Op = 191  // reducer_backward
-	OpReducerDelay                                           Op = 192  // reducer_delay
-	OpReducerCompress                                        Op = 193  // reducer_compress
-	OpReducerHook                                            Op = 194  // reducer_hook
-	OpReducerStats                                           Op = 195  // reducer_stats
-	OpCudaState                                              Op = 196  // cuda_state
-	OpCudaDriverVersion                                      Op = 197  // cuda_driver_version
-	OpDeviceProperties                                       Op = 198  // device_properties
-	OpDeviceAccessPeer                                       Op = 199  // device_access_peer
-	OpExternalStream                                         Op = 200  // external_stream
-	OpStreamPriority                                         Op = 201  // stream_priority
-	OpStreamPriorities                                       Op = 202  // stream_priorities
-	OpBlockingEvent                                          Op = 203  // blocking_event
-	OpMemoryFraction                                         Op = 204  // memory_fraction
-	OpSetMemoryFraction                                      Op = 205  // set_memory_fraction
-	OpMemorySnapshot                                         Op = 206  // memory_snapshot
-	OpRecordMemoryHistory                                    Op = 207  // record_memory_history
-	OpNewPoolID                                              Op = 208  // new_pool_id
-	OpNewMemPool                                             Op = 209  // new_mem_pool
-	OpMemPoolID                                              Op = 210  // mem_pool_id
-	OpEnterMemPool                                           Op = 211  // enter_mem_pool
-	OpLeaveMemPool                                           Op = 212  // leave_mem_pool
-	OpNewNccl                                                Op = 213  // new_nccl
-	OpNewGraph                                               Op = 214  // new_graph
-	OpGraphCaptureBegin                                      Op = 215  // graph_capture_begin
-	OpGraphCaptureEnd                                        Op = 216  // graph_capture_end
-	OpGraphReplay                                            Op = 217  // graph_replay
-	OpGraphReset                                             Op = 218  // graph_reset
-	OpGraphPool                                              Op = 219  // graph_pool
-	OpGraphRegisterGenerator                                 Op = 220  // graph_register_generator
-	OpGraphDebugDump                                         Op = 221  // graph_debug_dump
-	OpIsCapturing                                            Op = 222  // is_capturing
-	OpAtenAndScalar                                          Op = 223  // __and__.Scalar
-	OpAtenAndTensor                                          Op = 224  // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 225  // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 226  // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 227  // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 228  // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 229  // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 230  // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 231  // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 232  // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 233  // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 234  // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 235  // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 236  // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 237  // __or__.Scalar
-	OpAtenOrTensor                                           Op = 238  // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 239  // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 240  // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 241  // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 242  // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 243  // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 244  // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 245  // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 246  // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 247  // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 248  // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 249  // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 250  // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 251  // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 252  // _addmm_activation
-	OpAtenAMinMax                                            Op = 253  // _aminmax
-	OpAtenAMinMaxDim                                         Op = 254  // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 255  // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 256  // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 257  // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 258  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 259  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 260  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 261  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 262  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 263  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 264  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 265  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 266  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 267  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 268  // _cast_Byte
-	OpAtenCastChar                                           Op = 269  // _cast_Char
-	OpAtenCastDouble                                         Op = 270  // _cast_Double
-	OpAtenCastFloat                                          Op = 271  // _cast_Float
-	OpAtenCastHalf                                           Op = 272  // _cast_Half
-	OpAtenCastInt                                            Op = 273  // _cast_Int
-	OpAtenCastLong                                           Op = 274  // _cast_Long
-	OpAtenCastShort                                          Op = 275  // _cast_Short
-	OpAtenCDistBackward                                      Op = 276  // _cdist_backward
-	OpAtenCDistForward                                       Op = 277  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 278  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 279  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 280  // _chunk_cat
-	OpAtenCoalesce                                           Op = 281  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 282  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 283  // _compute_linear_combination
-	OpAtenConj                                               Op = 284  // _conj
-	OpAtenConjCopy                                           Op = 285  // _conj_copy
-	OpAtenConjPhysical                                       Op = 286  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 287  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 288  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 289  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 290  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 291  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 292  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 293  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 294  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 295  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 296  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 297  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 298  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 299  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 300  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 301  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 302  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 303  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 304  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 305  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 306  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 307  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 308  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 309  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 310  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 311  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 312  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 313  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 314  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 315  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 316  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 317  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 318  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 319  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 320  // _dimI
-	OpAtenDimV                                               Op = 321  // _dimV
-	OpAtenDimArange                                          Op = 322  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 323  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 324  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 325  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 326  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 327  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 328  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 329  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 330  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 331  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 332  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 333  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 334  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 335  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 336  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 337  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 338  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 339  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 340  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 341  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 342  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 343  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 344  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 345  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 346  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 347  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 348  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 349  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 350  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 351  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 352  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 353  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 354  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 355  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 356  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 357  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 358  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 359  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 360  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 361  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 362  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 363  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 364  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 365  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 366  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 367  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 368  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 369  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 370  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 371  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 372  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 373  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 374  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 375  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 376  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 377  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 378  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 379  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 380  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 381  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 382  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 383  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 384  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 385  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 386  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 387  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 388  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 389  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 390  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 391  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 392  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 393  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 394  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 395  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 396  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 397  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 398  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 399  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 400  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 401  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 402  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 403  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 404  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 405  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 406  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 407  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 408  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 409  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 410  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 411  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 412  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 413  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 414  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 415  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 416  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 417  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 418  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 419  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 420  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 421  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 422  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 423  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 424  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 425  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 426  // _foreach_log
-	OpAtenForeachLog10                                       Op = 427  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 428  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 429  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 430  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 431  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 432  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 433  // _foreach_log_
-	OpAtenForeachMax                                         Op = 434  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 435  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 436  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 437  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 438  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 439  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 440  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 441  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 442  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 443  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 444  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 445  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 446  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 447  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 448  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 449  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 450  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 451  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 452  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 453  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 454  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 455  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 456  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 457  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 458  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 459  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 460  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 461  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 462  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 463  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 464  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 465  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 466  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 467  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 468  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 469  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 470  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 471  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 472  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 473  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 474  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 475  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 476  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 477  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 478  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 479  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 480  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 481  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 482  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 483  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 484  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 485  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 486  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 487  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 488  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 489  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 490  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 491  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 492  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 493  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 494  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 495  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 496  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 497  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 498  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 499  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 500  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 501  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 502  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 503  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 504  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 505  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 506  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 507  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 508  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 509  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 510  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 511  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 512  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 513  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 514  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 515  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 516  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 517  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 518  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 519  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 520  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 521  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 522  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 523  // _index_put_impl_
-	OpAtenIndices                                            Op = 524  // _indices
-	OpAtenIndicesCopy                                        Op = 525  // _indices_copy
-	OpAtenIntMM                                              Op = 526  // _int_mm
-	OpAtenIsAllTrue                                          Op = 527  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 528  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 529  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 530  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 531  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 532  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 533  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 534  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 535  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 536  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 537  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 538  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 539  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 540  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 541  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 542  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 543  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 544  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 545  // _make_dep_token
-	OpAtenMakeDual                                           Op = 546  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 547  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 548  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 549  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 550  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 551  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 552  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 553  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 554  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 555  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 556  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 557  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 558  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 559  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 560  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 561  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 562  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 563  // _neg_view
-	OpAtenNegViewCopy                                        Op = 564  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 565  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 566  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 567  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 568  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 569  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 570  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 571  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 572  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 573  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 574  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 575  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 576  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 577  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 578  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 579  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 580  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 581  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 582  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 583  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 584  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 585  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 586  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 587  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 588  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 589  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 590  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 591  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 592  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 593  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 594  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 595  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 596  // _pad_circular
-	OpAtenPadEnum                                            Op = 597  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 598  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 599  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 600  // _pdist_backward
-	OpAtenPDistForward                                       Op = 601  // _pdist_forward
-	OpAtenPinMemory                                          Op = 602  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 603  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 604  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 605  // _print
-	OpAtenPropagateXLAData                                   Op = 606  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 607  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 608  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 609  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 610  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 611  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 612  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 613  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 614  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 615  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 616  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 617  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 618  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 619  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 620  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 621  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 622  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 623  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 624  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 625  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 626  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 627  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 628  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 629  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 630  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 631  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 632  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 633  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 634  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 635  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 636  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 637  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 638  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 639  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 640  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 641  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 642  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 643  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 644  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 645  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 646  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 647  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 648  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 649  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 650  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 651  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 652  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 653  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 654  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 655  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 656  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 657  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 658  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 659  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 660  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 661  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 662  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 663  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 664  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 665  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 666  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 667  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 668  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 669  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 670  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 671  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 672  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 673  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 674  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 675  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 676  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 677  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 678  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 679  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 680  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 681  // _spdiags
-	OpAtenSpsolve                                            Op = 682  // _spsolve
-	OpAtenStack                                              Op = 683  // _stack
-	OpAtenStandardGamma                                      Op = 684  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 685  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 686  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 687  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 688  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 689  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 690  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 691  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 692  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 693  // _to_copy
-	OpAtenToCPU                                              Op = 694  // _to_cpu
-	OpAtenToDense                                            Op = 695  // _to_dense
-	OpAtenToSparse                                           Op = 696  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 697  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 698  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 699  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 700  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 701  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 702  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 703  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 704  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 705  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 706  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 707  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 708  // _unique
-	OpAtenUnique2                                            Op = 709  // _unique2
-	OpAtenUnpackDual                                         Op = 710  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 711  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 712  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 713  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 714  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 715  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 716  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 717  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 718  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 719  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 720  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 721  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 722  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 723  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 724  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 725  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 726  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 727  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 728  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 729  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 730  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 731  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 732  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 733  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 734  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 735  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 736  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 737  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 738  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 739  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 740  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 741  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 742  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 743  // _values
-	OpAtenValuesCopy                                         Op = 744  // _values_copy
-	OpAtenVersion                                            Op = 745  // _version
-	OpAtenWeightInt4PackMM                                   Op = 746  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 747  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 748  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 749  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 750  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 751  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 752  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 753  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 754  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 755  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 756  // abs
-	OpAbsInPlace                                             Op = 757  // abs_
-	OpAbsolute                                               Op = 758  // absolute
-	OpAbsoluteInPlace                                        Op = 759  // absolute_
-	OpAcos                                                   Op = 760  // acos
-	OpAcosInPlace                                            Op = 761  // acos_
-	OpAcosh                                                  Op = 762  // acosh
-	OpAcoshInPlace                                           Op = 763  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 764  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 765  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 766  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 767  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 768  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 769  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 770  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 771  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 772  // add.Scalar
-	OpAddTensor                                              Op = 773  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 774  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 775  // add_.Tensor
-	OpAddBMM                                                 Op = 776  // addbmm
-	OpAddBMMInPlace                                          Op = 777  // addbmm_
-	OpAddCDiv                                                Op = 778  // addcdiv
-	OpAddCDivInPlace                                         Op = 779  // addcdiv_
-	OpAddCMul                                                Op = 780  // addcmul
-	OpAddCMulInPlace                                         Op = 781  // addcmul_
-	OpAddMM                                                  Op = 782  // addmm
-	OpAddMMDType                                             Op = 783  // addmm.dtype
-	OpAddMMInPlace                                           Op = 784  // addmm_
-	OpAddMV                                                  Op = 785  // addmv
-	OpAddMVInPlace                                           Op = 786  // addmv_
-	OpAddR                                                   Op = 787  // addr
-	OpAddRInPlace                                            Op = 788  // addr_
-	OpAdjoint                                                Op = 789  // adjoint
-	OpAffineGridGenerator                                    Op = 790  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 791  // affine_grid_generator_backward
-	OpAlias                                                  Op = 792  // alias
-	OpAliasCopy                                              Op = 793  // alias_copy
-	OpAlignAs                                                Op = 794  // align_as
-	OpAlignTensors                                           Op = 795  // align_tensors
-	OpAll                                                    Op = 796  // all
-	OpAllDim                                                 Op = 797  // all.dim
-	OpAllDims                                                Op = 798  // all.dims
-	OpAllClose                                               Op = 799  // allclose
-	OpAlphaDropout                                           Op = 800  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 801  // alpha_dropout_
-	OpAMax                                                   Op = 802  // amax
-	OpAMin                                                   Op = 803  // amin
-	OpAMinMax                                                Op = 804  // aminmax
-	OpAngle                                                  Op = 805  // angle
-	OpAny                                                    Op = 806  // any
-	OpAnyDim                                                 Op = 807  // any.dim
-	OpAnyDims                                                Op = 808  // any.dims
-	OpArange                                                 Op = 809  // arange
-	OpArangeStart                                            Op = 810  // arange.start
-	OpArangeStartStep                                        Op = 811  // arange.start_step
-	OpArccos                                                 Op = 812  // arccos
-	OpArccosInPlace                                          Op = 813  // arccos_
-	OpArccosh                                                Op = 814  // arccosh
-	OpArccoshInPlace                                         Op = 815  // arccosh_
-	OpArcsin                                                 Op = 816  // arcsin
-	OpArcsinInPlace                                          Op = 817  // arcsin_
-	OpArcsinh                                                Op = 818  // arcsinh
-	OpArcsinhInPlace                                         Op = 819  // arcsinh_
-	OpArctan                                                 Op = 820  // arctan
-	OpArctan2                                                Op = 821  // arctan2
-	OpArctan2InPlace                                         Op = 822  // arctan2_
-	OpArctanInPlace                                          Op = 823  // arctan_
-	OpArctanh                                                Op = 824  // arctanh
-	OpArctanhInPlace                                         Op = 825  // arctanh_
-	OpArgMax                                                 Op = 826  // argmax
-	OpArgMin                                                 Op = 827  // argmin
-	OpArgSort                                                Op = 828  // argsort
-	OpArgSortStable                                          Op = 829  // argsort.stable
-	OpArgWhere                                               Op = 830  // argwhere
-	OpAsStrided                                              Op = 831  // as_strided
-	OpAsStridedInPlace                                       Op = 832  // as_strided_
-	OpAsStridedCopy                                          Op = 833  // as_strided_copy
-	OpAsStridedScatter                                       Op = 834  // as_strided_scatter
-	OpAsin                                                   Op = 835  // asin
-	OpAsinInPlace                                            Op = 836  // asin_
-	OpAsinh                                                  Op = 837  // asinh
-	OpAsinhInPlace                                           Op = 838  // asinh_
-	OpAtan                                                   Op = 839  // atan
-	OpAtan2                                                  Op = 840  // atan2
-	OpAtan2InPlace                                           Op = 841  // atan2_
-	OpAtanInPlace                                            Op = 842  // atan_
-	OpAtanh                                                  Op = 843  // atanh
-	OpAtanhInPlace                                           Op = 844  // atanh_
-	OpAtLeast1d                                              Op = 845  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 846  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 847  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 848  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 849  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 850  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 851  // avg_pool1d
-	OpAvgPool2d                                              Op = 852  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 853  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 854  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 855  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 856  // baddbmm
-	OpBAddBMMDType                                           Op = 857  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 858  // baddbmm_
-	OpBartlettWindow                                         Op = 859  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 860  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 861  // batch_norm
-	OpBatchNormBackward                                      Op = 862  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 863  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 864  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 865  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 866  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 867  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 868  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 869  // batch_norm_update_stats
-	OpBernoulli                                              Op = 870  // bernoulli
-	OpBernoulliP                                             Op = 871  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 872  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 873  // bernoulli_.float
-	OpBilinear                                               Op = 874  // bilinear
-	OpBinaryCrossEntropy                                     Op = 875  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 876  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 877  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 878  // bincount
-	OpBinomial                                               Op = 879  // binomial
-	OpBitwiseAndScalar                                       Op = 880  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 881  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 882  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 883  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 884  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 885  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 886  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 887  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 888  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 889  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 890  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 891  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 892  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 893  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 894  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 895  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 896  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 897  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 898  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 899  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 900  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 901  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 902  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 903  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 904  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 905  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 906  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 907  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 908  // blackman_window.periodic
-	OpBlockDiag                                              Op = 909  // block_diag
-	OpBMM                                                    Op = 910  // bmm
-	OpBMMDType                                               Op = 911  // bmm.dtype
-	OpBroadcastTensors                                       Op = 912  // broadcast_tensors
-	OpBroadcastTo                                            Op = 913  // broadcast_to
-	OpBucketizeScalar                                        Op = 914  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 915  // bucketize.Tensor
-	OpCanCast                                                Op = 916  // can_cast
-	OpCartesianProd                                          Op = 917  // cartesian_prod
-	OpCat                                                    Op = 918  // cat
-	OpCauchyInPlace                                          Op = 919  // cauchy_
-	OpCColIndices                                            Op = 920  // ccol_indices
-	OpCColIndicesCopy                                        Op = 921  // ccol_indices_copy
-	OpCDist                                                  Op = 922  // cdist
-	OpCeil                                                   Op = 923  // ceil
-	OpCeilInPlace                                            Op = 924  // ceil_
-	OpCELU                                                   Op = 925  // celu
-	OpCELUInPlace                                            Op = 926  // celu_
-	OpChainMatMul                                            Op = 927  // chain_matmul
-	OpCHalf                                                  Op = 928  // chalf
-	OpChannelShuffle                                         Op = 929  // channel_shuffle
-	OpCholesky                                               Op = 930  // cholesky
-	OpCholeskyInverse                                        Op = 931  // cholesky_inverse
-	OpCholeskySolve                                          Op = 932  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 933  // choose_qparams_optimized
-	OpChunk                                                  Op = 934  // chunk
-	OpClamp                                                  Op = 935  // clamp
-	OpClampTensor                                            Op = 936  // clamp.Tensor
-	OpClampInPlace                                           Op = 937  // clamp_
-	OpClampInPlaceTensor                                     Op = 938  // clamp_.Tensor
-	OpClampMax                                               Op = 939  // clamp_max
-	OpClampMaxTensor                                         Op = 940  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 941  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 942  // clamp_max_.Tensor
-	OpClampMin                                               Op = 943  // clamp_min
-	OpClampMinTensor                                         Op = 944  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 945  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 946  // clamp_min_.Tensor
-	OpClip                                                   Op = 947  // clip
-	OpClipTensor                                             Op = 948  // clip.Tensor
-	OpClipInPlace                                            Op = 949  // clip_
-	OpClipInPlaceTensor                                      Op = 950  // clip_.Tensor
-	OpClone                                                  Op = 951  // clone
-	OpCoalesce                                               Op = 952  // coalesce
-	OpCol2Im                                                 Op = 953  // col2im
-	OpColIndices                                             Op = 954  // col_indices
-	OpColIndicesCopy                                         Op = 955  // col_indices_copy
-	OpColumnStack                                            Op = 956  // column_stack
-	OpCombinations                                           Op = 957  // combinations
-	OpComplex                                                Op = 958  // complex
-	OpConcat                                                 Op = 959  // concat
-	OpConcatenate                                            Op = 960  // concatenate
-	OpConj                                                   Op = 961  // conj
-	OpConjPhysical                                           Op = 962  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 963  // conj_physical_
-	OpConstantPadND                                          Op = 964  // constant_pad_nd
-	OpContiguous                                             Op = 965  // contiguous
-	OpConv1d                                                 Op = 966  // conv1d
-	OpConv1dPadding                                          Op = 967  // conv1d.padding
-	OpConv2d                                                 Op = 968  // conv2d
-	OpConv2dPadding                                          Op = 969  // conv2d.padding
-	OpConv3d                                                 Op = 970  // conv3d
-	OpConv3dPadding                                          Op = 971  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 972  // conv_depthwise3d
-	OpConvTBC                                                Op = 973  // conv_tbc
-	OpConvTBCBackward                                        Op = 974  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 975  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 976  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 977  // conv_transpose3d.input
-	OpConvolution                                            Op = 978  // convolution
-	OpConvolutionBackward                                    Op = 979  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 980  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 981  // convolution_overrideable
-	OpCopy                                                   Op = 982  // copy
-	OpCopyInPlace                                            Op = 983  // copy_
-	OpCopySparseToSparseInPlace                              Op = 984  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 985  // copysign.Scalar
-	OpCopysignTensor                                         Op = 986  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 987  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 988  // copysign_.Tensor
-	OpCorrCoef                                               Op = 989  // corrcoef
-	OpCos                                                    Op = 990  // cos
-	OpCosInPlace                                             Op = 991  // cos_
-	OpCosh                                                   Op = 992  // cosh
-	OpCoshInPlace                                            Op = 993  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 994  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 995  // cosine_similarity
-	OpCountNonzero                                           Op = 996  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 997  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 998  // cov
-	OpCross                                                  Op = 999  // cross
-	OpCrossEntropyLoss                                       Op = 1000 // cross_entropy_loss
-	OpCRowIndices                                            Op = 1001 // crow_indices
-	OpCRowIndicesCopy                                        Op = 1002 // crow_indices_copy
-	OpCTCLossIntList                                         Op = 1003 // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 1004 // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 1005 // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 1006 // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 1007 // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 1008 // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 1009 // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 1010 // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 1011 // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 1012 // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 1013 // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 1014 // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 1015 // cudnn_is_acceptable
-	OpCumMax                                                 Op = 1016 // cummax
-	OpCumMaxMinBackward                                      Op = 1017 // cummaxmin_backward
-	OpCumMin                                                 Op = 1018 // cummin
-	OpCumProd                                                Op = 1019 // cumprod
-	OpCumProdInPlace                                         Op = 1020 // cumprod_
-	OpCumProdBackward                                        Op = 1021 // cumprod_backward
-	OpCumSum                                                 Op = 1022 // cumsum
-	OpCumSumInPlace                                          Op = 1023 // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 1024 // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 1025 // cumulative_trapezoid.x
-	OpData                                                   Op = 1026 // data
-	OpDeg2Rad                                                Op = 1027 // deg2rad
-	OpDeg2RadInPlace                                         Op = 1028 // deg2rad_
-	OpDenseDim                                               Op = 1029 // dense_dim
-	OpDequantizeSelf                                         Op = 1030 // dequantize.self
-	OpDequantizeTensors                                      Op = 1031 // dequantize.tensors
-	OpDet                                                    Op = 1032 // det
-	OpDetach                                                 Op = 1033 // detach
-	OpDetachInPlace                                          Op = 1034 // detach_
-	OpDetachCopy                                             Op = 1035 // detach_copy
-	OpDiag                                                   Op = 1036 // diag
-	OpDiagEmbed                                              Op = 1037 // diag_embed
-	OpDiagFlat                                               Op = 1038 // diagflat
-	OpDiagonal                                               Op = 1039 // diagonal
-	OpDiagonalBackward                                       Op = 1040 // diagonal_backward
-	OpDiagonalCopy                                           Op = 1041 // diagonal_copy
-	OpDiagonalScatter                                        Op = 1042 // diagonal_scatter
-	OpDiff                                                   Op = 1043 // diff
-	OpDigamma                                                Op = 1044 // digamma
-	OpDigammaInPlace                                         Op = 1045 // digamma_
-	OpDist                                                   Op = 1046 // dist
-	OpDivScalar                                              Op = 1047 // div.Scalar
-	OpDivScalarMode                                          Op = 1048 // div.Scalar_mode
-	OpDivTensor                                              Op = 1049 // div.Tensor
-	OpDivTensorMode                                          Op = 1050 // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 1051 // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 1052 // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 1053 // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 1054 // div_.Tensor_mode
-	OpDivideScalar                                           Op = 1055 // divide.Scalar
-	OpDivideScalarMode                                       Op = 1056 // divide.Scalar_mode
-	OpDivideTensor                                           Op = 1057 // divide.Tensor
-	OpDivideTensorMode                                       Op = 1058 // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 1059 // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 1060 // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 1061 // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 1062 // divide_.Tensor_mode
-	OpDot                                                    Op = 1063 // dot
-	OpDropout                                                Op = 1064 // dropout
-	OpDropoutInPlace                                         Op = 1065 // dropout_
-	OpDSplitArray                                            Op = 1066 // dsplit.array
-	OpDSplitInt                                              Op = 1067 // dsplit.int
-	OpDStack                                                 Op = 1068 // dstack
-	OpEinsum                                                 Op = 1069 // einsum
-	OpELU                                                    Op = 1070 // elu
-	OpELUInPlace                                             Op = 1071 // elu_
-	OpELUBackward                                            Op = 1072 // elu_backward
-	OpEmbedding                                              Op = 1073 // embedding
-	OpEmbeddingBackward                                      Op = 1074 // embedding_backward
-	OpEmbeddingBag                                           Op = 1075 // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 1076 // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 1077 // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 1078 // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 1079 // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 1080 // empty.memory_format
-	OpEmptyLike                                              Op = 1081 // empty_like
-	OpEmptyPermuted                                          Op = 1082 // empty_permuted
-	OpEmptyQuantized                                         Op = 1083 // empty_quantized
-	OpEmptyStrided                                           Op = 1084 // empty_strided
-	OpEqScalar                                               Op = 1085 // eq.Scalar
-	OpEqTensor                                               Op = 1086 // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 1087 // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 1088 // eq_.Tensor
-	OpEqual                                                  Op = 1089 // equal
-	OpErf                                                    Op = 1090 // erf
-	OpErfInPlace                                             Op = 1091 // erf_
-	OpErfc                                                   Op = 1092 // erfc
-	OpErfcInPlace                                            Op = 1093 // erfc_
-	OpErfinv                                                 Op = 1094 // erfinv
-	OpErfinvInPlace                                          Op = 1095 // erfinv_
-	OpExp                                                    Op = 1096 // exp
-	OpExp2                                                   Op = 1097 // exp2
-	OpExp2InPlace                                            Op = 1098 // exp2_
-	OpExpInPlace                                             Op = 1099 // exp_
-	OpExpand                                                 Op = 1100 // expand
-	OpExpandAs                                               Op = 1101 // expand_as
-	OpExpandCopy                                             Op = 1102 // expand_copy
-	OpExpm1                                                  Op = 1103 // expm1
-	OpExpm1InPlace                                           Op = 1104 // expm1_
-	OpExponentialInPlace                                     Op = 1105 // exponential_
-	OpEye                                                    Op = 1106 // eye
-	OpEyeM                                                   Op = 1107 // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 1108 // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1109 // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1110 // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 1111 // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1112 // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1113 // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1114 // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 1115 // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1116 // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 1117 // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1118 // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 1119 // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 1120 // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 1121 // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 1122 // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 1123 // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 1124 // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 1125 // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 1126 // feature_dropout_
-	OpFFTFFT                                                 Op = 1127 // fft_fft
-	OpFFTFFT2                                                Op = 1128 // fft_fft2
-	OpFFTFFTFreq                                             Op = 1129 // fft_fftfreq
-	OpFFTFFTN                                                Op = 1130 // fft_fftn
-	OpFFTFFTShift                                            Op = 1131 // fft_fftshift
-	OpFFTHFFT                                                Op = 1132 // fft_hfft
-	OpFFTHFFT2                                               Op = 1133 // fft_hfft2
-	OpFFTHFFTN                                               Op = 1134 // fft_hfftn
-	OpFFTIFFT                                                Op = 1135 // fft_ifft
-	OpFFTIFFT2                                               Op = 1136 // fft_ifft2
-	OpFFTIFFTN                                               Op = 1137 // fft_ifftn
-	OpFFTIFFTShift                                           Op = 1138 // fft_ifftshift
-	OpFFTIHFFT                                               Op = 1139 // fft_ihfft
-	OpFFTIHFFT2                                              Op = 1140 // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 1141 // fft_ihfftn
-	OpFFTIRFFT                                               Op = 1142 // fft_irfft
-	OpFFTIRFFT2                                              Op = 1143 // fft_irfft2
-	OpFFTIRFFTN                                              Op = 1144 // fft_irfftn
-	OpFFTRFFT                                                Op = 1145 // fft_rfft
-	OpFFTRFFT2                                               Op = 1146 // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 1147 // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 1148 // fft_rfftn
-	OpFillScalar                                             Op = 1149 // fill.Scalar
-	OpFillTensor                                             Op = 1150 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1151 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1152 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1153 // fill_diagonal_
-	OpFix                                                    Op = 1154 // fix
-	OpFixInPlace                                             Op = 1155 // fix_
-	OpFlattenUsingInts                                       Op = 1156 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1157 // flatten_dense_tensors
-	OpFlip                                                   Op = 1158 // flip
-	OpFlipLR                                                 Op = 1159 // fliplr
-	OpFlipUD                                                 Op = 1160 // flipud
-	OpFloatPowerScalar                                       Op = 1161 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1162 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1163 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1164 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1165 // float_power_.Tensor
-	OpFloor                                                  Op = 1166 // floor
-	OpFloorInPlace                                           Op = 1167 // floor_
-	OpFloorDivide                                            Op = 1168 // floor_divide
-	OpFloorDivideScalar                                      Op = 1169 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1170 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1171 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1172 // fmax
-	OpFMin                                                   Op = 1173 // fmin
-	OpFModScalar                                             Op = 1174 // fmod.Scalar
-	OpFModTensor                                             Op = 1175 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1176 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1177 // fmod_.Tensor
-	OpFrac                                                   Op = 1178 // frac
-	OpFracInPlace                                            Op = 1179 // frac_
-	OpFractionalMaxPool2d                                    Op = 1180 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1181 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1182 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1183 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1184 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1185 // frobenius_norm.dim
-	OpFromFile                                               Op = 1186 // from_file
-	OpFull                                                   Op = 1187 // full
-	OpFullLike                                               Op = 1188 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1189 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1190 // gather
-	OpGatherBackward                                         Op = 1191 // gather_backward
-	OpGCD                                                    Op = 1192 // gcd
-	OpGCDInPlace                                             Op = 1193 // gcd_
-	OpGeScalar                                               Op = 1194 // ge.Scalar
-	OpGeTensor                                               Op = 1195 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1196 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1197 // ge_.Tensor
-	OpGELU                                                   Op = 1198 // gelu
-	OpGELUInPlace                                            Op = 1199 // gelu_
-	OpGELUBackward                                           Op = 1200 // gelu_backward
-	OpGeometricInPlace                                       Op = 1201 // geometric_
-	OpGeqrf                                                  Op = 1202 // geqrf
-	OpGer                                                    Op = 1203 // ger
-	OpGLU                                                    Op = 1204 // glu
-	OpGLUBackward                                            Op = 1205 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1206 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1207 // glu_jvp
-	OpGradientArray                                          Op = 1208 // gradient.array
-	OpGradientScalararray                                    Op = 1209 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1210 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1211 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1212 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1213 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1214 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1215 // greater.Scalar
-	OpGreaterTensor                                          Op = 1216 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1217 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1218 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1219 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1220 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1221 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1222 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1223 // grid_sampler
-	OpGridSampler2d                                          Op = 1224 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1225 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1226 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1227 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1228 // group_norm
-	OpGRUData                                                Op = 1229 // gru.data
-	OpGRUInput                                               Op = 1230 // gru.input
-	OpGRUCell                                                Op = 1231 // gru_cell
-	OpGtScalar                                               Op = 1232 // gt.Scalar
-	OpGtTensor                                               Op = 1233 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1234 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1235 // gt_.Tensor
-	OpHammingWindow                                          Op = 1236 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1237 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1238 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1239 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1240 // hann_window
-	OpHannWindowPeriodic                                     Op = 1241 // hann_window.periodic
-	OpHardshrink                                             Op = 1242 // hardshrink
-	OpHardshrinkBackward                                     Op = 1243 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1244 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1245 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1246 // hardsigmoid_backward
-	OpHardswish                                              Op = 1247 // hardswish
-	OpHardswishInPlace                                       Op = 1248 // hardswish_
-	OpHardswishBackward                                      Op = 1249 // hardswish_backward
-	OpHardtanh                                               Op = 1250 // hardtanh
-	OpHardtanhInPlace                                        Op = 1251 // hardtanh_
-	OpHardtanhBackward                                       Op = 1252 // hardtanh_backward
-	OpHashTensor                                             Op = 1253 // hash_tensor
-	OpHeaviside                                              Op = 1254 // heaviside
-	OpHeavisideInPlace                                       Op = 1255 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1256 // hinge_embedding_loss
-	OpHistc                                                  Op = 1257 // histc
-	OpHistogramBinCt                                         Op = 1258 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1259 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1260 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1261 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1262 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1263 // hsplit.array
-	OpHSplitInt                                              Op = 1264 // hsplit.int
-	OpHSPMM                                                  Op = 1265 // hspmm
-	OpHStack                                                 Op = 1266 // hstack
-	OpHuberLoss                                              Op = 1267 // huber_loss
-	OpHuberLossBackward                                      Op = 1268 // huber_loss_backward
-	OpHypot                                                  Op = 1269 // hypot
-	OpHypotInPlace                                           Op = 1270 // hypot_
-	OpI0                                                     Op = 1271 // i0
-	OpI0InPlace                                              Op = 1272 // i0_
-	OpIGamma                                                 Op = 1273 // igamma
-	OpIGammaInPlace                                          Op = 1274 // igamma_
-	OpIGammaC                                                Op = 1275 // igammac
-	OpIGammaCInPlace                                         Op = 1276 // igammac_
-	OpIm2Col                                                 Op = 1277 // im2col
-	OpImag                                                   Op = 1278 // imag
-	OpIndexTensor                                            Op = 1279 // index.Tensor
-	OpIndexAdd                                               Op = 1280 // index_add
-	OpIndexAddInPlace                                        Op = 1281 // index_add_
-	OpIndexCopy                                              Op = 1282 // index_copy
-	OpIndexCopyInPlace                                       Op = 1283 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1284 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1285 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1286 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1287 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1288 // index_put
-	OpIndexPutInPlace                                        Op = 1289 // index_put_
-	OpIndexReduce                                            Op = 1290 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1291 // index_reduce_
-	OpIndexSelect                                            Op = 1292 // index_select
-	OpIndexSelectBackward                                    Op = 1293 // index_select_backward
-	OpIndices                                                Op = 1294 // indices
-	OpIndicesCopy                                            Op = 1295 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1296 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1297 // inner
-	OpInstanceNorm                                           Op = 1298 // instance_norm
-	OpIntRepr                                                Op = 1299 // int_repr
-	OpInverse                                                Op = 1300 // inverse
-	OpIsCoalesced                                            Op = 1301 // is_coalesced
-	OpIsComplex                                              Op = 1302 // is_complex
-	OpIsConj                                                 Op = 1303 // is_conj
-	OpIsDistributed                                          Op = 1304 // is_distributed
-	OpIsFloatingPoint                                        Op = 1305 // is_floating_point
-	OpAtenIsInference                                        Op = 1306 // is_inference
-	OpIsLeaf                                                 Op = 1307 // is_leaf
-	OpIsNeg                                                  Op = 1308 // is_neg
-	OpIsNonzero                                              Op = 1309 // is_nonzero
-	OpIsPinned                                               Op = 1310 // is_pinned
-	OpIsSameSize                                             Op = 1311 // is_same_size
-	OpIsSetTo                                                Op = 1312 // is_set_to
-	OpIsSigned                                               Op = 1313 // is_signed
-	OpIsVulkanAvailable                                      Op = 1314 // is_vulkan_available
-	OpIsClose                                                Op = 1315 // isclose
-	OpIsFinite                                               Op = 1316 // isfinite
-	OpIsInScalarTensor                                       Op = 1317 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1318 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1319 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1320 // isinf
-	OpIsNaN                                                  Op = 1321 // isnan
-	OpIsNegInf                                               Op = 1322 // isneginf
-	OpIsPosInf                                               Op = 1323 // isposinf
-	OpIsReal                                                 Op = 1324 // isreal
-	OpISTFT                                                  Op = 1325 // istft
-	OpAtenItem                                               Op = 1326 // item
-	OpKaiserWindow                                           Op = 1327 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1328 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1329 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1330 // kl_div
-	OpKron                                                   Op = 1331 // kron
-	OpKthValue                                               Op = 1332 // kthvalue
-	OpL1Loss                                                 Op = 1333 // l1_loss
-	OpLayerNorm                                              Op = 1334 // layer_norm
-	OpLCM                                                    Op = 1335 // lcm
-	OpLCMInPlace                                             Op = 1336 // lcm_
-	OpLdexpTensor                                            Op = 1337 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1338 // ldexp_
-	OpLeScalar                                               Op = 1339 // le.Scalar
-	OpLeTensor                                               Op = 1340 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1341 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1342 // le_.Tensor
-	OpLeakyReLU                                              Op = 1343 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1344 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1345 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1346 // lerp.Scalar
-	OpLerpTensor                                             Op = 1347 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1348 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1349 // lerp_.Tensor
-	OpLessScalar                                             Op = 1350 // less.Scalar
-	OpLessTensor                                             Op = 1351 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1352 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1353 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1354 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1355 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1356 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1357 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1358 // lgamma
-	OpLgammaInPlace                                          Op = 1359 // lgamma_
-	OpLift                                                   Op = 1360 // lift
-	OpLiftFresh                                              Op = 1361 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1362 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1363 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1364 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1365 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1366 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1367 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1368 // linalg_cross
-	OpLinalgDet                                              Op = 1369 // linalg_det
-	OpLinalgDiagonal                                         Op = 1370 // linalg_diagonal
-	OpLinalgEig                                              Op = 1371 // linalg_eig
-	OpLinalgEigh                                             Op = 1372 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1373 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1374 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1375 // linalg_householder_product
-	OpLinalgInv                                              Op = 1376 // linalg_inv
-	OpLinalgInvEx                                            Op = 1377 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1378 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1379 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1380 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1381 // linalg_lstsq
-	OpLinalgLU                                               Op = 1382 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1383 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1384 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1385 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1386 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1387 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1388 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1389 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1390 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1391 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1392 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1393 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1394 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1395 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1396 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1397 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1398 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1399 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1400 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1401 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1402 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1403 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1404 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1405 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1406 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1407 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1408 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1409 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1410 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1411 // linalg_vander
-	OpLinalgVecDot                                           Op = 1412 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1413 // linalg_vector_norm
-	OpLinear                                                 Op = 1414 // linear
-	OpLinearBackward                                         Op = 1415 // linear_backward
-	OpLinspace                                               Op = 1416 // linspace
-	OpLinspaceScalarTensor                                   Op = 1417 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1418 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1419 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1420 // log
-	OpLog10                                                  Op = 1421 // log10
-	OpLog10InPlace                                           Op = 1422 // log10_
-	OpLog1p                                                  Op = 1423 // log1p
-	OpLog1pInPlace                                           Op = 1424 // log1p_
-	OpLog2                                                   Op = 1425 // log2
-	OpLog2InPlace                                            Op = 1426 // log2_
-	OpLogInPlace                                             Op = 1427 // log_
-	OpLogNormalInPlace                                       Op = 1428 // log_normal_
-	OpLogSigmoid                                             Op = 1429 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1430 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1431 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1432 // log_softmax.int
-	OpLogAddExp                                              Op = 1433 // logaddexp
-	OpLogAddExp2                                             Op = 1434 // logaddexp2
-	OpLogCumSumExp                                           Op = 1435 // logcumsumexp
-	OpLogDet                                                 Op = 1436 // logdet
-	OpLogicalAnd                                             Op = 1437 // logical_and
-	OpLogicalAndInPlace                                      Op = 1438 // logical_and_
-	OpLogicalNot                                             Op = 1439 // logical_not
-	OpLogicalNotInPlace                                      Op = 1440 // logical_not_
-	OpLogicalOr                                              Op = 1441 // logical_or
-	OpLogicalOrInPlace                                       Op = 1442 // logical_or_
-	OpLogicalXor                                             Op = 1443 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1444 // logical_xor_
-	OpLogit                                                  Op = 1445 // logit
-	OpLogitInPlace                                           Op = 1446 // logit_
-	OpLogitBackward                                          Op = 1447 // logit_backward
-	OpLogspace                                               Op = 1448 // logspace
-	OpLogspaceScalarTensor                                   Op = 1449 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1450 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1451 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1452 // logsumexp
-	OpLSTMData                                               Op = 1453 // lstm.data
-	OpLSTMInput                                              Op = 1454 // lstm.input
-	OpLSTMCell                                               Op = 1455 // lstm_cell
-	OpLtScalar                                               Op = 1456 // lt.Scalar
-	OpLtTensor                                               Op = 1457 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1458 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1459 // lt_.Tensor
-	OpLUSolve                                                Op = 1460 // lu_solve
-	OpLUUnpack                                               Op = 1461 // lu_unpack
-	OpMH                                                     Op = 1462 // mH
-	OpMT                                                     Op = 1463 // mT
-	OpMarginRankingLoss                                      Op = 1464 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1465 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1466 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1467 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1468 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1469 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1470 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1471 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1472 // masked_select
-	OpMaskedSelectBackward                                   Op = 1473 // masked_select_backward
-	OpMatMul                                                 Op = 1474 // matmul
-	OpMatMulBackward                                         Op = 1475 // matmul_backward
-	OpMatrixH                                                Op = 1476 // matrix_H
-	OpMatrixExp                                              Op = 1477 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1478 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1479 // matrix_power
-	OpMax                                                    Op = 1480 // max
-	OpMaxDim                                                 Op = 1481 // max.dim
-	OpMaxOther                                               Op = 1482 // max.other
-	OpMaxPool1d                                              Op = 1483 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1484 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1485 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1486 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1487 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1488 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1489 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1490 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1491 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1492 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1493 // max_unpool3d
-	OpMaximum                                                Op = 1494 // maximum
-	OpMean                                                   Op = 1495 // mean
-	OpMeanDim                                                Op = 1496 // mean.dim
-	OpMedian                                                 Op = 1497 // median
-	OpMedianDim                                              Op = 1498 // median.dim
-	OpMeshgrid                                               Op = 1499 // meshgrid
-	OpMeshgridIndexing                                       Op = 1500 // meshgrid.indexing
-	OpMin                                                    Op = 1501 // min
-	OpMinDim                                                 Op = 1502 // min.dim
-	OpMinOther                                               Op = 1503 // min.other
-	OpMinimum                                                Op = 1504 // minimum
-	OpMIOpenBatchNorm                                        Op = 1505 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1506 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1507 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1508 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1509 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1510 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1511 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1512 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1513 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1514 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1515 // miopen_rnn_backward
-	OpMish                                                   Op = 1516 // mish
-	OpMishInPlace                                            Op = 1517 // mish_
-	OpMishBackward                                           Op = 1518 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1519 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1520 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1521 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1522 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1523 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1524 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1525 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1526 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1527 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1528 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1529 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1530 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1531 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1532 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1533 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1534 // mm
-	OpMMDType                                                Op = 1535 // mm.dtype
-	OpMode                                                   Op = 1536 // mode
-	OpMoveAxisInt                                            Op = 1537 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1538 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1539 // movedim.int
-	OpMoveDimIntlist                                         Op = 1540 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1541 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1542 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1543 // mse_loss
-	OpMSELossBackward                                        Op = 1544 // mse_loss_backward
-	OpMSort                                                  Op = 1545 // msort
-	OpMulScalar                                              Op = 1546 // mul.Scalar
-	OpMulTensor                                              Op = 1547 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1548 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1549 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1550 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1551 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1552 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1553 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1554 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1555 // multinomial
-	OpMultiplyScalar                                         Op = 1556 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1557 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1558 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1559 // multiply_.Tensor
-	OpMV                                                     Op = 1560 // mv
-	OpMvLgamma                                               Op = 1561 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1562 // mvlgamma_
-	OpNaNToNum                                               Op = 1563 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1564 // nan_to_num_
-	OpNaNMean                                                Op = 1565 // nanmean
-	OpNaNMedian                                              Op = 1566 // nanmedian
-	OpNaNMedianDim                                           Op = 1567 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1568 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1569 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1570 // nansum
-	OpNarrow                                                 Op = 1571 // narrow
-	OpNarrowTensor                                           Op = 1572 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1573 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1574 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1575 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1576 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1577 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1578 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1579 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1580 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1581 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1582 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1583 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1584 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1585 // ne.Scalar
-	OpNeTensor                                               Op = 1586 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1587 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1588 // ne_.Tensor
-	OpNeg                                                    Op = 1589 // neg
-	OpNegInPlace                                             Op = 1590 // neg_
-	OpNegative                                               Op = 1591 // negative
-	OpNegativeInPlace                                        Op = 1592 // negative_
-	OpNestedToPaddedTensor                                   Op = 1593 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1594 // new_empty
-	OpNewEmptyStrided                                        Op = 1595 // new_empty_strided
-	OpNewFull                                                Op = 1596 // new_full
-	OpNewOnes                                                Op = 1597 // new_ones
-	OpNewZeros                                               Op = 1598 // new_zeros
-	OpNextafter                                              Op = 1599 // nextafter
-	OpNextafterInPlace                                       Op = 1600 // nextafter_
-	OpNLLLoss                                                Op = 1601 // nll_loss
-	OpNLLLoss2d                                              Op = 1602 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1603 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1604 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1605 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1606 // nll_loss_forward
-	OpNLLLossND                                              Op = 1607 // nll_loss_nd
-	OpNonzero                                                Op = 1608 // nonzero
-	OpNonzeroNumpy                                           Op = 1609 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1610 // nonzero_static
-	OpNormScalar                                             Op = 1611 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1612 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1613 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1614 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1615 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1616 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1617 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1618 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1619 // normal.float_float
-	OpNormalInPlace                                          Op = 1620 // normal_
-	OpNormalFunctional                                       Op = 1621 // normal_functional
-	OpNotEqualScalar                                         Op = 1622 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1623 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1624 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1625 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1626 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1627 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1628 // numpy_T
-	OpOneHot                                                 Op = 1629 // one_hot
-	OpOnes                                                   Op = 1630 // ones
-	OpOnesLike                                               Op = 1631 // ones_like
-	OpOrgqr                                                  Op = 1632 // orgqr
-	OpOrmqr                                                  Op = 1633 // ormqr
-	OpOuter                                                  Op = 1634 // outer
-	OpOutputNr                                               Op = 1635 // output_nr
-	OpPad                                                    Op = 1636 // pad
-	OpPadSequence                                            Op = 1637 // pad_sequence
-	OpPairwiseDistance                                       Op = 1638 // pairwise_distance
-	OpPDist                                                  Op = 1639 // pdist
-	OpPermute                                                Op = 1640 // permute
-	OpPermuteCopy                                            Op = 1641 // permute_copy
-	OpPinMemory                                              Op = 1642 // pin_memory
-	OpPinverse                                               Op = 1643 // pinverse
-	OpPixelShuffle                                           Op = 1644 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1645 // pixel_unshuffle
-	OpPoisson                                                Op = 1646 // poisson
-	OpPoissonNLLLoss                                         Op = 1647 // poisson_nll_loss
-	OpPolar                                                  Op = 1648 // polar
-	OpPolygamma                                              Op = 1649 // polygamma
-	OpPolygammaInPlace                                       Op = 1650 // polygamma_
-	OpPositive                                               Op = 1651 // positive
-	OpPowScalar                                              Op = 1652 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1653 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1654 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1655 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1656 // pow_.Tensor
-	OpPReLU                                                  Op = 1657 // prelu
-	OpProd                                                   Op = 1658 // prod
-	OpProdDimInt                                             Op = 1659 // prod.dim_int
-	OpPromoteTypes                                           Op = 1660 // promote_types
-	OpPut                                                    Op = 1661 // put
-	OpPutInPlace                                             Op = 1662 // put_
-	OpQPerChannelAxis                                        Op = 1663 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1664 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1665 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1666 // q_scale
-	OpQZeroPoint                                             Op = 1667 // q_zero_point
-	OpQR                                                     Op = 1668 // qr
-	OpQuantile                                               Op = 1669 // quantile
-	OpQuantileScalar                                         Op = 1670 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1671 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1672 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1673 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1674 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1675 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1676 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1677 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1678 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1679 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1680 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1681 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1682 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1683 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1684 // rad2deg
-	OpRad2DegInPlace                                         Op = 1685 // rad2deg_
-	OpRand                                                   Op = 1686 // rand
-	OpRandGenerator                                          Op = 1687 // rand.generator
-	OpRandLike                                               Op = 1688 // rand_like
-	OpRandLikeGenerator                                      Op = 1689 // rand_like.generator
-	OpRandInt                                                Op = 1690 // randint
-	OpRandIntGenerator                                       Op = 1691 // randint.generator
-	OpRandIntLow                                             Op = 1692 // randint.low
-	OpRandIntLowGenerator                                    Op = 1693 // randint.low_generator
-	OpRandIntLike                                            Op = 1694 // randint_like
-	OpRandIntLikeTensor                                      Op = 1695 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1696 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1697 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1698 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1699 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1700 // randn
-	OpRandNGenerator                                         Op = 1701 // randn.generator
-	OpRandNLike                                              Op = 1702 // randn_like
-	OpRandNLikeGenerator                                     Op = 1703 // randn_like.generator
-	OpRandomInPlace                                          Op = 1704 // random_
-	OpRandomInPlaceFrom                                      Op = 1705 // random_.from
-	OpRandomInPlaceTo                                        Op = 1706 // random_.to
-	OpRandPerm                                               Op = 1707 // randperm
-	OpRandPermGenerator                                      Op = 1708 // randperm.generator
-	OpRange                                                  Op = 1709 // range
-	OpRangeStep                                              Op = 1710 // range.step
-	OpRavel                                                  Op = 1711 // ravel
-	OpReal                                                   Op = 1712 // real
-	OpReciprocal                                             Op = 1713 // reciprocal
-	OpReciprocalInPlace                                      Op = 1714 // reciprocal_
-	OpReflectionPad1d                                        Op = 1715 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1716 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1717 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1718 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1719 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1720 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1721 // relu
-	OpReLU6                                                  Op = 1722 // relu6
-	OpReLU6InPlace                                           Op = 1723 // relu6_
-	OpReLUInPlace                                            Op = 1724 // relu_
-	OpRemainderScalar                                        Op = 1725 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1726 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1727 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1728 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1729 // remainder_.Tensor
-	OpRenorm                                                 Op = 1730 // renorm
-	OpRenormInPlace                                          Op = 1731 // renorm_
-	OpRepeat                                                 Op = 1732 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1733 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1734 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1735 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1736 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1737 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1738 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1739 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1740 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1741 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1742 // requires_grad_
-	OpReshape                                                Op = 1743 // reshape
-	OpReshapeAs                                              Op = 1744 // reshape_as
-	OpResizeInPlace                                          Op = 1745 // resize_
-	OpResizeAsInPlace                                        Op = 1746 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1747 // resize_as_sparse_
-	OpResolveConj                                            Op = 1748 // resolve_conj
-	OpResolveNeg                                             Op = 1749 // resolve_neg
-	OpResultTypeScalar                                       Op = 1750 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1751 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1752 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1753 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1754 // retain_grad
-	OpRetainsGrad                                            Op = 1755 // retains_grad
-	OpRMSNorm                                                Op = 1756 // rms_norm
-	OpRNNReLUData                                            Op = 1757 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1758 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1759 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1760 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1761 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1762 // rnn_tanh_cell
-	OpRoll                                                   Op = 1763 // roll
-	OpRot90                                                  Op = 1764 // rot90
-	OpRound                                                  Op = 1765 // round
-	OpRoundDecimals                                          Op = 1766 // round.decimals
-	OpRoundInPlace                                           Op = 1767 // round_
-	OpRoundInPlaceDecimals                                   Op = 1768 // round_.decimals
-	OpRowIndices                                             Op = 1769 // row_indices
-	OpRowIndicesCopy                                         Op = 1770 // row_indices_copy
-	OpRowStack                                               Op = 1771 // row_stack
-	OpRReLU                                                  Op = 1772 // rrelu
-	OpRReLUInPlace                                           Op = 1773 // rrelu_
-	OpRReLUWithNoise                                         Op = 1774 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1775 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1776 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1777 // rsqrt
-	OpRsqrtInPlace                                           Op = 1778 // rsqrt_
-	OpRSubScalar                                             Op = 1779 // rsub.Scalar
-	OpRSubTensor                                             Op = 1780 // rsub.Tensor
-	OpScalarTensor                                           Op = 1781 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1782 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1783 // scatter.reduce
-	OpScatterSrc                                             Op = 1784 // scatter.src
-	OpScatterValue                                           Op = 1785 // scatter.value
-	OpScatterValueReduce                                     Op = 1786 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1787 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1788 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1789 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1790 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1791 // scatter_add
-	OpScatterAddInPlace                                      Op = 1792 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1793 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1794 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1795 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1796 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1797 // segment_reduce
-	OpSelectInt                                              Op = 1798 // select.int
-	OpSelectBackward                                         Op = 1799 // select_backward
-	OpSelectCopyInt                                          Op = 1800 // select_copy.int
-	OpSelectScatter                                          Op = 1801 // select_scatter
-	OpSELU                                                   Op = 1802 // selu
-	OpSELUInPlace                                            Op = 1803 // selu_
-	OpSetInPlace                                             Op = 1804 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1805 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1806 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1807 // set_data
-	OpSgn                                                    Op = 1808 // sgn
-	OpSgnInPlace                                             Op = 1809 // sgn_
-	OpSigmoid                                                Op = 1810 // sigmoid
-	OpSigmoidInPlace                                         Op = 1811 // sigmoid_
-	OpSigmoidBackward                                        Op = 1812 // sigmoid_backward
-	OpSign                                                   Op = 1813 // sign
-	OpSignInPlace                                            Op = 1814 // sign_
-	OpSignbit                                                Op = 1815 // signbit
-	OpSiLU                                                   Op = 1816 // silu
-	OpSiLUInPlace                                            Op = 1817 // silu_
-	OpSiLUBackward                                           Op = 1818 // silu_backward
-	OpSin                                                    Op = 1819 // sin
-	OpSinInPlace                                             Op = 1820 // sin_
-	OpSinc                                                   Op = 1821 // sinc
-	OpSincInPlace                                            Op = 1822 // sinc_
-	OpSinh                                                   Op = 1823 // sinh
-	OpSinhInPlace                                            Op = 1824 // sinh_
-	OpSizeInt                                                Op = 1825 // size.int
-	OpSliceTensor                                            Op = 1826 // slice.Tensor
-	OpSliceBackward                                          Op = 1827 // slice_backward
-	OpSliceCopyTensor                                        Op = 1828 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1829 // slice_inverse
-	OpSliceScatter                                           Op = 1830 // slice_scatter
-	OpSLogDet                                                Op = 1831 // slogdet
-	OpSlowConv3d                                             Op = 1832 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1833 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1834 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1835 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1836 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1837 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1838 // smm
-	OpSmoothL1Loss                                           Op = 1839 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1840 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1841 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1842 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1843 // softmax.int
-	OpSoftplus                                               Op = 1844 // softplus
-	OpSoftplusBackward                                       Op = 1845 // softplus_backward
-	OpSoftshrink                                             Op = 1846 // softshrink
-	OpSoftshrinkBackward                                     Op = 1847 // softshrink_backward
-	OpSort                                                   Op = 1848 // sort
-	OpSortStable                                             Op = 1849 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1850 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1851 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1852 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1853 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1854 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1855 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1856 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1857 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1858 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1859 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1860 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1861 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1862 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1863 // sparse_dim
-	OpSparseMask                                             Op = 1864 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1865 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1866 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1867 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1868 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1869 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1870 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1871 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1872 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1873 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1874 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1875 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1876 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1877 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1878 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1879 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1880 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1881 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1882 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1883 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1884 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1885 // special_digamma
-	OpSpecialEntr                                            Op = 1886 // special_entr
-	OpSpecialErf                                             Op = 1887 // special_erf
-	OpSpecialErfc                                            Op = 1888 // special_erfc
-	OpSpecialErfcx                                           Op = 1889 // special_erfcx
-	OpSpecialErfinv                                          Op = 1890 // special_erfinv
-	OpSpecialExp2                                            Op = 1891 // special_exp2
-	OpSpecialExpit                                           Op = 1892 // special_expit
-	OpSpecialExpm1                                           Op = 1893 // special_expm1
-	OpSpecialGammaInc                                        Op = 1894 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1895 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1896 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1897 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1898 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1899 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1900 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1901 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1902 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1903 // special_i0
-	OpSpecialI0e                                             Op = 1904 // special_i0e
-	OpSpecialI1                                              Op = 1905 // special_i1
-	OpSpecialI1e                                             Op = 1906 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1907 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1908 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1909 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1910 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1911 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1912 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1913 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1914 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1915 // special_log_softmax
-	OpSpecialLogit                                           Op = 1916 // special_logit
-	OpSpecialLogSumExp                                       Op = 1917 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1918 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1919 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1920 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1921 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1922 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1923 // special_ndtr
-	OpSpecialNdtri                                           Op = 1924 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1925 // special_polygamma
-	OpSpecialPsi                                             Op = 1926 // special_psi
-	OpSpecialRound                                           Op = 1927 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1928 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1929 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1930 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1931 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1932 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1933 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1934 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1935 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1936 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1937 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1938 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1939 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1940 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1941 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1942 // special_sinc
-	OpSpecialSoftmax                                         Op = 1943 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1944 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1945 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1946 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1947 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1948 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1949 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1950 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1951 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1952 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1953 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1954 // split.Tensor
-	OpSplitSizes                                             Op = 1955 // split.sizes
-	OpSplitCopyTensor                                        Op = 1956 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1957 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1958 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1959 // sqrt
-	OpSqrtInPlace                                            Op = 1960 // sqrt_
-	OpSquare                                                 Op = 1961 // square
-	OpSquareInPlace                                          Op = 1962 // square_
-	OpSqueeze                                                Op = 1963 // squeeze
-	OpSqueezeDim                                             Op = 1964 // squeeze.dim
-	OpSqueezeDims                                            Op = 1965 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1966 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1967 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1968 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1969 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1970 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1971 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1972 // sspaddmm
-	OpStack                                                  Op = 1973 // stack
-	OpStd                                                    Op = 1974 // std
-	OpStdCorrection                                          Op = 1975 // std.correction
-	OpStdDim                                                 Op = 1976 // std.dim
-	OpStdMean                                                Op = 1977 // std_mean
-	OpStdMeanCorrection                                      Op = 1978 // std_mean.correction
-	OpStdMeanDim                                             Op = 1979 // std_mean.dim
-	OpSTFT                                                   Op = 1980 // stft
-	OpSTFTCenter                                             Op = 1981 // stft.center
-	OpStrideInt                                              Op = 1982 // stride.int
-	OpSubScalar                                              Op = 1983 // sub.Scalar
-	OpSubTensor                                              Op = 1984 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1985 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1986 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1987 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1988 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1989 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1990 // subtract_.Tensor
-	OpSum                                                    Op = 1991 // sum
-	OpSumDimIntList                                          Op = 1992 // sum.dim_IntList
-	OpSumToSize                                              Op = 1993 // sum_to_size
-	OpSVD                                                    Op = 1994 // svd
-	OpSwapAxes                                               Op = 1995 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1996 // swapaxes_
-	OpSwapDims                                               Op = 1997 // swapdims
-	OpSwapDimsInPlace                                        Op = 1998 // swapdims_
-	OpT                                                      Op = 1999 // t
-	OpTInPlace                                               Op = 2000 // t_
-	OpTCopy                                                  Op = 2001 // t_copy
-	OpTake                                                   Op = 2002 // take
-	OpTakeAlongDim                                           Op = 2003 // take_along_dim
-	OpTan                                                    Op = 2004 // tan
-	OpTanInPlace                                             Op = 2005 // tan_
-	OpTanh                                                   Op = 2006 // tanh
-	OpTanhInPlace                                            Op = 2007 // tanh_
-	OpTanhBackward                                           Op = 2008 // tanh_backward
-	OpTensorSplitIndices                                     Op = 2009 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 2010 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 2011 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 2012 // tensordot
-	OpTHNNConv2d                                             Op = 2013 // thnn_conv2d
-	OpThreshold                                              Op = 2014 // threshold
-	OpThresholdInPlace                                       Op = 2015 // threshold_
-	OpThresholdBackward                                      Op = 2016 // threshold_backward
-	OpTile                                                   Op = 2017 // tile
-	OpToDevice                                               Op = 2018 // to.device
-	OpToDType                                                Op = 2019 // to.dtype
-	OpToDTypeLayout                                          Op = 2020 // to.dtype_layout
-	OpToOther                                                Op = 2021 // to.other
-	OpToDense                                                Op = 2022 // to_dense
-	OpToDenseBackward                                        Op = 2023 // to_dense_backward
-	OpToMKLDNN                                               Op = 2024 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 2025 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 2026 // to_padded_tensor
-	OpToSparse                                               Op = 2027 // to_sparse
-	OpToSparseSparseDim                                      Op = 2028 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 2029 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 2030 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 2031 // to_sparse_csc
-	OpToSparseCSR                                            Op = 2032 // to_sparse_csr
-	OpTopK                                                   Op = 2033 // topk
-	OpTrace                                                  Op = 2034 // trace
-	OpTraceBackward                                          Op = 2035 // trace_backward
-	OpTransposeInt                                           Op = 2036 // transpose.int
-	OpTransposeInPlace                                       Op = 2037 // transpose_
-	OpTransposeCopyInt                                       Op = 2038 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 2039 // trapezoid.dx
-	OpTrapezoidX                                             Op = 2040 // trapezoid.x
-	OpTrapzDx                                                Op = 2041 // trapz.dx
-	OpTrapzX                                                 Op = 2042 // trapz.x
-	OpTriangularSolve                                        Op = 2043 // triangular_solve
-	OpTril                                                   Op = 2044 // tril
-	OpTrilInPlace                                            Op = 2045 // tril_
-	OpTrilIndices                                            Op = 2046 // tril_indices
-	OpTripletMarginLoss                                      Op = 2047 // triplet_margin_loss
-	OpTriu                                                   Op = 2048 // triu
-	OpTriuInPlace                                            Op = 2049 // triu_
-	OpTriuIndices                                            Op = 2050 // triu_indices
-	OpTrueDivideScalar                                       Op = 2051 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 2052 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 2053 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 2054 // true_divide_.Tensor
-	OpTrunc                                                  Op = 2055 // trunc
-	OpTruncInPlace                                           Op = 2056 // trunc_
-	OpTypeAs                                                 Op = 2057 // type_as
-	OpUnbindInt                                              Op = 2058 // unbind.int
-	OpUnbindCopyInt                                          Op = 2059 // unbind_copy.int
-	OpUnflattenInt                                           Op = 2060 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 2061 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 2062 // unfold
-	OpUnfoldBackward                                         Op = 2063 // unfold_backward
-	OpUnfoldCopy                                             Op = 2064 // unfold_copy
-	OpUniformInPlace                                         Op = 2065 // uniform_
-	OpUniqueConsecutive                                      Op = 2066 // unique_consecutive
-	OpUniqueDim                                              Op = 2067 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 2068 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 2069 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 2070 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 2071 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 2072 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 2073 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 2074 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 2075 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 2076 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 2077 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 2078 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 2079 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 2080 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 2081 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 2082 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 2083 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 2084 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 2085 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 2086 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 2087 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 2088 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 2089 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 2090 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 2091 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 2092 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 2093 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 2094 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 2095 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 2096 // value_selecting_reduction_backward
-	OpValues                                                 Op = 2097 // values
-	OpValuesCopy                                             Op = 2098 // values_copy
-	OpVander                                                 Op = 2099 // vander
-	OpVar                                                    Op = 2100 // var
-	OpVarCorrection                                          Op = 2101 // var.correction
-	OpVarDim                                                 Op = 2102 // var.dim
-	OpVarMean                                                Op = 2103 // var_mean
-	OpVarMeanCorrection                                      Op = 2104 // var_mean.correction
-	OpVarMeanDim                                             Op = 2105 // var_mean.dim
-	OpVDot                                                   Op = 2106 // vdot
-	OpView                                                   Op = 2107 // view
-	OpViewDType                                              Op = 2108 // view.dtype
-	OpViewAs                                                 Op = 2109 // view_as
-	OpViewAsComplex                                          Op = 2110 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 2111 // view_as_complex_copy
-	OpViewAsReal                                             Op = 2112 // view_as_real
-	OpViewAsRealCopy                                         Op = 2113 // view_as_real_copy
-	OpViewCopy                                               Op = 2114 // view_copy
-	OpViewCopyDType                                          Op = 2115 // view_copy.dtype
-	OpVSplitArray                                            Op = 2116 // vsplit.array
-	OpVSplitInt                                              Op = 2117 // vsplit.int
-	OpVStack                                                 Op = 2118 // vstack
-	OpWhere                                                  Op = 2119 // where
-	OpWhereScalar                                            Op = 2120 // where.Scalar
-	OpWhereScalarOther                                       Op = 2121 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 2122 // where.ScalarSelf
-	OpWhereSelf                                              Op = 2123 // where.self
-	OpXLogYScalarOther                                       Op = 2124 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 2125 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 2126 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 2127 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 2128 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 2129 // zero_
-	OpZeros                                                  Op = 2130 // zeros
-	OpZerosLike                                              Op = 2131 // zeros_like
+	OpElements                                               Op = 48   // elements
+	OpFromBytes                                              Op = 49   // from_bytes
+	OpToBytes                                                Op = 50   // to_bytes
+	OpOverwrite                                              Op = 51   // overwrite
+	OpReadFile                                               Op = 52   // read_file
+	OpItem                                                   Op = 53   // item
+	OpIndex                                                  Op = 54   // index
+	OpSetIndex                                               Op = 55   // set_index
+	OpTo                                                     Op = 56   // to
+	OpWarnings                                               Op = 57   // warnings
+	OpSetThreads                                             Op = 58   // set_threads
+	OpLane                                                   Op = 59   // lane
+	OpGetThreads                                             Op = 60   // get_threads
+	OpSetInteropThreads                                      Op = 61   // set_interop_threads
+	OpGetInteropThreads                                      Op = 62   // get_interop_threads
+	OpManualSeed                                             Op = 63   // manual_seed
+	OpNewGenerator                                           Op = 64   // new_generator
+	OpDefaultGenerator                                       Op = 65   // default_generator
+	OpSeedGenerator                                          Op = 66   // seed_generator
+	OpGeneratorSeed                                          Op = 67   // generator_seed
+	OpGeneratorState                                         Op = 68   // generator_state
+	OpSetGeneratorState                                      Op = 69   // set_generator_state
+	OpGeneratorDevice                                        Op = 70   // generator_device
+	OpTorchVersion                                           Op = 71   // torch_version
+	OpShowConfig                                             Op = 72   // show_config
+	OpDeviceCount                                            Op = 73   // device_count
+	OpSynchronize                                            Op = 74   // synchronize
+	OpCurrentDevice                                          Op = 75   // current_device
+	OpListOperators                                          Op = 76   // list_operators
+	OpGetSetting                                             Op = 77   // get_setting
+	OpSetSetting                                             Op = 78   // set_setting
+	OpCudaVersions                                           Op = 79   // cuda_versions
+	OpBoxed                                                  Op = 80   // boxed
+	OpCompileProgram                                         Op = 81   // compile_program
+	OpRunProgram                                             Op = 82   // run_program
+	OpScriptLoad                                             Op = 83   // script_load
+	OpScriptDefine                                           Op = 84   // script_define
+	OpScriptCall                                             Op = 85   // script_call
+	OpScriptDescribe                                         Op = 86   // script_describe
+	OpScriptTree                                             Op = 87   // script_tree
+	OpScriptTensors                                          Op = 88   // script_tensors
+	OpScriptModule                                           Op = 89   // script_module
+	OpScriptAttribute                                        Op = 90   // script_attribute
+	OpScriptSetAttribute                                     Op = 91   // script_set_attribute
+	OpScriptTrain                                            Op = 92   // script_train
+	OpScriptTo                                               Op = 93   // script_to
+	OpScriptFreeze                                           Op = 94   // script_freeze
+	OpScriptOptimize                                         Op = 95   // script_optimize
+	OpScriptSave                                             Op = 96   // script_save
+	OpScriptCode                                             Op = 97   // script_code
+	OpScriptGraph                                            Op = 98   // script_graph
+	OpAotiLoad                                               Op = 99   // aoti_load
+	OpAotiDescribe                                           Op = 100  // aoti_describe
+	OpAotiConstant                                           Op = 101  // aoti_constant
+	OpAotiRun                                                Op = 102  // aoti_run
+	OpEnterRecording                                         Op = 103  // enter_recording
+	OpRecorded                                               Op = 104  // recorded
+	OpAddHook                                                Op = 105  // add_hook
+	OpAddAccumulateHook                                      Op = 106  // add_accumulate_hook
+	OpRemoveHook                                             Op = 107  // remove_hook
+	OpApplyFunction                                          Op = 108  // apply_function
+	OpSavedTensors                                           Op = 109  // saved_tensors
+	OpEnterSavedHooks                                        Op = 110  // enter_saved_hooks
+	OpBackwardNumber                                         Op = 111  // backward_number
+	OpSetAnomaly                                             Op = 112  // set_anomaly
+	OpDropped                                                Op = 113  // dropped
+	OpOperatorSchema                                         Op = 114  // operator_schema
+	OpOpenLibrary                                            Op = 115  // open_library
+	OpCloseLibrary                                           Op = 116  // close_library
+	OpDefineOperator                                         Op = 117  // define_operator
+	OpImplementOperator                                      Op = 118  // implement_operator
+	OpKernelArguments                                        Op = 119  // kernel_arguments
+	OpKernelRedispatch                                       Op = 120  // kernel_redispatch
+	OpKernelResults                                          Op = 121  // kernel_results
+	OpNvrtcOpen                                              Op = 122  // nvrtc_open
+	OpNvrtcCompile                                           Op = 123  // nvrtc_compile
+	OpKernelArch                                             Op = 124  // kernel_arch
+	OpKernelLoad                                             Op = 125  // kernel_load
+	OpKernelUnload                                           Op = 126  // kernel_unload
+	OpKernelFunction                                         Op = 127  // kernel_function
+	OpKernelLaunch                                           Op = 128  // kernel_launch
+	OpPrepareProfiler                                        Op = 129  // prepare_profiler
+	OpStartProfiler                                          Op = 130  // start_profiler
+	OpStopProfiler                                           Op = 131  // stop_profiler
+	OpProfilerEvents                                         Op = 132  // profiler_events
+	OpSaveProfile                                            Op = 133  // save_profile
+	OpFreeProfile                                            Op = 134  // free_profile
+	OpEnterRange                                             Op = 135  // enter_range
+	OpThreadNumber                                           Op = 136  // thread_number
+	OpDefaultStream                                          Op = 137  // default_stream
+	OpCurrentStream                                          Op = 138  // current_stream
+	OpNewStream                                              Op = 139  // new_stream
+	OpEnterStream                                            Op = 140  // enter_stream
+	OpStreamQuery                                            Op = 141  // stream_query
+	OpStreamSynchronize                                      Op = 142  // stream_synchronize
+	OpStreamWaitEvent                                        Op = 143  // stream_wait_event
+	OpStreamWaitStream                                       Op = 144  // stream_wait_stream
+	OpStreamPointer                                          Op = 145  // stream_pointer
+	OpRecordStream                                           Op = 146  // record_stream
+	OpNewEvent                                               Op = 147  // new_event
+	OpEventRecord                                            Op = 148  // event_record
+	OpEventQuery                                             Op = 149  // event_query
+	OpEventSynchronize                                       Op = 150  // event_synchronize
+	OpEventElapsed                                           Op = 151  // event_elapsed
+	OpDeviceStats                                            Op = 152  // device_stats
+	OpResetAccumulatedMemory                                 Op = 153  // reset_accumulated_memory
+	OpNvtxMark                                               Op = 154  // nvtx_mark
+	OpNvtxPush                                               Op = 155  // nvtx_push
+	OpNvtxPop                                                Op = 156  // nvtx_pop
+	OpOpenJpeg                                               Op = 157  // open_jpeg
+	OpJpegSize                                               Op = 158  // jpeg_size
+	OpDecodeJpeg                                             Op = 159  // decode_jpeg
+	OpEncodeJpeg                                             Op = 160  // encode_jpeg
+	OpCropJpeg                                               Op = 161  // crop_jpeg
+	OpCropImage                                              Op = 162  // crop_image
+	OpCropFlip                                               Op = 163  // crop_flip
+	OpNewTcpStore                                            Op = 164  // new_tcp_store
+	OpNewFileStore                                           Op = 165  // new_file_store
+	OpNewHashStore                                           Op = 166  // new_hash_store
+	OpNewPrefixStore                                         Op = 167  // new_prefix_store
+	OpStoreSet                                               Op = 168  // store_set
+	OpStoreGet                                               Op = 169  // store_get
+	OpStoreAdd                                               Op = 170  // store_add
+	OpStoreCompareSet                                        Op = 171  // store_compare_set
+	OpStoreDelete                                            Op = 172  // store_delete
+	OpStoreCheck                                             Op = 173  // store_check
+	OpStoreNumKeys                                           Op = 174  // store_num_keys
+	OpStoreSetTimeout                                        Op = 175  // store_set_timeout
+	OpNewGroup                                               Op = 176  // new_group
+	OpAbortGroup                                             Op = 177  // abort_group
+	OpCollective                                             Op = 178  // collective
+	OpMonitoredBarrier                                       Op = 179  // monitored_barrier
+	OpGroupCheck                                             Op = 180  // group_check
+	OpBatchBegin                                             Op = 181  // batch_begin
+	OpBatchEnd                                               Op = 182  // batch_end
+	OpWorkWait                                               Op = 183  // work_wait
+	OpWorkStream                                             Op = 184  // work_stream
+	OpWorkAbort                                              Op = 185  // work_abort
+	OpWorkDone                                               Op = 186  // work_done
+	OpWorkSource                                             Op = 187  // work_source
+	OpVerifyParams                                           Op = 188  // verify_params
+	OpBroadcastCoalesced                                     Op = 189  // broadcast_coalesced
+	OpNewReducer                                             Op = 190  // new_reducer
+	OpReducerForward                                         Op = 191  // reducer_forward
+	OpReducerBackward                                        Op = 192  // reducer_backward
+	OpReducerDelay                                           Op = 193  // reducer_delay
+	OpReducerCompress                                        Op = 194  // reducer_compress
+	OpReducerHook                                            Op = 195  // reducer_hook
+	OpReducerStats                                           Op = 196  // reducer_stats
+	OpCudaState                                              Op = 197  // cuda_state
+	OpCudaDriverVersion                                      Op = 198  // cuda_driver_version
+	OpDeviceProperties                                       Op = 199  // device_properties
+	OpDeviceAccessPeer                                       Op = 200  // device_access_peer
+	OpExternalStream                                         Op = 201  // external_stream
+	OpStreamPriority                                         Op = 202  // stream_priority
+	OpStreamPriorities                                       Op = 203  // stream_priorities
+	OpBlockingEvent                                          Op = 204  // blocking_event
+	OpMemoryFraction                                         Op = 205  // memory_fraction
+	OpSetMemoryFraction                                      Op = 206  // set_memory_fraction
+	OpMemorySnapshot                                         Op = 207  // memory_snapshot
+	OpRecordMemoryHistory                                    Op = 208  // record_memory_history
+	OpNewPoolID                                              Op = 209  // new_pool_id
+	OpNewMemPool                                             Op = 210  // new_mem_pool
+	OpMemPoolID                                              Op = 211  // mem_pool_id
+	OpEnterMemPool                                           Op = 212  // enter_mem_pool
+	OpLeaveMemPool                                           Op = 213  // leave_mem_pool
+	OpNewNccl                                                Op = 214  // new_nccl
+	OpNewGraph                                               Op = 215  // new_graph
+	OpGraphCaptureBegin                                      Op = 216  // graph_capture_begin
+	OpGraphCaptureEnd                                        Op = 217  // graph_capture_end
+	OpGraphReplay                                            Op = 218  // graph_replay
+	OpGraphReset                                             Op = 219  // graph_reset
+	OpGraphPool                                              Op = 220  // graph_pool
+	OpGraphRegisterGenerator                                 Op = 221  // graph_register_generator
+	OpGraphDebugDump                                         Op = 222  // graph_debug_dump
+	OpIsCapturing                                            Op = 223  // is_capturing
+	OpAtenAndScalar                                          Op = 224  // __and__.Scalar
+	OpAtenAndTensor                                          Op = 225  // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 226  // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 227  // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 228  // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 229  // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 230  // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 231  // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 232  // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 233  // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 234  // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 235  // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 236  // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 237  // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 238  // __or__.Scalar
+	OpAtenOrTensor                                           Op = 239  // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 240  // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 241  // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 242  // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 243  // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 244  // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 245  // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 246  // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 247  // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 248  // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 249  // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 250  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 251  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 252  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 253  // _addmm_activation
+	OpAtenAMinMax                                            Op = 254  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 255  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 256  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 257  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 258  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 259  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 260  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 261  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 262  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 263  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 264  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 265  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 266  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 267  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 268  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 269  // _cast_Byte
+	OpAtenCastChar                                           Op = 270  // _cast_Char
+	OpAtenCastDouble                                         Op = 271  // _cast_Double
+	OpAtenCastFloat                                          Op = 272  // _cast_Float
+	OpAtenCastHalf                                           Op = 273  // _cast_Half
+	OpAtenCastInt                                            Op = 274  // _cast_Int
+	OpAtenCastLong                                           Op = 275  // _cast_Long
+	OpAtenCastShort                                          Op = 276  // _cast_Short
+	OpAtenCDistBackward                                      Op = 277  // _cdist_backward
+	OpAtenCDistForward                                       Op = 278  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 279  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 280  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 281  // _chunk_cat
+	OpAtenCoalesce                                           Op = 282  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 283  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 284  // _compute_linear_combination
+	OpAtenConj                                               Op = 285  // _conj
+	OpAtenConjCopy                                           Op = 286  // _conj_copy
+	OpAtenConjPhysical                                       Op = 287  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 288  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 289  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 290  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 291  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 292  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 293  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 294  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 295  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 296  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 297  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 298  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 299  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 300  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 301  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 302  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 303  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 304  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 305  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 306  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 307  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 308  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 309  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 310  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 311  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 312  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 313  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 314  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 315  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 316  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 317  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 318  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 319  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 320  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 321  // _dimI
+	OpAtenDimV                                               Op = 322  // _dimV
+	OpAtenDimArange                                          Op = 323  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 324  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 325  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 326  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 327  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 328  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 329  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 330  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 331  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 332  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 333  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 334  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 335  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 336  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 337  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 338  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 339  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 340  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 341  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 342  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 343  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 344  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 345  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 346  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 347  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 348  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 349  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 350  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 351  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 352  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 353  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 354  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 355  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 356  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 357  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 358  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 359  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 360  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 361  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 362  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 363  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 364  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 365  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 366  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 367  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 368  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 369  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 370  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 371  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 372  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 373  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 374  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 375  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 376  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 377  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 378  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 379  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 380  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 381  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 382  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 383  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 384  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 385  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 386  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 387  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 388  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 389  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 390  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 391  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 392  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 393  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 394  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 395  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 396  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 397  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 398  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 399  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 400  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 401  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 402  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 403  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 404  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 405  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 406  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 407  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 408  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 409  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 410  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 411  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 412  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 413  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 414  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 415  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 416  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 417  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 418  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 419  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 420  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 421  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 422  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 423  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 424  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 425  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 426  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 427  // _foreach_log
+	OpAtenForeachLog10                                       Op = 428  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 429  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 430  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 431  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 432  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 433  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 434  // _foreach_log_
+	OpAtenForeachMax                                         Op = 435  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 436  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 437  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 438  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 439  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 440  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 441  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 442  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 443  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 444  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 445  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 446  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 447  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 448  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 449  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 450  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 451  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 452  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 453  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 454  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 455  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 456  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 457  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 458  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 459  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 460  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 461  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 462  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 463  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 464  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 465  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 466  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 467  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 468  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 469  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 470  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 471  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 472  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 473  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 474  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 475  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 476  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 477  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 478  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 479  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 480  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 481  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 482  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 483  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 484  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 485  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 486  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 487  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 488  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 489  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 490  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 491  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 492  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 493  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 494  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 495  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 496  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 497  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 498  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 499  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 500  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 501  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 502  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 503  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 504  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 505  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 506  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 507  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 508  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 509  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 510  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 511  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 512  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 513  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 514  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 515  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 516  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 517  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 518  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 519  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 520  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 521  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 522  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 523  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 524  // _index_put_impl_
+	OpAtenIndices                                            Op = 525  // _indices
+	OpAtenIndicesCopy                                        Op = 526  // _indices_copy
+	OpAtenIntMM                                              Op = 527  // _int_mm
+	OpAtenIsAllTrue                                          Op = 528  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 529  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 530  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 531  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 532  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 533  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 534  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 535  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 536  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 537  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 538  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 539  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 540  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 541  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 542  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 543  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 544  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 545  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 546  // _make_dep_token
+	OpAtenMakeDual                                           Op = 547  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 548  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 549  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 550  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 551  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 552  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 553  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 554  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 555  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 556  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 557  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 558  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 559  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 560  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 561  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 562  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 563  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 564  // _neg_view
+	OpAtenNegViewCopy                                        Op = 565  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 566  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 567  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 568  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 569  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 570  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 571  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 572  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 573  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 574  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 575  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 576  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 577  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 578  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 579  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 580  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 581  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 582  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 583  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 584  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 585  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 586  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 587  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 588  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 589  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 590  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 591  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 592  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 593  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 594  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 595  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 596  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 597  // _pad_circular
+	OpAtenPadEnum                                            Op = 598  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 599  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 600  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 601  // _pdist_backward
+	OpAtenPDistForward                                       Op = 602  // _pdist_forward
+	OpAtenPinMemory                                          Op = 603  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 604  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 605  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 606  // _print
+	OpAtenPropagateXLAData                                   Op = 607  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 608  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 609  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 610  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 611  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 612  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 613  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 614  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 615  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 616  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 617  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 618  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 619  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 620  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 621  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 622  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 623  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 624  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 625  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 626  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 627  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 628  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 629  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 630  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 631  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 632  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 633  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 634  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 635  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 636  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 637  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 638  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 639  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 640  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 641  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 642  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 643  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 644  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 645  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 646  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 647  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 648  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 649  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 650  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 651  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 652  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 653  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 654  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 655  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 656  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 657  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 658  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 659  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 660  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 661  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 662  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 663  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 664  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 665  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 666  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 667  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 668  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 669  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 670  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 671  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 672  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 673  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 674  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 675  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 676  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 677  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 678  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 679  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 680  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 681  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 682  // _spdiags
+	OpAtenSpsolve                                            Op = 683  // _spsolve
+	OpAtenStack                                              Op = 684  // _stack
+	OpAtenStandardGamma                                      Op = 685  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 686  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 687  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 688  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 689  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 690  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 691  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 692  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 693  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 694  // _to_copy
+	OpAtenToCPU                                              Op = 695  // _to_cpu
+	OpAtenToDense                                            Op = 696  // _to_dense
+	OpAtenToSparse                                           Op = 697  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 698  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 699  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 700  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 701  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 702  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 703  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 704  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 705  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 706  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 707  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 708  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 709  // _unique
+	OpAtenUnique2                                            Op = 710  // _unique2
+	OpAtenUnpackDual                                         Op = 711  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 712  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 713  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 714  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 715  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 716  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 717  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 718  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 719  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 720  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 721  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 722  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 723  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 724  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 725  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 726  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 727  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 728  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 729  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 730  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 731  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 732  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 733  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 734  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 735  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 736  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 737  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 738  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 739  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 740  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 741  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 742  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 743  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 744  // _values
+	OpAtenValuesCopy                                         Op = 745  // _values_copy
+	OpAtenVersion                                            Op = 746  // _version
+	OpAtenWeightInt4PackMM                                   Op = 747  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 748  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 749  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 750  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 751  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 752  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 753  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 754  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 755  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 756  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 757  // abs
+	OpAbsInPlace                                             Op = 758  // abs_
+	OpAbsolute                                               Op = 759  // absolute
+	OpAbsoluteInPlace                                        Op = 760  // absolute_
+	OpAcos                                                   Op = 761  // acos
+	OpAcosInPlace                                            Op = 762  // acos_
+	OpAcosh                                                  Op = 763  // acosh
+	OpAcoshInPlace                                           Op = 764  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 765  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 766  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 767  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 768  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 769  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 770  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 771  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 772  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 773  // add.Scalar
+	OpAddTensor                                              Op = 774  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 775  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 776  // add_.Tensor
+	OpAddBMM                                                 Op = 777  // addbmm
+	OpAddBMMInPlace                                          Op = 778  // addbmm_
+	OpAddCDiv                                                Op = 779  // addcdiv
+	OpAddCDivInPlace                                         Op = 780  // addcdiv_
+	OpAddCMul                                                Op = 781  // addcmul
+	OpAddCMulInPlace                                         Op = 782  // addcmul_
+	OpAddMM                                                  Op = 783  // addmm
+	OpAddMMDType                                             Op = 784  // addmm.dtype
+	OpAddMMInPlace                                           Op = 785  // addmm_
+	OpAddMV                                                  Op = 786  // addmv
+	OpAddMVInPlace                                           Op = 787  // addmv_
+	OpAddR                                                   Op = 788  // addr
+	OpAddRInPlace                                            Op = 789  // addr_
+	OpAdjoint                                                Op = 790  // adjoint
+	OpAffineGridGenerator                                    Op = 791  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 792  // affine_grid_generator_backward
+	OpAlias                                                  Op = 793  // alias
+	OpAliasCopy                                              Op = 794  // alias_copy
+	OpAlignAs                                                Op = 795  // align_as
+	OpAlignTensors                                           Op = 796  // align_tensors
+	OpAll                                                    Op = 797  // all
+	OpAllDim                                                 Op = 798  // all.dim
+	OpAllDims                                                Op = 799  // all.dims
+	OpAllClose                                               Op = 800  // allclose
+	OpAlphaDropout                                           Op = 801  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 802  // alpha_dropout_
+	OpAMax                                                   Op = 803  // amax
+	OpAMin                                                   Op = 804  // amin
+	OpAMinMax                                                Op = 805  // aminmax
+	OpAngle                                                  Op = 806  // angle
+	OpAny                                                    Op = 807  // any
+	OpAnyDim                                                 Op = 808  // any.dim
+	OpAnyDims                                                Op = 809  // any.dims
+	OpArange                                                 Op = 810  // arange
+	OpArangeStart                                            Op = 811  // arange.start
+	OpArangeStartStep                                        Op = 812  // arange.start_step
+	OpArccos                                                 Op = 813  // arccos
+	OpArccosInPlace                                          Op = 814  // arccos_
+	OpArccosh                                                Op = 815  // arccosh
+	OpArccoshInPlace                                         Op = 816  // arccosh_
+	OpArcsin                                                 Op = 817  // arcsin
+	OpArcsinInPlace                                          Op = 818  // arcsin_
+	OpArcsinh                                                Op = 819  // arcsinh
+	OpArcsinhInPlace                                         Op = 820  // arcsinh_
+	OpArctan                                                 Op = 821  // arctan
+	OpArctan2                                                Op = 822  // arctan2
+	OpArctan2InPlace                                         Op = 823  // arctan2_
+	OpArctanInPlace                                          Op = 824  // arctan_
+	OpArctanh                                                Op = 825  // arctanh
+	OpArctanhInPlace                                         Op = 826  // arctanh_
+	OpArgMax                                                 Op = 827  // argmax
+	OpArgMin                                                 Op = 828  // argmin
+	OpArgSort                                                Op = 829  // argsort
+	OpArgSortStable                                          Op = 830  // argsort.stable
+	OpArgWhere                                               Op = 831  // argwhere
+	OpAsStrided                                              Op = 832  // as_strided
+	OpAsStridedInPlace                                       Op = 833  // as_strided_
+	OpAsStridedCopy                                          Op = 834  // as_strided_copy
+	OpAsStridedScatter                                       Op = 835  // as_strided_scatter
+	OpAsin                                                   Op = 836  // asin
+	OpAsinInPlace                                            Op = 837  // asin_
+	OpAsinh                                                  Op = 838  // asinh
+	OpAsinhInPlace                                           Op = 839  // asinh_
+	OpAtan                                                   Op = 840  // atan
+	OpAtan2                                                  Op = 841  // atan2
+	OpAtan2InPlace                                           Op = 842  // atan2_
+	OpAtanInPlace                                            Op = 843  // atan_
+	OpAtanh                                                  Op = 844  // atanh
+	OpAtanhInPlace                                           Op = 845  // atanh_
+	OpAtLeast1d                                              Op = 846  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 847  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 848  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 849  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 850  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 851  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 852  // avg_pool1d
+	OpAvgPool2d                                              Op = 853  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 854  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 855  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 856  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 857  // baddbmm
+	OpBAddBMMDType                                           Op = 858  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 859  // baddbmm_
+	OpBartlettWindow                                         Op = 860  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 861  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 862  // batch_norm
+	OpBatchNormBackward                                      Op = 863  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 864  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 865  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 866  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 867  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 868  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 869  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 870  // batch_norm_update_stats
+	OpBernoulli                                              Op = 871  // bernoulli
+	OpBernoulliP                                             Op = 872  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 873  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 874  // bernoulli_.float
+	OpBilinear                                               Op = 875  // bilinear
+	OpBinaryCrossEntropy                                     Op = 876  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 877  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 878  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 879  // bincount
+	OpBinomial                                               Op = 880  // binomial
+	OpBitwiseAndScalar                                       Op = 881  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 882  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 883  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 884  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 885  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 886  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 887  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 888  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 889  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 890  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 891  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 892  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 893  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 894  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 895  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 896  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 897  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 898  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 899  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 900  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 901  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 902  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 903  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 904  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 905  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 906  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 907  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 908  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 909  // blackman_window.periodic
+	OpBlockDiag                                              Op = 910  // block_diag
+	OpBMM                                                    Op = 911  // bmm
+	OpBMMDType                                               Op = 912  // bmm.dtype
+	OpBroadcastTensors                                       Op = 913  // broadcast_tensors
+	OpBroadcastTo                                            Op = 914  // broadcast_to
+	OpBucketizeScalar                                        Op = 915  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 916  // bucketize.Tensor
+	OpCanCast                                                Op = 917  // can_cast
+	OpCartesianProd                                          Op = 918  // cartesian_prod
+	OpCat                                                    Op = 919  // cat
+	OpCauchyInPlace                                          Op = 920  // cauchy_
+	OpCColIndices                                            Op = 921  // ccol_indices
+	OpCColIndicesCopy                                        Op = 922  // ccol_indices_copy
+	OpCDist                                                  Op = 923  // cdist
+	OpCeil                                                   Op = 924  // ceil
+	OpCeilInPlace                                            Op = 925  // ceil_
+	OpCELU                                                   Op = 926  // celu
+	OpCELUInPlace                                            Op = 927  // celu_
+	OpChainMatMul                                            Op = 928  // chain_matmul
+	OpCHalf                                                  Op = 929  // chalf
+	OpChannelShuffle                                         Op = 930  // channel_shuffle
+	OpCholesky                                               Op = 931  // cholesky
+	OpCholeskyInverse                                        Op = 932  // cholesky_inverse
+	OpCholeskySolve                                          Op = 933  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 934  // choose_qparams_optimized
+	OpChunk                                                  Op = 935  // chunk
+	OpClamp                                                  Op = 936  // clamp
+	OpClampTensor                                            Op = 937  // clamp.Tensor
+	OpClampInPlace                                           Op = 938  // clamp_
+	OpClampInPlaceTensor                                     Op = 939  // clamp_.Tensor
+	OpClampMax                                               Op = 940  // clamp_max
+	OpClampMaxTensor                                         Op = 941  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 942  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 943  // clamp_max_.Tensor
+	OpClampMin                                               Op = 944  // clamp_min
+	OpClampMinTensor                                         Op = 945  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 946  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 947  // clamp_min_.Tensor
+	OpClip                                                   Op = 948  // clip
+	OpClipTensor                                             Op = 949  // clip.Tensor
+	OpClipInPlace                                            Op = 950  // clip_
+	OpClipInPlaceTensor                                      Op = 951  // clip_.Tensor
+	OpClone                                                  Op = 952  // clone
+	OpCoalesce                                               Op = 953  // coalesce
+	OpCol2Im                                                 Op = 954  // col2im
+	OpColIndices                                             Op = 955  // col_indices
+	OpColIndicesCopy                                         Op = 956  // col_indices_copy
+	OpColumnStack                                            Op = 957  // column_stack
+	OpCombinations                                           Op = 958  // combinations
+	OpComplex                                                Op = 959  // complex
+	OpConcat                                                 Op = 960  // concat
+	OpConcatenate                                            Op = 961  // concatenate
+	OpConj                                                   Op = 962  // conj
+	OpConjPhysical                                           Op = 963  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 964  // conj_physical_
+	OpConstantPadND                                          Op = 965  // constant_pad_nd
+	OpContiguous                                             Op = 966  // contiguous
+	OpConv1d                                                 Op = 967  // conv1d
+	OpConv1dPadding                                          Op = 968  // conv1d.padding
+	OpConv2d                                                 Op = 969  // conv2d
+	OpConv2dPadding                                          Op = 970  // conv2d.padding
+	OpConv3d                                                 Op = 971  // conv3d
+	OpConv3dPadding                                          Op = 972  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 973  // conv_depthwise3d
+	OpConvTBC                                                Op = 974  // conv_tbc
+	OpConvTBCBackward                                        Op = 975  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 976  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 977  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 978  // conv_transpose3d.input
+	OpConvolution                                            Op = 979  // convolution
+	OpConvolutionBackward                                    Op = 980  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 981  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 982  // convolution_overrideable
+	OpCopy                                                   Op = 983  // copy
+	OpCopyInPlace                                            Op = 984  // copy_
+	OpCopySparseToSparseInPlace                              Op = 985  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 986  // copysign.Scalar
+	OpCopysignTensor                                         Op = 987  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 988  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 989  // copysign_.Tensor
+	OpCorrCoef                                               Op = 990  // corrcoef
+	OpCos                                                    Op = 991  // cos
+	OpCosInPlace                                             Op = 992  // cos_
+	OpCosh                                                   Op = 993  // cosh
+	OpCoshInPlace                                            Op = 994  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 995  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 996  // cosine_similarity
+	OpCountNonzero                                           Op = 997  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 998  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 999  // cov
+	OpCross                                                  Op = 1000 // cross
+	OpCrossEntropyLoss                                       Op = 1001 // cross_entropy_loss
+	OpCRowIndices                                            Op = 1002 // crow_indices
+	OpCRowIndicesCopy                                        Op = 1003 // crow_indices_copy
+	OpCTCLossIntList                                         Op = 1004 // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 1005 // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 1006 // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 1007 // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 1008 // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 1009 // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 1010 // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 1011 // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 1012 // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 1013 // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 1014 // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 1015 // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 1016 // cudnn_is_acceptable
+	OpCumMax                                                 Op = 1017 // cummax
+	OpCumMaxMinBackward                                      Op = 1018 // cummaxmin_backward
+	OpCumMin                                                 Op = 1019 // cummin
+	OpCumProd                                                Op = 1020 // cumprod
+	OpCumProdInPlace                                         Op = 1021 // cumprod_
+	OpCumProdBackward                                        Op = 1022 // cumprod_backward
+	OpCumSum                                                 Op = 1023 // cumsum
+	OpCumSumInPlace                                          Op = 1024 // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 1025 // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 1026 // cumulative_trapezoid.x
+	OpData                                                   Op = 1027 // data
+	OpDeg2Rad                                                Op = 1028 // deg2rad
+	OpDeg2RadInPlace                                         Op = 1029 // deg2rad_
+	OpDenseDim                                               Op = 1030 // dense_dim
+	OpDequantizeSelf                                         Op = 1031 // dequantize.self
+	OpDequantizeTensors                                      Op = 1032 // dequantize.tensors
+	OpDet                                                    Op = 1033 // det
+	OpDetach                                                 Op = 1034 // detach
+	OpDetachInPlace                                          Op = 1035 // detach_
+	OpDetachCopy                                             Op = 1036 // detach_copy
+	OpDiag                                                   Op = 1037 // diag
+	OpDiagEmbed                                              Op = 1038 // diag_embed
+	OpDiagFlat                                               Op = 1039 // diagflat
+	OpDiagonal                                               Op = 1040 // diagonal
+	OpDiagonalBackward                                       Op = 1041 // diagonal_backward
+	OpDiagonalCopy                                           Op = 1042 // diagonal_copy
+	OpDiagonalScatter                                        Op = 1043 // diagonal_scatter
+	OpDiff                                                   Op = 1044 // diff
+	OpDigamma                                                Op = 1045 // digamma
+	OpDigammaInPlace                                         Op = 1046 // digamma_
+	OpDist                                                   Op = 1047 // dist
+	OpDivScalar                                              Op = 1048 // div.Scalar
+	OpDivScalarMode                                          Op = 1049 // div.Scalar_mode
+	OpDivTensor                                              Op = 1050 // div.Tensor
+	OpDivTensorMode                                          Op = 1051 // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 1052 // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 1053 // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 1054 // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 1055 // div_.Tensor_mode
+	OpDivideScalar                                           Op = 1056 // divide.Scalar
+	OpDivideScalarMode                                       Op = 1057 // divide.Scalar_mode
+	OpDivideTensor                                           Op = 1058 // divide.Tensor
+	OpDivideTensorMode                                       Op = 1059 // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 1060 // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 1061 // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 1062 // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 1063 // divide_.Tensor_mode
+	OpDot                                                    Op = 1064 // dot
+	OpDropout                                                Op = 1065 // dropout
+	OpDropoutInPlace                                         Op = 1066 // dropout_
+	OpDSplitArray                                            Op = 1067 // dsplit.array
+	OpDSplitInt                                              Op = 1068 // dsplit.int
+	OpDStack                                                 Op = 1069 // dstack
+	OpEinsum                                                 Op = 1070 // einsum
+	OpELU                                                    Op = 1071 // elu
+	OpELUInPlace                                             Op = 1072 // elu_
+	OpELUBackward                                            Op = 1073 // elu_backward
+	OpEmbedding                                              Op = 1074 // embedding
+	OpEmbeddingBackward                                      Op = 1075 // embedding_backward
+	OpEmbeddingBag                                           Op = 1076 // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 1077 // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 1078 // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 1079 // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 1080 // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 1081 // empty.memory_format
+	OpEmptyLike                                              Op = 1082 // empty_like
+	OpEmptyPermuted                                          Op = 1083 // empty_permuted
+	OpEmptyQuantized                                         Op = 1084 // empty_quantized
+	OpEmptyStrided                                           Op = 1085 // empty_strided
+	OpEqScalar                                               Op = 1086 // eq.Scalar
+	OpEqTensor                                               Op = 1087 // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 1088 // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 1089 // eq_.Tensor
+	OpEqual                                                  Op = 1090 // equal
+	OpErf                                                    Op = 1091 // erf
+	OpErfInPlace                                             Op = 1092 // erf_
+	OpErfc                                                   Op = 1093 // erfc
+	OpErfcInPlace                                            Op = 1094 // erfc_
+	OpErfinv                                                 Op = 1095 // erfinv
+	OpErfinvInPlace                                          Op = 1096 // erfinv_
+	OpExp                                                    Op = 1097 // exp
+	OpExp2                                                   Op = 1098 // exp2
+	OpExp2InPlace                                            Op = 1099 // exp2_
+	OpExpInPlace                                             Op = 1100 // exp_
+	OpExpand                                                 Op = 1101 // expand
+	OpExpandAs                                               Op = 1102 // expand_as
+	OpExpandCopy                                             Op = 1103 // expand_copy
+	OpExpm1                                                  Op = 1104 // expm1
+	OpExpm1InPlace                                           Op = 1105 // expm1_
+	OpExponentialInPlace                                     Op = 1106 // exponential_
+	OpEye                                                    Op = 1107 // eye
+	OpEyeM                                                   Op = 1108 // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 1109 // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1110 // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1111 // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 1112 // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1113 // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1114 // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1115 // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 1116 // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1117 // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 1118 // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1119 // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 1120 // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 1121 // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 1122 // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 1123 // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 1124 // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 1125 // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 1126 // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 1127 // feature_dropout_
+	OpFFTFFT                                                 Op = 1128 // fft_fft
+	OpFFTFFT2                                                Op = 1129 // fft_fft2
+	OpFFTFFTFreq                                             Op = 1130 // fft_fftfreq
+	OpFFTFFTN                                                Op = 1131 // fft_fftn
+	OpFFTFFTShift                                            Op = 1132 // fft_fftshift
+	OpFFTHFFT                                                Op = 1133 // fft_hfft
+	OpFFTHFFT2                                               Op = 1134 // fft_hfft2
+	OpFFTHFFTN                                               Op = 1135 // fft_hfftn
+	OpFFTIFFT                                                Op = 1136 // fft_ifft
+	OpFFTIFFT2                                               Op = 1137 // fft_ifft2
+	OpFFTIFFTN                                               Op = 1138 // fft_ifftn
+	OpFFTIFFTShift                                           Op = 1139 // fft_ifftshift
+	OpFFTIHFFT                                               Op = 1140 // fft_ihfft
+	OpFFTIHFFT2                                              Op = 1141 // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 1142 // fft_ihfftn
+	OpFFTIRFFT                                               Op = 1143 // fft_irfft
+	OpFFTIRFFT2                                              Op = 1144 // fft_irfft2
+	OpFFTIRFFTN                                              Op = 1145 // fft_irfftn
+	OpFFTRFFT                                                Op = 1146 // fft_rfft
+	OpFFTRFFT2                                               Op = 1147 // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 1148 // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 1149 // fft_rfftn
+	OpFillScalar                                             Op = 1150 // fill.Scalar
+	OpFillTensor                                             Op = 1151 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1152 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1153 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1154 // fill_diagonal_
+	OpFix                                                    Op = 1155 // fix
+	OpFixInPlace                                             Op = 1156 // fix_
+	OpFlattenUsingInts                                       Op = 1157 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1158 // flatten_dense_tensors
+	OpFlip                                                   Op = 1159 // flip
+	OpFlipLR                                                 Op = 1160 // fliplr
+	OpFlipUD                                                 Op = 1161 // flipud
+	OpFloatPowerScalar                                       Op = 1162 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1163 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1164 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1165 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1166 // float_power_.Tensor
+	OpFloor                                                  Op = 1167 // floor
+	OpFloorInPlace                                           Op = 1168 // floor_
+	OpFloorDivide                                            Op = 1169 // floor_divide
+	OpFloorDivideScalar                                      Op = 1170 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1171 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1172 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1173 // fmax
+	OpFMin                                                   Op = 1174 // fmin
+	OpFModScalar                                             Op = 1175 // fmod.Scalar
+	OpFModTensor                                             Op = 1176 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1177 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1178 // fmod_.Tensor
+	OpFrac                                                   Op = 1179 // frac
+	OpFracInPlace                                            Op = 1180 // frac_
+	OpFractionalMaxPool2d                                    Op = 1181 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1182 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1183 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1184 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1185 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1186 // frobenius_norm.dim
+	OpFromFile                                               Op = 1187 // from_file
+	OpFull                                                   Op = 1188 // full
+	OpFullLike                                               Op = 1189 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1190 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1191 // gather
+	OpGatherBackward                                         Op = 1192 // gather_backward
+	OpGCD                                                    Op = 1193 // gcd
+	OpGCDInPlace                                             Op = 1194 // gcd_
+	OpGeScalar                                               Op = 1195 // ge.Scalar
+	OpGeTensor                                               Op = 1196 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1197 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1198 // ge_.Tensor
+	OpGELU                                                   Op = 1199 // gelu
+	OpGELUInPlace                                            Op = 1200 // gelu_
+	OpGELUBackward                                           Op = 1201 // gelu_backward
+	OpGeometricInPlace                                       Op = 1202 // geometric_
+	OpGeqrf                                                  Op = 1203 // geqrf
+	OpGer                                                    Op = 1204 // ger
+	OpGLU                                                    Op = 1205 // glu
+	OpGLUBackward                                            Op = 1206 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1207 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1208 // glu_jvp
+	OpGradientArray                                          Op = 1209 // gradient.array
+	OpGradientScalararray                                    Op = 1210 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1211 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1212 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1213 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1214 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1215 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1216 // greater.Scalar
+	OpGreaterTensor                                          Op = 1217 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1218 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1219 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1220 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1221 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1222 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1223 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1224 // grid_sampler
+	OpGridSampler2d                                          Op = 1225 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1226 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1227 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1228 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1229 // group_norm
+	OpGRUData                                                Op = 1230 // gru.data
+	OpGRUInput                                               Op = 1231 // gru.input
+	OpGRUCell                                                Op = 1232 // gru_cell
+	OpGtScalar                                               Op = 1233 // gt.Scalar
+	OpGtTensor                                               Op = 1234 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1235 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1236 // gt_.Tensor
+	OpHammingWindow                                          Op = 1237 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1238 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1239 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1240 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1241 // hann_window
+	OpHannWindowPeriodic                                     Op = 1242 // hann_window.periodic
+	OpHardshrink                                             Op = 1243 // hardshrink
+	OpHardshrinkBackward                                     Op = 1244 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1245 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1246 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1247 // hardsigmoid_backward
+	OpHardswish                                              Op = 1248 // hardswish
+	OpHardswishInPlace                                       Op = 1249 // hardswish_
+	OpHardswishBackward                                      Op = 1250 // hardswish_backward
+	OpHardtanh                                               Op = 1251 // hardtanh
+	OpHardtanhInPlace                                        Op = 1252 // hardtanh_
+	OpHardtanhBackward                                       Op = 1253 // hardtanh_backward
+	OpHashTensor                                             Op = 1254 // hash_tensor
+	OpHeaviside                                              Op = 1255 // heaviside
+	OpHeavisideInPlace                                       Op = 1256 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1257 // hinge_embedding_loss
+	OpHistc                                                  Op = 1258 // histc
+	OpHistogramBinCt                                         Op = 1259 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1260 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1261 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1262 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1263 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1264 // hsplit.array
+	OpHSplitInt                                              Op = 1265 // hsplit.int
+	OpHSPMM                                                  Op = 1266 // hspmm
+	OpHStack                                                 Op = 1267 // hstack
+	OpHuberLoss                                              Op = 1268 // huber_loss
+	OpHuberLossBackward                                      Op = 1269 // huber_loss_backward
+	OpHypot                                                  Op = 1270 // hypot
+	OpHypotInPlace                                           Op = 1271 // hypot_
+	OpI0                                                     Op = 1272 // i0
+	OpI0InPlace                                              Op = 1273 // i0_
+	OpIGamma                                                 Op = 1274 // igamma
+	OpIGammaInPlace                                          Op = 1275 // igamma_
+	OpIGammaC                                                Op = 1276 // igammac
+	OpIGammaCInPlace                                         Op = 1277 // igammac_
+	OpIm2Col                                                 Op = 1278 // im2col
+	OpImag                                                   Op = 1279 // imag
+	OpIndexTensor                                            Op = 1280 // index.Tensor
+	OpIndexAdd                                               Op = 1281 // index_add
+	OpIndexAddInPlace                                        Op = 1282 // index_add_
+	OpIndexCopy                                              Op = 1283 // index_copy
+	OpIndexCopyInPlace                                       Op = 1284 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1285 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1286 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1287 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1288 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1289 // index_put
+	OpIndexPutInPlace                                        Op = 1290 // index_put_
+	OpIndexReduce                                            Op = 1291 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1292 // index_reduce_
+	OpIndexSelect                                            Op = 1293 // index_select
+	OpIndexSelectBackward                                    Op = 1294 // index_select_backward
+	OpIndices                                                Op = 1295 // indices
+	OpIndicesCopy                                            Op = 1296 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1297 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1298 // inner
+	OpInstanceNorm                                           Op = 1299 // instance_norm
+	OpIntRepr                                                Op = 1300 // int_repr
+	OpInverse                                                Op = 1301 // inverse
+	OpIsCoalesced                                            Op = 1302 // is_coalesced
+	OpIsComplex                                              Op = 1303 // is_complex
+	OpIsConj                                                 Op = 1304 // is_conj
+	OpIsDistributed                                          Op = 1305 // is_distributed
+	OpIsFloatingPoint                                        Op = 1306 // is_floating_point
+	OpAtenIsInference                                        Op = 1307 // is_inference
+	OpIsLeaf                                                 Op = 1308 // is_leaf
+	OpIsNeg                                                  Op = 1309 // is_neg
+	OpIsNonzero                                              Op = 1310 // is_nonzero
+	OpIsPinned                                               Op = 1311 // is_pinned
+	OpIsSameSize                                             Op = 1312 // is_same_size
+	OpIsSetTo                                                Op = 1313 // is_set_to
+	OpIsSigned                                               Op = 1314 // is_signed
+	OpIsVulkanAvailable                                      Op = 1315 // is_vulkan_available
+	OpIsClose                                                Op = 1316 // isclose
+	OpIsFinite                                               Op = 1317 // isfinite
+	OpIsInScalarTensor                                       Op = 1318 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1319 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1320 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1321 // isinf
+	OpIsNaN                                                  Op = 1322 // isnan
+	OpIsNegInf                                               Op = 1323 // isneginf
+	OpIsPosInf                                               Op = 1324 // isposinf
+	OpIsReal                                                 Op = 1325 // isreal
+	OpISTFT                                                  Op = 1326 // istft
+	OpAtenItem                                               Op = 1327 // item
+	OpKaiserWindow                                           Op = 1328 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1329 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1330 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1331 // kl_div
+	OpKron                                                   Op = 1332 // kron
+	OpKthValue                                               Op = 1333 // kthvalue
+	OpL1Loss                                                 Op = 1334 // l1_loss
+	OpLayerNorm                                              Op = 1335 // layer_norm
+	OpLCM                                                    Op = 1336 // lcm
+	OpLCMInPlace                                             Op = 1337 // lcm_
+	OpLdexpTensor                                            Op = 1338 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1339 // ldexp_
+	OpLeScalar                                               Op = 1340 // le.Scalar
+	OpLeTensor                                               Op = 1341 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1342 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1343 // le_.Tensor
+	OpLeakyReLU                                              Op = 1344 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1345 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1346 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1347 // lerp.Scalar
+	OpLerpTensor                                             Op = 1348 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1349 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1350 // lerp_.Tensor
+	OpLessScalar                                             Op = 1351 // less.Scalar
+	OpLessTensor                                             Op = 1352 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1353 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1354 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1355 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1356 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1357 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1358 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1359 // lgamma
+	OpLgammaInPlace                                          Op = 1360 // lgamma_
+	OpLift                                                   Op = 1361 // lift
+	OpLiftFresh                                              Op = 1362 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1363 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1364 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1365 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1366 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1367 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1368 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1369 // linalg_cross
+	OpLinalgDet                                              Op = 1370 // linalg_det
+	OpLinalgDiagonal                                         Op = 1371 // linalg_diagonal
+	OpLinalgEig                                              Op = 1372 // linalg_eig
+	OpLinalgEigh                                             Op = 1373 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1374 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1375 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1376 // linalg_householder_product
+	OpLinalgInv                                              Op = 1377 // linalg_inv
+	OpLinalgInvEx                                            Op = 1378 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1379 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1380 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1381 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1382 // linalg_lstsq
+	OpLinalgLU                                               Op = 1383 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1384 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1385 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1386 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1387 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1388 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1389 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1390 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1391 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1392 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1393 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1394 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1395 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1396 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1397 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1398 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1399 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1400 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1401 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1402 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1403 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1404 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1405 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1406 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1407 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1408 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1409 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1410 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1411 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1412 // linalg_vander
+	OpLinalgVecDot                                           Op = 1413 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1414 // linalg_vector_norm
+	OpLinear                                                 Op = 1415 // linear
+	OpLinearBackward                                         Op = 1416 // linear_backward
+	OpLinspace                                               Op = 1417 // linspace
+	OpLinspaceScalarTensor                                   Op = 1418 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1419 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1420 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1421 // log
+	OpLog10                                                  Op = 1422 // log10
+	OpLog10InPlace                                           Op = 1423 // log10_
+	OpLog1p                                                  Op = 1424 // log1p
+	OpLog1pInPlace                                           Op = 1425 // log1p_
+	OpLog2                                                   Op = 1426 // log2
+	OpLog2InPlace                                            Op = 1427 // log2_
+	OpLogInPlace                                             Op = 1428 // log_
+	OpLogNormalInPlace                                       Op = 1429 // log_normal_
+	OpLogSigmoid                                             Op = 1430 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1431 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1432 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1433 // log_softmax.int
+	OpLogAddExp                                              Op = 1434 // logaddexp
+	OpLogAddExp2                                             Op = 1435 // logaddexp2
+	OpLogCumSumExp                                           Op = 1436 // logcumsumexp
+	OpLogDet                                                 Op = 1437 // logdet
+	OpLogicalAnd                                             Op = 1438 // logical_and
+	OpLogicalAndInPlace                                      Op = 1439 // logical_and_
+	OpLogicalNot                                             Op = 1440 // logical_not
+	OpLogicalNotInPlace                                      Op = 1441 // logical_not_
+	OpLogicalOr                                              Op = 1442 // logical_or
+	OpLogicalOrInPlace                                       Op = 1443 // logical_or_
+	OpLogicalXor                                             Op = 1444 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1445 // logical_xor_
+	OpLogit                                                  Op = 1446 // logit
+	OpLogitInPlace                                           Op = 1447 // logit_
+	OpLogitBackward                                          Op = 1448 // logit_backward
+	OpLogspace                                               Op = 1449 // logspace
+	OpLogspaceScalarTensor                                   Op = 1450 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1451 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1452 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1453 // logsumexp
+	OpLSTMData                                               Op = 1454 // lstm.data
+	OpLSTMInput                                              Op = 1455 // lstm.input
+	OpLSTMCell                                               Op = 1456 // lstm_cell
+	OpLtScalar                                               Op = 1457 // lt.Scalar
+	OpLtTensor                                               Op = 1458 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1459 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1460 // lt_.Tensor
+	OpLUSolve                                                Op = 1461 // lu_solve
+	OpLUUnpack                                               Op = 1462 // lu_unpack
+	OpMH                                                     Op = 1463 // mH
+	OpMT                                                     Op = 1464 // mT
+	OpMarginRankingLoss                                      Op = 1465 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1466 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1467 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1468 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1469 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1470 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1471 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1472 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1473 // masked_select
+	OpMaskedSelectBackward                                   Op = 1474 // masked_select_backward
+	OpMatMul                                                 Op = 1475 // matmul
+	OpMatMulBackward                                         Op = 1476 // matmul_backward
+	OpMatrixH                                                Op = 1477 // matrix_H
+	OpMatrixExp                                              Op = 1478 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1479 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1480 // matrix_power
+	OpMax                                                    Op = 1481 // max
+	OpMaxDim                                                 Op = 1482 // max.dim
+	OpMaxOther                                               Op = 1483 // max.other
+	OpMaxPool1d                                              Op = 1484 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1485 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1486 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1487 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1488 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1489 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1490 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1491 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1492 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1493 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1494 // max_unpool3d
+	OpMaximum                                                Op = 1495 // maximum
+	OpMean                                                   Op = 1496 // mean
+	OpMeanDim                                                Op = 1497 // mean.dim
+	OpMedian                                                 Op = 1498 // median
+	OpMedianDim                                              Op = 1499 // median.dim
+	OpMeshgrid                                               Op = 1500 // meshgrid
+	OpMeshgridIndexing                                       Op = 1501 // meshgrid.indexing
+	OpMin                                                    Op = 1502 // min
+	OpMinDim                                                 Op = 1503 // min.dim
+	OpMinOther                                               Op = 1504 // min.other
+	OpMinimum                                                Op = 1505 // minimum
+	OpMIOpenBatchNorm                                        Op = 1506 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1507 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1508 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1509 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1510 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1511 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1512 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1513 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1514 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1515 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1516 // miopen_rnn_backward
+	OpMish                                                   Op = 1517 // mish
+	OpMishInPlace                                            Op = 1518 // mish_
+	OpMishBackward                                           Op = 1519 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1520 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1521 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1522 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1523 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1524 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1525 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1526 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1527 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1528 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1529 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1530 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1531 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1532 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1533 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1534 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1535 // mm
+	OpMMDType                                                Op = 1536 // mm.dtype
+	OpMode                                                   Op = 1537 // mode
+	OpMoveAxisInt                                            Op = 1538 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1539 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1540 // movedim.int
+	OpMoveDimIntlist                                         Op = 1541 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1542 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1543 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1544 // mse_loss
+	OpMSELossBackward                                        Op = 1545 // mse_loss_backward
+	OpMSort                                                  Op = 1546 // msort
+	OpMulScalar                                              Op = 1547 // mul.Scalar
+	OpMulTensor                                              Op = 1548 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1549 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1550 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1551 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1552 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1553 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1554 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1555 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1556 // multinomial
+	OpMultiplyScalar                                         Op = 1557 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1558 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1559 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1560 // multiply_.Tensor
+	OpMV                                                     Op = 1561 // mv
+	OpMvLgamma                                               Op = 1562 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1563 // mvlgamma_
+	OpNaNToNum                                               Op = 1564 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1565 // nan_to_num_
+	OpNaNMean                                                Op = 1566 // nanmean
+	OpNaNMedian                                              Op = 1567 // nanmedian
+	OpNaNMedianDim                                           Op = 1568 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1569 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1570 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1571 // nansum
+	OpNarrow                                                 Op = 1572 // narrow
+	OpNarrowTensor                                           Op = 1573 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1574 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1575 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1576 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1577 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1578 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1579 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1580 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1581 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1582 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1583 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1584 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1585 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1586 // ne.Scalar
+	OpNeTensor                                               Op = 1587 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1588 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1589 // ne_.Tensor
+	OpNeg                                                    Op = 1590 // neg
+	OpNegInPlace                                             Op = 1591 // neg_
+	OpNegative                                               Op = 1592 // negative
+	OpNegativeInPlace                                        Op = 1593 // negative_
+	OpNestedToPaddedTensor                                   Op = 1594 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1595 // new_empty
+	OpNewEmptyStrided                                        Op = 1596 // new_empty_strided
+	OpNewFull                                                Op = 1597 // new_full
+	OpNewOnes                                                Op = 1598 // new_ones
+	OpNewZeros                                               Op = 1599 // new_zeros
+	OpNextafter                                              Op = 1600 // nextafter
+	OpNextafterInPlace                                       Op = 1601 // nextafter_
+	OpNLLLoss                                                Op = 1602 // nll_loss
+	OpNLLLoss2d                                              Op = 1603 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1604 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1605 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1606 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1607 // nll_loss_forward
+	OpNLLLossND                                              Op = 1608 // nll_loss_nd
+	OpNonzero                                                Op = 1609 // nonzero
+	OpNonzeroNumpy                                           Op = 1610 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1611 // nonzero_static
+	OpNormScalar                                             Op = 1612 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1613 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1614 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1615 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1616 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1617 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1618 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1619 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1620 // normal.float_float
+	OpNormalInPlace                                          Op = 1621 // normal_
+	OpNormalFunctional                                       Op = 1622 // normal_functional
+	OpNotEqualScalar                                         Op = 1623 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1624 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1625 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1626 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1627 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1628 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1629 // numpy_T
+	OpOneHot                                                 Op = 1630 // one_hot
+	OpOnes                                                   Op = 1631 // ones
+	OpOnesLike                                               Op = 1632 // ones_like
+	OpOrgqr                                                  Op = 1633 // orgqr
+	OpOrmqr                                                  Op = 1634 // ormqr
+	OpOuter                                                  Op = 1635 // outer
+	OpOutputNr                                               Op = 1636 // output_nr
+	OpPad                                                    Op = 1637 // pad
+	OpPadSequence                                            Op = 1638 // pad_sequence
+	OpPairwiseDistance                                       Op = 1639 // pairwise_distance
+	OpPDist                                                  Op = 1640 // pdist
+	OpPermute                                                Op = 1641 // permute
+	OpPermuteCopy                                            Op = 1642 // permute_copy
+	OpPinMemory                                              Op = 1643 // pin_memory
+	OpPinverse                                               Op = 1644 // pinverse
+	OpPixelShuffle                                           Op = 1645 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1646 // pixel_unshuffle
+	OpPoisson                                                Op = 1647 // poisson
+	OpPoissonNLLLoss                                         Op = 1648 // poisson_nll_loss
+	OpPolar                                                  Op = 1649 // polar
+	OpPolygamma                                              Op = 1650 // polygamma
+	OpPolygammaInPlace                                       Op = 1651 // polygamma_
+	OpPositive                                               Op = 1652 // positive
+	OpPowScalar                                              Op = 1653 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1654 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1655 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1656 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1657 // pow_.Tensor
+	OpPReLU                                                  Op = 1658 // prelu
+	OpProd                                                   Op = 1659 // prod
+	OpProdDimInt                                             Op = 1660 // prod.dim_int
+	OpPromoteTypes                                           Op = 1661 // promote_types
+	OpPut                                                    Op = 1662 // put
+	OpPutInPlace                                             Op = 1663 // put_
+	OpQPerChannelAxis                                        Op = 1664 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1665 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1666 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1667 // q_scale
+	OpQZeroPoint                                             Op = 1668 // q_zero_point
+	OpQR                                                     Op = 1669 // qr
+	OpQuantile                                               Op = 1670 // quantile
+	OpQuantileScalar                                         Op = 1671 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1672 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1673 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1674 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1675 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1676 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1677 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1678 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1679 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1680 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1681 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1682 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1683 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1684 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1685 // rad2deg
+	OpRad2DegInPlace                                         Op = 1686 // rad2deg_
+	OpRand                                                   Op = 1687 // rand
+	OpRandGenerator                                          Op = 1688 // rand.generator
+	OpRandLike                                               Op = 1689 // rand_like
+	OpRandLikeGenerator                                      Op = 1690 // rand_like.generator
+	OpRandInt                                                Op = 1691 // randint
+	OpRandIntGenerator                                       Op = 1692 // randint.generator
+	OpRandIntLow                                             Op = 1693 // randint.low
+	OpRandIntLowGenerator                                    Op = 1694 // randint.low_generator
+	OpRandIntLike                                            Op = 1695 // randint_like
+	OpRandIntLikeTensor                                      Op = 1696 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1697 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1698 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1699 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1700 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1701 // randn
+	OpRandNGenerator                                         Op = 1702 // randn.generator
+	OpRandNLike                                              Op = 1703 // randn_like
+	OpRandNLikeGenerator                                     Op = 1704 // randn_like.generator
+	OpRandomInPlace                                          Op = 1705 // random_
+	OpRandomInPlaceFrom                                      Op = 1706 // random_.from
+	OpRandomInPlaceTo                                        Op = 1707 // random_.to
+	OpRandPerm                                               Op = 1708 // randperm
+	OpRandPermGenerator                                      Op = 1709 // randperm.generator
+	OpRange                                                  Op = 1710 // range
+	OpRangeStep                                              Op = 1711 // range.step
+	OpRavel                                                  Op = 1712 // ravel
+	OpReal                                                   Op = 1713 // real
+	OpReciprocal                                             Op = 1714 // reciprocal
+	OpReciprocalInPlace                                      Op = 1715 // reciprocal_
+	OpReflectionPad1d                                        Op = 1716 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1717 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1718 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1719 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1720 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1721 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1722 // relu
+	OpReLU6                                                  Op = 1723 // relu6
+	OpReLU6InPlace                                           Op = 1724 // relu6_
+	OpReLUInPlace                                            Op = 1725 // relu_
+	OpRemainderScalar                                        Op = 1726 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1727 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1728 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1729 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1730 // remainder_.Tensor
+	OpRenorm                                                 Op = 1731 // renorm
+	OpRenormInPlace                                          Op = 1732 // renorm_
+	OpRepeat                                                 Op = 1733 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1734 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1735 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1736 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1737 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1738 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1739 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1740 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1741 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1742 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1743 // requires_grad_
+	OpReshape                                                Op = 1744 // reshape
+	OpReshapeAs                                              Op = 1745 // reshape_as
+	OpResizeInPlace                                          Op = 1746 // resize_
+	OpResizeAsInPlace                                        Op = 1747 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1748 // resize_as_sparse_
+	OpResolveConj                                            Op = 1749 // resolve_conj
+	OpResolveNeg                                             Op = 1750 // resolve_neg
+	OpResultTypeScalar                                       Op = 1751 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1752 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1753 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1754 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1755 // retain_grad
+	OpRetainsGrad                                            Op = 1756 // retains_grad
+	OpRMSNorm                                                Op = 1757 // rms_norm
+	OpRNNReLUData                                            Op = 1758 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1759 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1760 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1761 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1762 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1763 // rnn_tanh_cell
+	OpRoll                                                   Op = 1764 // roll
+	OpRot90                                                  Op = 1765 // rot90
+	OpRound                                                  Op = 1766 // round
+	OpRoundDecimals                                          Op = 1767 // round.decimals
+	OpRoundInPlace                                           Op = 1768 // round_
+	OpRoundInPlaceDecimals                                   Op = 1769 // round_.decimals
+	OpRowIndices                                             Op = 1770 // row_indices
+	OpRowIndicesCopy                                         Op = 1771 // row_indices_copy
+	OpRowStack                                               Op = 1772 // row_stack
+	OpRReLU                                                  Op = 1773 // rrelu
+	OpRReLUInPlace                                           Op = 1774 // rrelu_
+	OpRReLUWithNoise                                         Op = 1775 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1776 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1777 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1778 // rsqrt
+	OpRsqrtInPlace                                           Op = 1779 // rsqrt_
+	OpRSubScalar                                             Op = 1780 // rsub.Scalar
+	OpRSubTensor                                             Op = 1781 // rsub.Tensor
+	OpScalarTensor                                           Op = 1782 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1783 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1784 // scatter.reduce
+	OpScatterSrc                                             Op = 1785 // scatter.src
+	OpScatterValue                                           Op = 1786 // scatter.value
+	OpScatterValueReduce                                     Op = 1787 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1788 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1789 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1790 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1791 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1792 // scatter_add
+	OpScatterAddInPlace                                      Op = 1793 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1794 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1795 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1796 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1797 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1798 // segment_reduce
+	OpSelectInt                                              Op = 1799 // select.int
+	OpSelectBackward                                         Op = 1800 // select_backward
+	OpSelectCopyInt                                          Op = 1801 // select_copy.int
+	OpSelectScatter                                          Op = 1802 // select_scatter
+	OpSELU                                                   Op = 1803 // selu
+	OpSELUInPlace                                            Op = 1804 // selu_
+	OpSetInPlace                                             Op = 1805 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1806 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1807 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1808 // set_data
+	OpSgn                                                    Op = 1809 // sgn
+	OpSgnInPlace                                             Op = 1810 // sgn_
+	OpSigmoid                                                Op = 1811 // sigmoid
+	OpSigmoidInPlace                                         Op = 1812 // sigmoid_
+	OpSigmoidBackward                                        Op = 1813 // sigmoid_backward
+	OpSign                                                   Op = 1814 // sign
+	OpSignInPlace                                            Op = 1815 // sign_
+	OpSignbit                                                Op = 1816 // signbit
+	OpSiLU                                                   Op = 1817 // silu
+	OpSiLUInPlace                                            Op = 1818 // silu_
+	OpSiLUBackward                                           Op = 1819 // silu_backward
+	OpSin                                                    Op = 1820 // sin
+	OpSinInPlace                                             Op = 1821 // sin_
+	OpSinc                                                   Op = 1822 // sinc
+	OpSincInPlace                                            Op = 1823 // sinc_
+	OpSinh                                                   Op = 1824 // sinh
+	OpSinhInPlace                                            Op = 1825 // sinh_
+	OpSizeInt                                                Op = 1826 // size.int
+	OpSliceTensor                                            Op = 1827 // slice.Tensor
+	OpSliceBackward                                          Op = 1828 // slice_backward
+	OpSliceCopyTensor                                        Op = 1829 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1830 // slice_inverse
+	OpSliceScatter                                           Op = 1831 // slice_scatter
+	OpSLogDet                                                Op = 1832 // slogdet
+	OpSlowConv3d                                             Op = 1833 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1834 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1835 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1836 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1837 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1838 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1839 // smm
+	OpSmoothL1Loss                                           Op = 1840 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1841 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1842 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1843 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1844 // softmax.int
+	OpSoftplus                                               Op = 1845 // softplus
+	OpSoftplusBackward                                       Op = 1846 // softplus_backward
+	OpSoftshrink                                             Op = 1847 // softshrink
+	OpSoftshrinkBackward                                     Op = 1848 // softshrink_backward
+	OpSort                                                   Op = 1849 // sort
+	OpSortStable                                             Op = 1850 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1851 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1852 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1853 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1854 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1855 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1856 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1857 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1858 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1859 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1860 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1861 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1862 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1863 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1864 // sparse_dim
+	OpSparseMask                                             Op = 1865 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1866 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1867 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1868 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1869 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1870 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1871 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1872 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1873 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1874 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1875 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1876 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1877 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1878 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1879 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1880 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1881 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1882 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1883 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1884 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1885 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1886 // special_digamma
+	OpSpecialEntr                                            Op = 1887 // special_entr
+	OpSpecialErf                                             Op = 1888 // special_erf
+	OpSpecialErfc                                            Op = 1889 // special_erfc
+	OpSpecialErfcx                                           Op = 1890 // special_erfcx
+	OpSpecialErfinv                                          Op = 1891 // special_erfinv
+	OpSpecialExp2                                            Op = 1892 // special_exp2
+	OpSpecialExpit                                           Op = 1893 // special_expit
+	OpSpecialExpm1                                           Op = 1894 // special_expm1
+	OpSpecialGammaInc                                        Op = 1895 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1896 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1897 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1898 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1899 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1900 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1901 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1902 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1903 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1904 // special_i0
+	OpSpecialI0e                                             Op = 1905 // special_i0e
+	OpSpecialI1                                              Op = 1906 // special_i1
+	OpSpecialI1e                                             Op = 1907 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1908 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1909 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1910 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1911 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1912 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1913 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1914 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1915 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1916 // special_log_softmax
+	OpSpecialLogit                                           Op = 1917 // special_logit
+	OpSpecialLogSumExp                                       Op = 1918 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1919 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1920 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1921 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1922 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1923 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1924 // special_ndtr
+	OpSpecialNdtri                                           Op = 1925 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1926 // special_polygamma
+	OpSpecialPsi                                             Op = 1927 // special_psi
+	OpSpecialRound                                           Op = 1928 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1929 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1930 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1931 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1932 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1933 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1934 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1935 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1936 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1937 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1938 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1939 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1940 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1941 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1942 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1943 // special_sinc
+	OpSpecialSoftmax                                         Op = 1944 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1945 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1946 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1947 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1948 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1949 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1950 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1951 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1952 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1953 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1954 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1955 // split.Tensor
+	OpSplitSizes                                             Op = 1956 // split.sizes
+	OpSplitCopyTensor                                        Op = 1957 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1958 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1959 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1960 // sqrt
+	OpSqrtInPlace                                            Op = 1961 // sqrt_
+	OpSquare                                                 Op = 1962 // square
+	OpSquareInPlace                                          Op = 1963 // square_
+	OpSqueeze                                                Op = 1964 // squeeze
+	OpSqueezeDim                                             Op = 1965 // squeeze.dim
+	OpSqueezeDims                                            Op = 1966 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1967 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1968 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1969 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1970 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1971 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1972 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1973 // sspaddmm
+	OpStack                                                  Op = 1974 // stack
+	OpStd                                                    Op = 1975 // std
+	OpStdCorrection                                          Op = 1976 // std.correction
+	OpStdDim                                                 Op = 1977 // std.dim
+	OpStdMean                                                Op = 1978 // std_mean
+	OpStdMeanCorrection                                      Op = 1979 // std_mean.correction
+	OpStdMeanDim                                             Op = 1980 // std_mean.dim
+	OpSTFT                                                   Op = 1981 // stft
+	OpSTFTCenter                                             Op = 1982 // stft.center
+	OpStrideInt                                              Op = 1983 // stride.int
+	OpSubScalar                                              Op = 1984 // sub.Scalar
+	OpSubTensor                                              Op = 1985 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1986 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1987 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1988 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1989 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1990 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1991 // subtract_.Tensor
+	OpSum                                                    Op = 1992 // sum
+	OpSumDimIntList                                          Op = 1993 // sum.dim_IntList
+	OpSumToSize                                              Op = 1994 // sum_to_size
+	OpSVD                                                    Op = 1995 // svd
+	OpSwapAxes                                               Op = 1996 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1997 // swapaxes_
+	OpSwapDims                                               Op = 1998 // swapdims
+	OpSwapDimsInPlace                                        Op = 1999 // swapdims_
+	OpT                                                      Op = 2000 // t
+	OpTInPlace                                               Op = 2001 // t_
+	OpTCopy                                                  Op = 2002 // t_copy
+	OpTake                                                   Op = 2003 // take
+	OpTakeAlongDim                                           Op = 2004 // take_along_dim
+	OpTan                                                    Op = 2005 // tan
+	OpTanInPlace                                             Op = 2006 // tan_
+	OpTanh                                                   Op = 2007 // tanh
+	OpTanhInPlace                                            Op = 2008 // tanh_
+	OpTanhBackward                                           Op = 2009 // tanh_backward
+	OpTensorSplitIndices                                     Op = 2010 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 2011 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 2012 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 2013 // tensordot
+	OpTHNNConv2d                                             Op = 2014 // thnn_conv2d
+	OpThreshold                                              Op = 2015 // threshold
+	OpThresholdInPlace                                       Op = 2016 // threshold_
+	OpThresholdBackward                                      Op = 2017 // threshold_backward
+	OpTile                                                   Op = 2018 // tile
+	OpToDevice                                               Op = 2019 // to.device
+	OpToDType                                                Op = 2020 // to.dtype
+	OpToDTypeLayout                                          Op = 2021 // to.dtype_layout
+	OpToOther                                                Op = 2022 // to.other
+	OpToDense                                                Op = 2023 // to_dense
+	OpToDenseBackward                                        Op = 2024 // to_dense_backward
+	OpToMKLDNN                                               Op = 2025 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 2026 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 2027 // to_padded_tensor
+	OpToSparse                                               Op = 2028 // to_sparse
+	OpToSparseSparseDim                                      Op = 2029 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 2030 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 2031 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 2032 // to_sparse_csc
+	OpToSparseCSR                                            Op = 2033 // to_sparse_csr
+	OpTopK                                                   Op = 2034 // topk
+	OpTrace                                                  Op = 2035 // trace
+	OpTraceBackward                                          Op = 2036 // trace_backward
+	OpTransposeInt                                           Op = 2037 // transpose.int
+	OpTransposeInPlace                                       Op = 2038 // transpose_
+	OpTransposeCopyInt                                       Op = 2039 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 2040 // trapezoid.dx
+	OpTrapezoidX                                             Op = 2041 // trapezoid.x
+	OpTrapzDx                                                Op = 2042 // trapz.dx
+	OpTrapzX                                                 Op = 2043 // trapz.x
+	OpTriangularSolve                                        Op = 2044 // triangular_solve
+	OpTril                                                   Op = 2045 // tril
+	OpTrilInPlace                                            Op = 2046 // tril_
+	OpTrilIndices                                            Op = 2047 // tril_indices
+	OpTripletMarginLoss                                      Op = 2048 // triplet_margin_loss
+	OpTriu                                                   Op = 2049 // triu
+	OpTriuInPlace                                            Op = 2050 // triu_
+	OpTriuIndices                                            Op = 2051 // triu_indices
+	OpTrueDivideScalar                                       Op = 2052 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 2053 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 2054 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 2055 // true_divide_.Tensor
+	OpTrunc                                                  Op = 2056 // trunc
+	OpTruncInPlace                                           Op = 2057 // trunc_
+	OpTypeAs                                                 Op = 2058 // type_as
+	OpUnbindInt                                              Op = 2059 // unbind.int
+	OpUnbindCopyInt                                          Op = 2060 // unbind_copy.int
+	OpUnflattenInt                                           Op = 2061 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 2062 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 2063 // unfold
+	OpUnfoldBackward                                         Op = 2064 // unfold_backward
+	OpUnfoldCopy                                             Op = 2065 // unfold_copy
+	OpUniformInPlace                                         Op = 2066 // uniform_
+	OpUniqueConsecutive                                      Op = 2067 // unique_consecutive
+	OpUniqueDim                                              Op = 2068 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 2069 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 2070 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 2071 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 2072 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 2073 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 2074 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 2075 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 2076 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 2077 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 2078 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 2079 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 2080 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 2081 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 2082 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 2083 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 2084 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 2085 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 2086 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 2087 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 2088 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 2089 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 2090 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 2091 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 2092 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 2093 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 2094 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 2095 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 2096 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 2097 // value_selecting_reduction_backward
+	OpValues                                                 Op = 2098 // values
+	OpValuesCopy                                             Op = 2099 // values_copy
+	OpVander                                                 Op = 2100 // vander
+	OpVar                                                    Op = 2101 // var
+	OpVarCorrection                                          Op = 2102 // var.correction
+	OpVarDim                                                 Op = 2103 // var.dim
+	OpVarMean                                                Op = 2104 // var_mean
+	OpVarMeanCorrection                                      Op = 2105 // var_mean.correction
+	OpVarMeanDim                                             Op = 2106 // var_mean.dim
+	OpVDot                                                   Op = 2107 // vdot
+	OpView                                                   Op = 2108 // view
+	OpViewDType                                              Op = 2109 // view.dtype
+	OpViewAs                                                 Op = 2110 // view_as
+	OpViewAsComplex                                          Op = 2111 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 2112 // view_as_complex_copy
+	OpViewAsReal                                             Op = 2113 // view_as_real
+	OpViewAsRealCopy                                         Op = 2114 // view_as_real_copy
+	OpViewCopy                                               Op = 2115 // view_copy
+	OpViewCopyDType                                          Op = 2116 // view_copy.dtype
+	OpVSplitArray                                            Op = 2117 // vsplit.array
+	OpVSplitInt                                              Op = 2118 // vsplit.int
+	OpVStack                                                 Op = 2119 // vstack
+	OpWhere                                                  Op = 2120 // where
+	OpWhereScalar                                            Op = 2121 // where.Scalar
+	OpWhereScalarOther                                       Op = 2122 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 2123 // where.ScalarSelf
+	OpWhereSelf                                              Op = 2124 // where.self
+	OpXLogYScalarOther                                       Op = 2125 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 2126 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 2127 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 2128 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 2129 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 2130 // zero_
+	OpZeros                                                  Op = 2131 // zeros
+	OpZerosLike                                              Op = 2132 // zeros_like
 )
 
 // Setting numbers a process-wide setting of libtorch's: [OpGetSetting] reads it, [OpSetSetting] changes it.
@@ -2180,500 +2181,500 @@ const opNames = "" +
 	"m_heapsmemory_infoleaveenter_gradenter_unsafeenter_inferenceenter_autocastenter_devicecapture_modese" +
 	"nter_modesfree_modesis_grad_enabledis_inferenceautocast_statebackwardgradgradientskeep_tensorsclear_" +
 	"gradientsset_gradientset_requires_gradretain_gradgrad_namegrad_fnnode_namenext_nodesbaselikenessrepl" +
-	"ace_datasizesstridesdescribedimis_contiguousversionstoragememoryfrom_bytesto_bytesoverwriteread_file" +
-	"itemindexset_indextowarningsset_threadslaneget_threadsset_interop_threadsget_interop_threadsmanual_s" +
-	"eednew_generatordefault_generatorseed_generatorgenerator_seedgenerator_stateset_generator_stategener" +
-	"ator_devicetorch_versionshow_configdevice_countsynchronizecurrent_devicelist_operatorsget_settingset" +
-	"_settingcuda_versionsboxedcompile_programrun_programscript_loadscript_definescript_callscript_descri" +
-	"bescript_treescript_tensorsscript_modulescript_attributescript_set_attributescript_trainscript_toscr" +
-	"ipt_freezescript_optimizescript_savescript_codescript_graphaoti_loadaoti_describeaoti_constantaoti_r" +
-	"unenter_recordingrecordedadd_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_save" +
-	"d_hooksbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_operatorimple" +
-	"ment_operatorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkernel" +
-	"_loadkernel_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop_profilerprofiler_ev" +
-	"entssave_profilefree_profileenter_rangethread_numberdefault_streamcurrent_streamnew_streamenter_stre" +
-	"amstream_querystream_synchronizestream_wait_eventstream_wait_streamstream_pointerrecord_streamnew_ev" +
-	"entevent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumulated_memorynvtx_mar" +
-	"knvtx_pushnvtx_popopen_jpegjpeg_sizedecode_jpegencode_jpegcrop_jpegcrop_imagecrop_flipnew_tcp_storen" +
-	"ew_file_storenew_hash_storenew_prefix_storestore_setstore_getstore_addstore_compare_setstore_deletes" +
-	"tore_checkstore_num_keysstore_set_timeoutnew_groupabort_groupcollectivemonitored_barriergroup_checkb" +
-	"atch_beginbatch_endwork_waitwork_streamwork_abortwork_donework_sourceverify_paramsbroadcast_coalesce" +
-	"dnew_reducerreducer_forwardreducer_backwardreducer_delayreducer_compressreducer_hookreducer_statscud" +
-	"a_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstream_prioritystream_pr" +
-	"ioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_historynew_pool" +
-	"_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_ncclnew_graphgraph_capture_begingraph_capt" +
-	"ure_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing__and__." +
-	"Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.Scalar" +
-	"__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scalar__l" +
-	"shift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__.Tens" +
-	"or_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_backward" +
-	"_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activation_am" +
-	"inmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_assert_as" +
-	"ync.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_precisio" +
-	"n_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm_with" +
-	"_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdist_bac" +
-	"kward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesced__co" +
-	"mpute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo_to_c" +
-	"sr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cpu_con" +
-	"volution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_from_and" +
-	"_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_backwar" +
-	"d_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudnn_ctc" +
-	"_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cufft_cl" +
-	"ear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max_size" +
-	"_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn_quan" +
-	"t_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_forward_ef" +
-	"ficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_bag_fo" +
-	"rward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affine_quan" +
-	"tized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_affine_f" +
-	"ake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fake_qu" +
-	"antize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qparams" +
-	"_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_forward" +
-	"_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_add.L" +
-	"ist_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_.Scal" +
-	"ar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList_for" +
-	"each_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_fore" +
-	"ach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_foreach" +
-	"_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_atan__f" +
-	"oreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.ScalarLi" +
-	"st_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp_min" +
-	".List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_clamp_mi" +
-	"n_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__foreach_" +
-	"cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tensor_for" +
-	"each_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_foreach_e" +
-	"rf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_floor_f" +
-	"oreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.ScalarLi" +
-	"st_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamma__f" +
-	"oreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2__fore" +
-	"ach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_foreach_" +
-	"maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_minim" +
-	"um.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_minimum_." +
-	"ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach_mul" +
-	"_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg__fore" +
-	"ach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.ScalarLi" +
-	"st_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_recip" +
-	"rocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigmoid_" +
-	"foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__fore" +
-	"ach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.List_" +
-	"foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__fore" +
-	"ach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_function" +
-	"al_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.tensor_" +
-	"lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_moving_" +
-	"avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_.tens" +
-	"or_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler_2d_c" +
-	"pu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogramdd_" +
-	"bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices_copy" +
-	"_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_check" +
-	"_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_scalar" +
-	"_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_make_" +
-	"dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_scale_" +
-	"masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldnn_tr" +
-	"anspose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_legit.n" +
-	"o_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_neste" +
-	"d_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_nested" +
-	"_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get_min_" +
-	"seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested_sele" +
-	"ct_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_nested_" +
-	"tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_storage_of" +
-	"fsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_from_ja" +
-	"gged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spatial_c" +
-	"onvolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_packed_s" +
-	"equence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_prelu_ke" +
-	"rnel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshape_cop" +
-	"y_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weight_to_" +
-	"fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_product_" +
-	"cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attention_s" +
-	"caled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_product" +
-	"_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash_atte" +
-	"ntion_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_attention" +
-	"_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled_grou" +
-	"ped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.output" +
-	"_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sobol_en" +
-	"gine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_to_co" +
-	"py_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_compress" +
-	"ed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_dims" +
-	"_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_csr_" +
-	"tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse_mask" +
-	"_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_sparse_s" +
-	"emi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_semi_str" +
-	"uctured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_softmax.i" +
-	"nt_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dtype_" +
-	"sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_thnn_d" +
-	"ifferentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_fuse" +
-	"d_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_backward" +
-	"_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_sparse_c" +
-	"sc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer_fwd_" +
-	"trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_unsafe_" +
-	"index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_view_ups" +
-	"ample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d_aa_u" +
-	"psample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_nearest_" +
-	"exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d.vec_" +
-	"upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsample_nea" +
-	"rest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_use_" +
-	"miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_bsc_te" +
-	"nsor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sparse_coo" +
-	"_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy_vers" +
-	"ion_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weight_in" +
-	"t8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_interfac" +
-	"e_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_acosacos" +
-	"_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive_max" +
-	"_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd.Tens" +
-	"oradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvaddmv_" +
-	"addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign_tens" +
-	"orsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsarange" +
-	"arange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarctan2ar" +
-	"ctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_strided" +
-	"_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.Seque" +
-	"nceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_backward" +
-	"avg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodicbatc" +
-	"h_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbatch_no" +
-	"rm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernoullibe" +
-	"rnoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_backwardb" +
-	"inary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwise_an" +
-	"d.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shift.Ten" +
-	"sorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbitwis" +
-	"e_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbitwise" +
-	"_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tensor_Sca" +
-	"larbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Scalar" +
-	"_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.period" +
-	"icblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castcartesi" +
-	"an_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_shuffl" +
-	"echoleskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clamp_.Te" +
-	"nsorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp_min" +
-	"_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_stackco" +
-	"mbinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1dconv" +
-	"1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv_tran" +
-	"spose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_backwa" +
-	"rd_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.Tensor" +
-	"copysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similaritycount_" +
-	"nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss.IntL" +
-	"istctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_normcud" +
-	"nn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_convolu" +
-	"tion_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_backwa" +
-	"rdcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid.xdat" +
-	"adeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_embedd" +
-	"iagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalardiv.Sc" +
-	"alar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.Scala" +
-	"rdivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tensordiv" +
-	"ide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembeddingembe" +
-	"dding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_embeddi" +
-	"ng_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Scalareq" +
-	".Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpand_c" +
-	"opyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_affine_c" +
-	"achemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_quant" +
-	"ize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_tenso" +
-	"r_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfbgemm_" +
-	"linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_pack_" +
-	"gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropoutfeat" +
-	"ure_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftfft_h" +
-	"fftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irfftff" +
-	"t_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_.Tens" +
-	"orfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scalarfloa" +
-	"t_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_floor" +
-	"_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensorfmod" +
-	"_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_pool3" +
-	"dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving_avg_" +
-	"obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_backwa" +
-	"rdgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygradient" +
-	".scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayintgre" +
-	"ater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensorgreat" +
-	"er_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sampler" +
-	"_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Tensor" +
-	"hamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha_beta" +
-	"hann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_backw" +
-	"ardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisideheavis" +
-	"ide_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.TensorList_" +
-	"binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypot_i0i" +
-	"0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_index_fi" +
-	"ll.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_put_ind" +
-	"ex_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differentiable_" +
-	"gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_floating" +
-	"_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_availablei" +
-	"scloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfisreal" +
-	"istftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_normlcm" +
-	"lcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_backward" +
-	"lerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorless_equ" +
-	"al.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_fresh_" +
-	"copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslinalg_de" +
-	"tlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlinalg_i" +
-	"nvlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_lu_f" +
-	"actorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_matrix" +
-	"_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matrix_ra" +
-	"nk.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strlinalg" +
-	"_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlinalg_" +
-	"slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensorinvlin" +
-	"alg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspace.Sca" +
-	"lar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log_norm" +
-	"al_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsumexpl" +
-	"ogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_logit" +
-	"logit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlogsum" +
-	"explstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin_ran" +
-	"king_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scattermas" +
-	"ked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatrix_Hm" +
-	"atrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_pool" +
-	"2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3d_wit" +
-	"h_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian.dim" +
-	"meshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardmiopen" +
-	"_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemiopen_ctc" +
-	"_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mish_ba" +
-	"ckwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_linearmk" +
-	"ldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2dmkldn" +
-	"n_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkldnn_r" +
-	"eorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis.intl" +
-	"istmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lossmse_l" +
-	"oss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_backwa" +
-	"rdmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomialmult" +
-	"iply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_num_na" +
-	"nmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynative_b" +
-	"atch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardnative" +
-	"_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnative_no" +
-	"rm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_padded" +
-	"_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2dnll_l" +
-	"oss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_numpynonz" +
-	"ero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_dimno" +
-	"rmal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_functionalno" +
-	"t_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnumpy_To" +
-	"ne_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_copyp" +
-	"in_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_positive" +
-	"pow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_types" +
-	"putput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquantileq" +
-	"uantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize_per_" +
-	"tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_cellqu" +
-	"antized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_tanh_" +
-	"cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandint.low" +
-	"randint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.genera" +
-	"torrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_like.ge" +
-	"neratorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciprocalreci" +
-	"procal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflection_" +
-	"pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremainder.T" +
-	"ensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interleave." +
-	"self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad2drep" +
-	"lication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_asres" +
-	"ize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scalarres" +
-	"ult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.inputrn" +
-	"n_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.decimals" +
-	"row_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise_bac" +
-	"kwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducescatter" +
-	".srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_reduces" +
-	"catter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tensorseg" +
-	"ment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tensorset_" +
-	".source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilusilu_" +
-	"silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_inver" +
-	"seslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_conv_" +
-	"transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_margin_" +
-	"loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablesparse_" +
-	"bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valuesparse" +
-	"_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tensor.com" +
-	"p_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.sizespars" +
-	"e_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_valuespar" +
-	"se_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_sparse_s" +
-	"ampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1speci" +
-	"al_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t.x_sca" +
-	"larspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polynomial" +
-	"_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebyshev_po" +
-	"lynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial_cheb" +
-	"yshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspecial_er" +
-	"finvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspecial_he" +
-	"rmite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspecial_" +
-	"hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scalarspe" +
-	"cial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial_l.n_" +
-	"scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polynomial" +
-	"_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softmaxspe" +
-	"cial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified_bess" +
-	"el_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammaspecial" +
-	"_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shifted_c" +
-	"hebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_polyno" +
-	"mial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_scalar" +
-	"special_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_shifted" +
-	"_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_cheby" +
-	"shev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polynomial" +
-	"_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py.othe" +
-	"r_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_scalars" +
-	"pecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Tensor" +
-	"split_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze_squ" +
-	"eeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correctionstd" +
-	".dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Scalars" +
-	"ub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to_siz" +
-	"esvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardtensor" +
-	"_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dthresh" +
-	"oldthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_backward" +
-	"to_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_bsrto" +
-	"_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezoid.dx" +
-	"trapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu_indi" +
-	"cestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_asunbin" +
-	"d.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform_uniq" +
-	"ue_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_sizes" +
-	"unsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_backward" +
-	"upsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample_line" +
-	"ar1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_backwar" +
-	"dupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_neare" +
-	"st3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trilinear3d_" +
-	"backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_meanvar" +
-	"_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as_real" +
-	"view_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.ScalarOt" +
-	"herwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherxlogy" +
-	"_.Tensorzero_zeroszeros_like"
+	"ace_datasizesstridesdescribedimis_contiguousversionstoragememoryelementsfrom_bytesto_bytesoverwriter" +
+	"ead_fileitemindexset_indextowarningsset_threadslaneget_threadsset_interop_threadsget_interop_threads" +
+	"manual_seednew_generatordefault_generatorseed_generatorgenerator_seedgenerator_stateset_generator_st" +
+	"ategenerator_devicetorch_versionshow_configdevice_countsynchronizecurrent_devicelist_operatorsget_se" +
+	"ttingset_settingcuda_versionsboxedcompile_programrun_programscript_loadscript_definescript_callscrip" +
+	"t_describescript_treescript_tensorsscript_modulescript_attributescript_set_attributescript_trainscri" +
+	"pt_toscript_freezescript_optimizescript_savescript_codescript_graphaoti_loadaoti_describeaoti_consta" +
+	"ntaoti_runenter_recordingrecordedadd_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsen" +
+	"ter_saved_hooksbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_opera" +
+	"torimplement_operatorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_ar" +
+	"chkernel_loadkernel_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop_profilerpro" +
+	"filer_eventssave_profilefree_profileenter_rangethread_numberdefault_streamcurrent_streamnew_streamen" +
+	"ter_streamstream_querystream_synchronizestream_wait_eventstream_wait_streamstream_pointerrecord_stre" +
+	"amnew_eventevent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumulated_memory" +
+	"nvtx_marknvtx_pushnvtx_popopen_jpegjpeg_sizedecode_jpegencode_jpegcrop_jpegcrop_imagecrop_flipnew_tc" +
+	"p_storenew_file_storenew_hash_storenew_prefix_storestore_setstore_getstore_addstore_compare_setstore" +
+	"_deletestore_checkstore_num_keysstore_set_timeoutnew_groupabort_groupcollectivemonitored_barriergrou" +
+	"p_checkbatch_beginbatch_endwork_waitwork_streamwork_abortwork_donework_sourceverify_paramsbroadcast_" +
+	"coalescednew_reducerreducer_forwardreducer_backwardreducer_delayreducer_compressreducer_hookreducer_" +
+	"statscuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstream_prioritys" +
+	"tream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_history" +
+	"new_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_ncclnew_graphgraph_capture_begingr" +
+	"aph_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing" +
+	"__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior_" +
+	"_.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.S" +
+	"calar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xo" +
+	"r__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_" +
+	"backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activ" +
+	"ation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_a" +
+	"ssert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_" +
+	"precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_n" +
+	"orm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_c" +
+	"dist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coale" +
+	"sced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_" +
+	"coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for" +
+	"_cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_" +
+	"from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss" +
+	"_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_c" +
+	"udnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_" +
+	"cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_" +
+	"max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_" +
+	"dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_fo" +
+	"rward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embeddin" +
+	"g_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_aff" +
+	"ine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_" +
+	"affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine" +
+	"_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor" +
+	"_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention" +
+	"_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__forea" +
+	"ch_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_a" +
+	"dd_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.Scalar" +
+	"List_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Ten" +
+	"sor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar" +
+	"_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach" +
+	"_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max." +
+	"ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_c" +
+	"lamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_" +
+	"clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__" +
+	"foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Te" +
+	"nsor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_f" +
+	"oreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach" +
+	"_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp." +
+	"ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_l" +
+	"gamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_lo" +
+	"g2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_" +
+	"foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_forea" +
+	"ch_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_m" +
+	"inimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_for" +
+	"each_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_n" +
+	"eg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow." +
+	"ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_forea" +
+	"ch_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_" +
+	"sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_si" +
+	"nh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_su" +
+	"b_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_ta" +
+	"nh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_" +
+	"functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_" +
+	".tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused" +
+	"_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_s" +
+	"gd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_samp" +
+	"ler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_hist" +
+	"ogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indi" +
+	"ces_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_lina" +
+	"lg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_loca" +
+	"l_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_tok" +
+	"en_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_maske" +
+	"d_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_m" +
+	"kldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm" +
+	"_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_co" +
+	"py_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_exampl" +
+	"e_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_" +
+	"get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nes" +
+	"ted_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned" +
+	"_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_st" +
+	"orage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view" +
+	"_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_s" +
+	"patial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_" +
+	"packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_" +
+	"prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_res" +
+	"hape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_we" +
+	"ight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_" +
+	"product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_att" +
+	"ention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot" +
+	"_product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_fl" +
+	"ash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_a" +
+	"ttention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_sca" +
+	"led_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backwar" +
+	"d.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__" +
+	"sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadca" +
+	"st_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_" +
+	"compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_w" +
+	"ith_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_spa" +
+	"rse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_spa" +
+	"rse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_" +
+	"sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_" +
+	"semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_s" +
+	"oftmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.di" +
+	"m_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_gra" +
+	"d_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_t" +
+	"hnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_" +
+	"backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_" +
+	"sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_la" +
+	"yer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual" +
+	"_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_" +
+	"view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinea" +
+	"r2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_" +
+	"nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exac" +
+	"t2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsa" +
+	"mple_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_wei" +
+	"ght_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_spars" +
+	"e_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sp" +
+	"arse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_c" +
+	"opy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_w" +
+	"eight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_" +
+	"interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_" +
+	"acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadap" +
+	"tive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalar" +
+	"add.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_add" +
+	"mvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asal" +
+	"ign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.di" +
+	"msarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctana" +
+	"rctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as" +
+	"_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_" +
+	"1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_" +
+	"backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.peri" +
+	"odicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemt" +
+	"batch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsber" +
+	"noullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_b" +
+	"ackwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbi" +
+	"twise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_s" +
+	"hift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scal" +
+	"arbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scala" +
+	"rbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Te" +
+	"nsor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xo" +
+	"r.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_windo" +
+	"w.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_cas" +
+	"tcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchanne" +
+	"l_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_c" +
+	"lamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_c" +
+	"lamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn" +
+	"_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousco" +
+	"nv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardc" +
+	"onv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolutio" +
+	"n_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysig" +
+	"n.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similari" +
+	"tycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_l" +
+	"oss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch" +
+	"_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn" +
+	"_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmi" +
+	"n_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapez" +
+	"oid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdia" +
+	"g_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scal" +
+	"ardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivi" +
+	"de.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.T" +
+	"ensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembed" +
+	"dingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm" +
+	"_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq." +
+	"Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_as" +
+	"expand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_" +
+	"affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefa" +
+	"ke_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_p" +
+	"er_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activatio" +
+	"nfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbge" +
+	"mm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dro" +
+	"poutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftsh" +
+	"iftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft" +
+	"_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfi" +
+	"ll_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Sc" +
+	"alarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorflo" +
+	"or_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Te" +
+	"nsorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_m" +
+	"ax_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_mov" +
+	"ing_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gel" +
+	"u_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararray" +
+	"gradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarr" +
+	"ayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Ten" +
+	"sorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid" +
+	"_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt" +
+	"_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_al" +
+	"pha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmo" +
+	"id_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisi" +
+	"deheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.Ten" +
+	"sorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypoth" +
+	"ypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_" +
+	"index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex" +
+	"_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differe" +
+	"ntiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_" +
+	"floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_av" +
+	"ailableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposi" +
+	"nfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer" +
+	"_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_" +
+	"backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensor" +
+	"less_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlif" +
+	"t_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crossl" +
+	"inalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_product" +
+	"linalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulin" +
+	"alg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinal" +
+	"g_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_m" +
+	"atrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_s" +
+	"trlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_q" +
+	"rlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tens" +
+	"orinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelins" +
+	"pace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_" +
+	"log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcu" +
+	"msumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_x" +
+	"or_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tens" +
+	"orlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTma" +
+	"rgin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_sc" +
+	"attermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardm" +
+	"atrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indices" +
+	"max_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_po" +
+	"ol3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianme" +
+	"dian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwa" +
+	"rdmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemi" +
+	"open_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish" +
+	"_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_" +
+	"linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_poo" +
+	"l2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weight" +
+	"mkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmovea" +
+	"xis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_l" +
+	"ossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_los" +
+	"s_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultino" +
+	"mialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_t" +
+	"o_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copy" +
+	"native_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwa" +
+	"rdnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normn" +
+	"ative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_t" +
+	"o_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_los" +
+	"s2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_n" +
+	"umpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_exce" +
+	"pt_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_func" +
+	"tionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dim" +
+	"numpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermu" +
+	"te_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_" +
+	"positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromo" +
+	"te_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrq" +
+	"uantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquant" +
+	"ize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lst" +
+	"m_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_r" +
+	"nn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorran" +
+	"dint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_lik" +
+	"e.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn" +
+	"_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealrecipr" +
+	"ocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardref" +
+	"lection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorrem" +
+	"ainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_int" +
+	"erleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_" +
+	"pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshaperesha" +
+	"pe_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_S" +
+	"calarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu" +
+	".inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_." +
+	"decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_n" +
+	"oise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reduc" +
+	"escatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value" +
+	"_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.T" +
+	"ensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Te" +
+	"nsorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbits" +
+	"ilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorsli" +
+	"ce_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dsl" +
+	"ow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft" +
+	"_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stabl" +
+	"esparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_val" +
+	"uesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_te" +
+	"nsor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.s" +
+	"izesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_v" +
+	"aluesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_" +
+	"sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel" +
+	"_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial" +
+	"_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_po" +
+	"lynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_cheb" +
+	"yshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspec" +
+	"ial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxsp" +
+	"ecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnsp" +
+	"ecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalar" +
+	"special_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_s" +
+	"calarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynom" +
+	"ial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_po" +
+	"lynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_so" +
+	"ftmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modif" +
+	"ied_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygamm" +
+	"aspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_s" +
+	"hifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshe" +
+	"v_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u." +
+	"n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial" +
+	"_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shift" +
+	"ed_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_po" +
+	"lynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog" +
+	"1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self" +
+	"_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_cop" +
+	"y.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqu" +
+	"eeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.corre" +
+	"ctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_" +
+	".Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsu" +
+	"m_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwa" +
+	"rdtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv" +
+	"2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_" +
+	"backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_spar" +
+	"se_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrap" +
+	"ezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_t" +
+	"riu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type" +
+	"_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyunif" +
+	"orm_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_wi" +
+	"th_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_" +
+	"backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsam" +
+	"ple_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d" +
+	"_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsamp" +
+	"le_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_tril" +
+	"inear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar" +
+	"_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview" +
+	"_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere." +
+	"ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Ot" +
+	"herxlogy_.Tensorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 34, 39, 44, 56, 69, 86, 97, 107, 118, 123, 133, 145,
 	160, 174, 186, 199, 210, 220, 235, 247, 261, 269, 273, 282, 294, 309, 321, 338,
 	349, 358, 365, 374, 384, 388, 396, 408, 413, 420, 428, 431, 444, 451, 458, 464,
-	474, 482, 491, 500, 504, 509, 518, 520, 528, 539, 543, 554, 573, 592, 603, 616,
-	633, 647, 661, 676, 695, 711, 724, 735, 747, 758, 772, 786, 797, 808, 821, 826,
-	841, 852, 863, 876, 887, 902, 913, 927, 940, 956, 976, 988, 997, 1010, 1025, 1036,
-	1047, 1059, 1068, 1081, 1094, 1102, 1117, 1125, 1133, 1152, 1163, 1177, 1190, 1207, 1222, 1233,
-	1240, 1255, 1267, 1280, 1295, 1313, 1329, 1346, 1360, 1370, 1383, 1394, 1405, 1418, 1433, 1446,
-	1462, 1476, 1489, 1504, 1516, 1528, 1539, 1552, 1566, 1580, 1590, 1602, 1614, 1632, 1649, 1667,
-	1681, 1694, 1703, 1715, 1726, 1743, 1756, 1768, 1792, 1801, 1810, 1818, 1827, 1836, 1847, 1858,
-	1867, 1877, 1886, 1899, 1913, 1927, 1943, 1952, 1961, 1970, 1987, 1999, 2010, 2024, 2041, 2050,
-	2061, 2071, 2088, 2099, 2110, 2119, 2128, 2139, 2149, 2158, 2169, 2182, 2201, 2212, 2227, 2243,
-	2256, 2272, 2284, 2297, 2307, 2326, 2343, 2361, 2376, 2391, 2408, 2422, 2437, 2456, 2471, 2492,
-	2503, 2515, 2526, 2540, 2554, 2562, 2571, 2590, 2607, 2619, 2630, 2640, 2664, 2680, 2692, 2706,
-	2720, 2735, 2750, 2768, 2786, 2800, 2814, 2832, 2850, 2865, 2880, 2897, 2914, 2927, 2940, 2957,
-	2974, 2988, 3002, 3022, 3051, 3071, 3100, 3114, 3130, 3146, 3163, 3180, 3197, 3205, 3217, 3259,
-	3277, 3290, 3307, 3321, 3344, 3371, 3401, 3410, 3432, 3463, 3484, 3507, 3517, 3527, 3539, 3550,
-	3560, 3569, 3579, 3590, 3605, 3619, 3641, 3667, 3677, 3686, 3697, 3724, 3729, 3739, 3753, 3770,
-	3802, 3834, 3861, 3896, 3908, 3931, 3959, 3976, 3986, 4007, 4021, 4036, 4058, 4067, 4083, 4101,
-	4126, 4151, 4175, 4190, 4212, 4237, 4247, 4266, 4291, 4314, 4344, 4370, 4400, 4414, 4428, 4455,
-	4460, 4465, 4476, 4491, 4513, 4540, 4569, 4597, 4617, 4631, 4654, 4683, 4710, 4752, 4782, 4805,
-	4840, 4855, 4898, 4950, 4992, 5043, 5100, 5108, 5116, 5124, 5151, 5176, 5200, 5234, 5246, 5259,
-	5272, 5286, 5303, 5322, 5345, 5364, 5382, 5402, 5426, 5446, 5469, 5496, 5519, 5543, 5571, 5595,
-	5618, 5645, 5668, 5692, 5720, 5744, 5757, 5771, 5784, 5798, 5811, 5825, 5848, 5873, 5902, 5926,
-	5952, 5982, 6005, 6030, 6059, 6083, 6109, 6139, 6152, 6166, 6178, 6191, 6204, 6218, 6235, 6254,
-	6277, 6296, 6314, 6334, 6358, 6378, 6390, 6403, 6416, 6430, 6442, 6455, 6469, 6484, 6498, 6513,
-	6526, 6540, 6558, 6578, 6602, 6621, 6642, 6667, 6682, 6698, 6710, 6724, 6739, 6753, 6768, 6781,
-	6795, 6808, 6820, 6841, 6864, 6891, 6913, 6937, 6965, 6986, 7009, 7036, 7058, 7082, 7110, 7127,
-	7146, 7169, 7188, 7206, 7226, 7250, 7270, 7282, 7295, 7315, 7332, 7351, 7379, 7402, 7420, 7440,
-	7464, 7486, 7505, 7525, 7539, 7554, 7568, 7583, 7599, 7616, 7629, 7643, 7655, 7668, 7681, 7695,
-	7708, 7722, 7739, 7758, 7781, 7799, 7819, 7843, 7855, 7868, 7881, 7895, 7909, 7924, 7938, 7966,
-	7991, 8022, 8062, 8077, 8102, 8114, 8136, 8149, 8172, 8186, 8217, 8232, 8256, 8273, 8284, 8305,
-	8315, 8330, 8353, 8382, 8420, 8431, 8464, 8487, 8509, 8534, 8563, 8579, 8587, 8600, 8607, 8619,
-	8631, 8645, 8676, 8687, 8707, 8718, 8730, 8745, 8760, 8776, 8787, 8806, 8818, 8844, 8857, 8866,
-	8879, 8894, 8904, 8919, 8953, 8986, 8999, 9014, 9038, 9058, 9073, 9090, 9108, 9124, 9150, 9174,
-	9207, 9243, 9271, 9280, 9294, 9336, 9355, 9393, 9419, 9443, 9462, 9484, 9506, 9525, 9547, 9565,
-	9588, 9611, 9631, 9655, 9692, 9723, 9742, 9775, 9805, 9827, 9851, 9880, 9904, 9933, 9966, 9983,
-	10010, 10014, 10035, 10065, 10078, 10087, 10107, 10138, 10153, 10167, 10178, 10191, 10213, 10219, 10238, 10255,
-	10269, 10288, 10301, 10321, 10336, 10350, 10363, 10380, 10404, 10438, 10480, 10515, 10559, 10598, 10646, 10681,
-	10726, 10770, 10813, 10865, 10913, 10970, 10988, 11009, 11019, 11032, 11056, 11072, 11105, 11125, 11143, 11160,
-	11191, 11214, 11222, 11244, 11257, 11277, 11302, 11327, 11352, 11384, 11419, 11444, 11472, 11512, 11537, 11563,
-	11588, 11613, 11632, 11655, 11688, 11711, 11721, 11738, 11760, 11791, 11820, 11849, 11884, 11914, 11940, 11968,
-	11983, 12002, 12031, 12052, 12063, 12078, 12099, 12116, 12136, 12144, 12152, 12158, 12173, 12193, 12231, 12270,
-	12290, 12319, 12340, 12370, 12405, 12413, 12420, 12429, 12439, 12460, 12474, 12488, 12502, 12516, 12542, 12569,
-	12599, 12609, 12637, 12665, 12672, 12680, 12692, 12712, 12729, 12749, 12784, 12796, 12818, 12844, 12875, 12898,
-	12925, 12957, 12982, 13011, 13045, 13070, 13099, 13133, 13158, 13187, 13221, 13240, 13266, 13295, 13315, 13342,
-	13377, 13409, 13441, 13480, 13512, 13544, 13576, 13583, 13595, 13603, 13622, 13649, 13690, 13709, 13721, 13757,
-	13779, 13810, 13833, 13868, 13871, 13875, 13883, 13892, 13896, 13901, 13906, 13912, 13931, 13950, 13969, 13988,
-	14007, 14035, 14054, 14082, 14092, 14102, 14113, 14124, 14130, 14137, 14144, 14152, 14159, 14167, 14172, 14183,
-	14189, 14194, 14200, 14204, 14209, 14216, 14237, 14267, 14272, 14282, 14290, 14303, 14306, 14313, 14321, 14329,
-	14342, 14356, 14360, 14364, 14371, 14376, 14379, 14386, 14394, 14400, 14412, 14429, 14435, 14442, 14449, 14457,
-	14463, 14470, 14477, 14485, 14491, 14498, 14506, 14513, 14520, 14528, 14534, 14540, 14547, 14561, 14569, 14579,
-	14590, 14605, 14623, 14627, 14632, 14637, 14643, 14647, 14652, 14658, 14663, 14668, 14674, 14684, 14703, 14713,
-	14732, 14742, 14761, 14771, 14781, 14800, 14810, 14829, 14836, 14849, 14857, 14872, 14896, 14906, 14925, 14950,
-	14976, 14992, 15015, 15050, 15066, 15089, 15098, 15109, 15126, 15142, 15150, 15170, 15199, 15231, 15239, 15247,
-	15265, 15290, 15308, 15327, 15346, 15378, 15403, 15435, 15461, 15494, 15505, 15517, 15534, 15558, 15575, 15593,
-	15611, 15644, 15670, 15703, 15730, 15764, 15782, 15807, 15825, 15844, 15863, 15878, 15902, 15912, 15915, 15924,
-	15941, 15953, 15969, 15985, 15993, 16007, 16010, 16017, 16029, 16046, 16051, 16055, 16060, 16064, 16069, 16081,
-	16086, 16101, 16109, 16125, 16139, 16163, 16168, 16173, 16185, 16191, 16204, 16213, 16229, 16239, 16256, 16265,
-	16281, 16291, 16308, 16312, 16323, 16328, 16340, 16345, 16353, 16359, 16370, 16386, 16398, 16410, 16417, 16423,
-	16434, 16438, 16451, 16465, 16480, 16490, 16496, 16510, 16516, 16530, 16536, 16550, 16566, 16574, 16591, 16607,
-	16629, 16651, 16662, 16682, 16715, 16739, 16743, 16748, 16770, 16785, 16800, 16816, 16832, 16840, 16843, 16847,
-	16851, 16856, 16877, 16894, 16907, 16932, 16935, 16940, 16958, 16970, 16987, 17003, 17018, 17045, 17081, 17097,
-	17122, 17139, 17165, 17187, 17214, 17232, 17259, 17278, 17284, 17302, 17308, 17315, 17323, 17339, 17345, 17352,
-	17375, 17397, 17401, 17408, 17416, 17425, 17440, 17458, 17461, 17467, 17474, 17485, 17489, 17499, 17507, 17515,
-	17532, 17545, 17561, 17565, 17572, 17580, 17584, 17594, 17609, 17619, 17634, 17645, 17661, 17672, 17688, 17701,
-	17719, 17732, 17750, 17764, 17783, 17797, 17816, 17819, 17826, 17834, 17846, 17856, 17862, 17868, 17871, 17875,
-	17887, 17896, 17914, 17927, 17952, 17976, 17993, 18018, 18037, 18047, 18061, 18076, 18089, 18098, 18107, 18117,
-	18127, 18132, 18135, 18139, 18143, 18148, 18154, 18161, 18164, 18168, 18173, 18177, 18183, 18192, 18203, 18208,
-	18214, 18226, 18229, 18234, 18266, 18308, 18359, 18390, 18436, 18477, 18527, 18552, 18593, 18618, 18659, 18688,
-	18716, 18744, 18775, 18796, 18818, 18833, 18849, 18856, 18864, 18875, 18883, 18895, 18903, 18912, 18921, 18929,
-	18938, 18947, 18960, 18969, 18979, 18989, 18998, 19008, 19018, 19026, 19035, 19047, 19056, 19067, 19078, 19090,
-	19102, 19116, 19119, 19123, 19141, 19162, 19166, 19172, 19178, 19196, 19221, 19246, 19265, 19284, 19289, 19295,
-	19307, 19326, 19346, 19366, 19370, 19374, 19385, 19396, 19408, 19420, 19424, 19429, 19450, 19480, 19501, 19531,
-	19543, 19561, 19570, 19574, 19583, 19614, 19620, 19635, 19638, 19642, 19651, 19660, 19670, 19680, 19684, 19689,
-	19702, 19712, 19717, 19720, 19723, 19735, 19751, 19758, 19772, 19792, 19810, 19833, 19854, 19874, 19897, 19911,
-	19925, 19940, 19955, 19975, 19995, 20016, 20037, 20049, 20064, 20088, 20103, 20127, 20137, 20145, 20154, 20162,
-	20171, 20180, 20190, 20200, 20214, 20237, 20266, 20300, 20311, 20331, 20341, 20360, 20371, 20383, 20403, 20412,
-	20422, 20440, 20448, 20457, 20474, 20485, 20494, 20504, 20524, 20529, 20545, 20566, 20577, 20604, 20624, 20636,
-	20646, 20651, 20657, 20667, 20686, 20691, 20697, 20699, 20702, 20708, 20715, 20722, 20730, 20736, 20740, 20752,
-	20761, 20771, 20781, 20792, 20813, 20834, 20856, 20878, 20887, 20897, 20909, 20922, 20934, 20955, 20962, 20974,
-	21013, 21018, 21031, 21039, 21046, 21058, 21068, 21075, 21089, 21106, 21118, 21125, 21131, 21141, 21150, 21162,
-	21171, 21180, 21199, 21206, 21214, 21232, 21250, 21268, 21273, 21278, 21286, 21294, 21300, 21305, 21309, 21322,
-	21340, 21362, 21368, 21372, 21380, 21387, 21397, 21400, 21404, 21416, 21422, 21431, 21440, 21450, 21460, 21470,
-	21481, 21500, 21511, 21522, 21534, 21546, 21557, 21568, 21580, 21592, 21609, 21626, 21644, 21662, 21668, 21675,
-	21679, 21689, 21704, 21718, 21733, 21751, 21762, 21779, 21791, 21801, 21816, 21826, 21837, 21851, 21866, 21892,
-	21902, 21915, 21932, 21952, 21968, 21980, 21989, 22005, 22024, 22039, 22052, 22069, 22087, 22113, 22132, 22150,
-	22184, 22219, 22248, 22264, 22275, 22294, 22305, 22332, 22360, 22384, 22393, 22407, 22419, 22434, 22457, 22467,
-	22481, 22497, 22515, 22528, 22541, 22559, 22565, 22580, 22588, 22610, 22632, 22654, 22657, 22662, 22668, 22673,
-	22679, 22683, 22688, 22692, 22703, 22714, 22734, 22753, 22768, 22777, 22787, 22799, 22805, 22816, 22828, 22839,
-	22851, 22861, 22872, 22883, 22895, 22900, 22906, 22920, 22928, 22950, 22972, 22994, 23003, 23012, 23022, 23031,
-	23040, 23049, 23059, 23069, 23077, 23086, 23088, 23090, 23109, 23127, 23145, 23164, 23183, 23197, 23212, 23235,
-	23248, 23270, 23276, 23291, 23299, 23309, 23328, 23340, 23343, 23350, 23359, 23369, 23392, 23402, 23421, 23444,
-	23476, 23486, 23509, 23541, 23553, 23565, 23572, 23576, 23584, 23590, 23600, 23608, 23625, 23628, 23635, 23644,
-	23651, 23668, 23694, 23712, 23739, 23762, 23790, 23805, 23827, 23855, 23865, 23884, 23888, 23893, 23906, 23932,
-	23967, 23985, 23998, 24020, 24048, 24078, 24095, 24121, 24138, 24164, 24192, 24220, 24236, 24261, 24263, 24271,
-	24275, 24287, 24303, 24314, 24329, 24353, 24387, 24395, 24412, 24417, 24427, 24437, 24448, 24459, 24476, 24502,
-	24524, 24555, 24585, 24596, 24611, 24626, 24642, 24658, 24660, 24668, 24677, 24687, 24698, 24705, 24714, 24727,
-	24738, 24756, 24762, 24768, 24781, 24792, 24809, 24835, 24857, 24871, 24894, 24911, 24937, 24954, 24980, 24991,
-	25022, 25031, 25040, 25050, 25060, 25063, 25067, 25075, 25084, 25107, 25116, 25133, 25141, 25149, 25158, 25167,
-	25177, 25185, 25195, 25214, 25232, 25249, 25265, 25276, 25283, 25296, 25310, 25321, 25339, 25363, 25383, 25398,
-	25418, 25437, 25456, 25474, 25481, 25498, 25514, 25530, 25547, 25564, 25576, 25592, 25599, 25606, 25610, 25619,
-	25624, 25629, 25634, 25643, 25646, 25658, 25675, 25680, 25687, 25699, 25709, 25717, 25730, 25745, 25752, 25768,
-	25773, 25782, 25792, 25800, 25810, 25827, 25844, 25855, 25866, 25871, 25875, 25887, 25900, 25903, 25907, 25925,
-	25945, 25970, 25977, 25989, 25991, 25999, 26014, 26034, 26053, 26087, 26114, 26141, 26161, 26179, 26198, 26218,
-	26238, 26258, 26281, 26304, 26311, 26319, 26323, 26337, 26346, 26365, 26372, 26389, 26400, 26421, 26433, 26452,
-	26481, 26503, 26525, 26557, 26562, 26577, 26587, 26607, 26614, 26626, 26636, 26644, 26662, 26667, 26677, 26682,
-	26686, 26696, 26707, 26723, 26748, 26764, 26789, 26805, 26830, 26834, 26839, 26845, 26850, 26866, 26889, 26905,
-	26922, 26939, 26945, 26952, 26958, 26982, 27011, 27037, 27054, 27080, 27097, 27123, 27140, 27166, 27180, 27187,
-	27197, 27204, 27214, 27231, 27243, 27254, 27272, 27297, 27322, 27340, 27351, 27363, 27371, 27384, 27398, 27411,
-	27424, 27438, 27451, 27455, 27460, 27465, 27479, 27485, 27500, 27511, 27527, 27536, 27541, 27547, 27563, 27580,
-	27605, 27610, 27616, 27627, 27638, 27651, 27679, 27693, 27704, 27717, 27737, 27752, 27764, 27778, 27799, 27810,
-	27822, 27840, 27859, 27878, 27897, 27911, 27921, 27936, 27951, 27965, 27969, 27974, 27978, 27996, 28029, 28037,
-	28040, 28044, 28051, 28059, 28075, 28079, 28084, 28091, 28095, 28100, 28113, 28116, 28120, 28124, 28129, 28133,
-	28138, 28146, 28158, 28172, 28189, 28202, 28215, 28222, 28233, 28252, 28271, 28290, 28311, 28332, 28335, 28349,
-	28372, 28388, 28413, 28424, 28432, 28449, 28459, 28478, 28482, 28493, 28525, 28562, 28594, 28631, 28672, 28718,
-	28743, 28773, 28795, 28827, 28864, 28896, 28933, 28943, 28954, 28968, 28992, 29012, 29027, 29044, 29061, 29078,
-	29095, 29125, 29164, 29203, 29233, 29272, 29311, 29341, 29380, 29419, 29449, 29488, 29527, 29542, 29554, 29565,
-	29577, 29590, 29604, 29616, 29629, 29642, 29658, 29675, 29690, 29718, 29755, 29792, 29821, 29859, 29897, 29907,
-	29918, 29928, 29939, 29968, 30006, 30044, 30073, 30111, 30149, 30162, 30178, 30197, 30210, 30227, 30253, 30279,
-	30305, 30331, 30351, 30363, 30376, 30393, 30404, 30417, 30450, 30483, 30521, 30568, 30615, 30653, 30700, 30747,
-	30785, 30832, 30879, 30917, 30964, 31011, 31023, 31038, 31065, 31080, 31108, 31135, 31148, 31174, 31199, 31211,
-	31236, 31260, 31272, 31283, 31300, 31316, 31337, 31341, 31346, 31352, 31359, 31366, 31377, 31389, 31397, 31409,
-	31422, 31434, 31450, 31467, 31475, 31480, 31483, 31497, 31504, 31512, 31531, 31543, 31547, 31558, 31568, 31578,
-	31588, 31599, 31610, 31625, 31640, 31656, 31672, 31675, 31690, 31701, 31704, 31712, 31721, 31729, 31738, 31739,
-	31741, 31747, 31751, 31765, 31768, 31772, 31776, 31781, 31794, 31814, 31835, 31874, 31883, 31894, 31903, 31913,
-	31931, 31935, 31944, 31952, 31967, 31975, 31983, 32000, 32009, 32027, 32043, 32052, 32072, 32085, 32098, 32111,
-	32124, 32128, 32133, 32147, 32160, 32170, 32188, 32200, 32211, 32219, 32226, 32242, 32246, 32251, 32263, 32282,
-	32286, 32291, 32303, 32321, 32339, 32358, 32377, 32382, 32388, 32395, 32405, 32420, 32433, 32456, 32462, 32477,
-	32488, 32496, 32514, 32524, 32546, 32558, 32577, 32600, 32609, 32619, 32633, 32651, 32673, 32700, 32719, 32742,
-	32770, 32787, 32808, 32834, 32852, 32874, 32901, 32919, 32941, 32968, 32986, 33008, 33035, 33055, 33079, 33108,
-	33142, 33148, 33159, 33165, 33168, 33182, 33189, 33197, 33216, 33228, 33232, 33236, 33246, 33253, 33268, 33288,
-	33300, 33317, 33326, 33341, 33353, 33363, 33369, 33374, 33386, 33403, 33419, 33429, 33447, 33464, 33476, 33495,
-	33508, 33513, 33518, 33528,
+	472, 482, 490, 499, 508, 512, 517, 526, 528, 536, 547, 551, 562, 581, 600, 611,
+	624, 641, 655, 669, 684, 703, 719, 732, 743, 755, 766, 780, 794, 805, 816, 829,
+	834, 849, 860, 871, 884, 895, 910, 921, 935, 948, 964, 984, 996, 1005, 1018, 1033,
+	1044, 1055, 1067, 1076, 1089, 1102, 1110, 1125, 1133, 1141, 1160, 1171, 1185, 1198, 1215, 1230,
+	1241, 1248, 1263, 1275, 1288, 1303, 1321, 1337, 1354, 1368, 1378, 1391, 1402, 1413, 1426, 1441,
+	1454, 1470, 1484, 1497, 1512, 1524, 1536, 1547, 1560, 1574, 1588, 1598, 1610, 1622, 1640, 1657,
+	1675, 1689, 1702, 1711, 1723, 1734, 1751, 1764, 1776, 1800, 1809, 1818, 1826, 1835, 1844, 1855,
+	1866, 1875, 1885, 1894, 1907, 1921, 1935, 1951, 1960, 1969, 1978, 1995, 2007, 2018, 2032, 2049,
+	2058, 2069, 2079, 2096, 2107, 2118, 2127, 2136, 2147, 2157, 2166, 2177, 2190, 2209, 2220, 2235,
+	2251, 2264, 2280, 2292, 2305, 2315, 2334, 2351, 2369, 2384, 2399, 2416, 2430, 2445, 2464, 2479,
+	2500, 2511, 2523, 2534, 2548, 2562, 2570, 2579, 2598, 2615, 2627, 2638, 2648, 2672, 2688, 2700,
+	2714, 2728, 2743, 2758, 2776, 2794, 2808, 2822, 2840, 2858, 2873, 2888, 2905, 2922, 2935, 2948,
+	2965, 2982, 2996, 3010, 3030, 3059, 3079, 3108, 3122, 3138, 3154, 3171, 3188, 3205, 3213, 3225,
+	3267, 3285, 3298, 3315, 3329, 3352, 3379, 3409, 3418, 3440, 3471, 3492, 3515, 3525, 3535, 3547,
+	3558, 3568, 3577, 3587, 3598, 3613, 3627, 3649, 3675, 3685, 3694, 3705, 3732, 3737, 3747, 3761,
+	3778, 3810, 3842, 3869, 3904, 3916, 3939, 3967, 3984, 3994, 4015, 4029, 4044, 4066, 4075, 4091,
+	4109, 4134, 4159, 4183, 4198, 4220, 4245, 4255, 4274, 4299, 4322, 4352, 4378, 4408, 4422, 4436,
+	4463, 4468, 4473, 4484, 4499, 4521, 4548, 4577, 4605, 4625, 4639, 4662, 4691, 4718, 4760, 4790,
+	4813, 4848, 4863, 4906, 4958, 5000, 5051, 5108, 5116, 5124, 5132, 5159, 5184, 5208, 5242, 5254,
+	5267, 5280, 5294, 5311, 5330, 5353, 5372, 5390, 5410, 5434, 5454, 5477, 5504, 5527, 5551, 5579,
+	5603, 5626, 5653, 5676, 5700, 5728, 5752, 5765, 5779, 5792, 5806, 5819, 5833, 5856, 5881, 5910,
+	5934, 5960, 5990, 6013, 6038, 6067, 6091, 6117, 6147, 6160, 6174, 6186, 6199, 6212, 6226, 6243,
+	6262, 6285, 6304, 6322, 6342, 6366, 6386, 6398, 6411, 6424, 6438, 6450, 6463, 6477, 6492, 6506,
+	6521, 6534, 6548, 6566, 6586, 6610, 6629, 6650, 6675, 6690, 6706, 6718, 6732, 6747, 6761, 6776,
+	6789, 6803, 6816, 6828, 6849, 6872, 6899, 6921, 6945, 6973, 6994, 7017, 7044, 7066, 7090, 7118,
+	7135, 7154, 7177, 7196, 7214, 7234, 7258, 7278, 7290, 7303, 7323, 7340, 7359, 7387, 7410, 7428,
+	7448, 7472, 7494, 7513, 7533, 7547, 7562, 7576, 7591, 7607, 7624, 7637, 7651, 7663, 7676, 7689,
+	7703, 7716, 7730, 7747, 7766, 7789, 7807, 7827, 7851, 7863, 7876, 7889, 7903, 7917, 7932, 7946,
+	7974, 7999, 8030, 8070, 8085, 8110, 8122, 8144, 8157, 8180, 8194, 8225, 8240, 8264, 8281, 8292,
+	8313, 8323, 8338, 8361, 8390, 8428, 8439, 8472, 8495, 8517, 8542, 8571, 8587, 8595, 8608, 8615,
+	8627, 8639, 8653, 8684, 8695, 8715, 8726, 8738, 8753, 8768, 8784, 8795, 8814, 8826, 8852, 8865,
+	8874, 8887, 8902, 8912, 8927, 8961, 8994, 9007, 9022, 9046, 9066, 9081, 9098, 9116, 9132, 9158,
+	9182, 9215, 9251, 9279, 9288, 9302, 9344, 9363, 9401, 9427, 9451, 9470, 9492, 9514, 9533, 9555,
+	9573, 9596, 9619, 9639, 9663, 9700, 9731, 9750, 9783, 9813, 9835, 9859, 9888, 9912, 9941, 9974,
+	9991, 10018, 10022, 10043, 10073, 10086, 10095, 10115, 10146, 10161, 10175, 10186, 10199, 10221, 10227, 10246,
+	10263, 10277, 10296, 10309, 10329, 10344, 10358, 10371, 10388, 10412, 10446, 10488, 10523, 10567, 10606, 10654,
+	10689, 10734, 10778, 10821, 10873, 10921, 10978, 10996, 11017, 11027, 11040, 11064, 11080, 11113, 11133, 11151,
+	11168, 11199, 11222, 11230, 11252, 11265, 11285, 11310, 11335, 11360, 11392, 11427, 11452, 11480, 11520, 11545,
+	11571, 11596, 11621, 11640, 11663, 11696, 11719, 11729, 11746, 11768, 11799, 11828, 11857, 11892, 11922, 11948,
+	11976, 11991, 12010, 12039, 12060, 12071, 12086, 12107, 12124, 12144, 12152, 12160, 12166, 12181, 12201, 12239,
+	12278, 12298, 12327, 12348, 12378, 12413, 12421, 12428, 12437, 12447, 12468, 12482, 12496, 12510, 12524, 12550,
+	12577, 12607, 12617, 12645, 12673, 12680, 12688, 12700, 12720, 12737, 12757, 12792, 12804, 12826, 12852, 12883,
+	12906, 12933, 12965, 12990, 13019, 13053, 13078, 13107, 13141, 13166, 13195, 13229, 13248, 13274, 13303, 13323,
+	13350, 13385, 13417, 13449, 13488, 13520, 13552, 13584, 13591, 13603, 13611, 13630, 13657, 13698, 13717, 13729,
+	13765, 13787, 13818, 13841, 13876, 13879, 13883, 13891, 13900, 13904, 13909, 13914, 13920, 13939, 13958, 13977,
+	13996, 14015, 14043, 14062, 14090, 14100, 14110, 14121, 14132, 14138, 14145, 14152, 14160, 14167, 14175, 14180,
+	14191, 14197, 14202, 14208, 14212, 14217, 14224, 14245, 14275, 14280, 14290, 14298, 14311, 14314, 14321, 14329,
+	14337, 14350, 14364, 14368, 14372, 14379, 14384, 14387, 14394, 14402, 14408, 14420, 14437, 14443, 14450, 14457,
+	14465, 14471, 14478, 14485, 14493, 14499, 14506, 14514, 14521, 14528, 14536, 14542, 14548, 14555, 14569, 14577,
+	14587, 14598, 14613, 14631, 14635, 14640, 14645, 14651, 14655, 14660, 14666, 14671, 14676, 14682, 14692, 14711,
+	14721, 14740, 14750, 14769, 14779, 14789, 14808, 14818, 14837, 14844, 14857, 14865, 14880, 14904, 14914, 14933,
+	14958, 14984, 15000, 15023, 15058, 15074, 15097, 15106, 15117, 15134, 15150, 15158, 15178, 15207, 15239, 15247,
+	15255, 15273, 15298, 15316, 15335, 15354, 15386, 15411, 15443, 15469, 15502, 15513, 15525, 15542, 15566, 15583,
+	15601, 15619, 15652, 15678, 15711, 15738, 15772, 15790, 15815, 15833, 15852, 15871, 15886, 15910, 15920, 15923,
+	15932, 15949, 15961, 15977, 15993, 16001, 16015, 16018, 16025, 16037, 16054, 16059, 16063, 16068, 16072, 16077,
+	16089, 16094, 16109, 16117, 16133, 16147, 16171, 16176, 16181, 16193, 16199, 16212, 16221, 16237, 16247, 16264,
+	16273, 16289, 16299, 16316, 16320, 16331, 16336, 16348, 16353, 16361, 16367, 16378, 16394, 16406, 16418, 16425,
+	16431, 16442, 16446, 16459, 16473, 16488, 16498, 16504, 16518, 16524, 16538, 16544, 16558, 16574, 16582, 16599,
+	16615, 16637, 16659, 16670, 16690, 16723, 16747, 16751, 16756, 16778, 16793, 16808, 16824, 16840, 16848, 16851,
+	16855, 16859, 16864, 16885, 16902, 16915, 16940, 16943, 16948, 16966, 16978, 16995, 17011, 17026, 17053, 17089,
+	17105, 17130, 17147, 17173, 17195, 17222, 17240, 17267, 17286, 17292, 17310, 17316, 17323, 17331, 17347, 17353,
+	17360, 17383, 17405, 17409, 17416, 17424, 17433, 17448, 17466, 17469, 17475, 17482, 17493, 17497, 17507, 17515,
+	17523, 17540, 17553, 17569, 17573, 17580, 17588, 17592, 17602, 17617, 17627, 17642, 17653, 17669, 17680, 17696,
+	17709, 17727, 17740, 17758, 17772, 17791, 17805, 17824, 17827, 17834, 17842, 17854, 17864, 17870, 17876, 17879,
+	17883, 17895, 17904, 17922, 17935, 17960, 17984, 18001, 18026, 18045, 18055, 18069, 18084, 18097, 18106, 18115,
+	18125, 18135, 18140, 18143, 18147, 18151, 18156, 18162, 18169, 18172, 18176, 18181, 18185, 18191, 18200, 18211,
+	18216, 18222, 18234, 18237, 18242, 18274, 18316, 18367, 18398, 18444, 18485, 18535, 18560, 18601, 18626, 18667,
+	18696, 18724, 18752, 18783, 18804, 18826, 18841, 18857, 18864, 18872, 18883, 18891, 18903, 18911, 18920, 18929,
+	18937, 18946, 18955, 18968, 18977, 18987, 18997, 19006, 19016, 19026, 19034, 19043, 19055, 19064, 19075, 19086,
+	19098, 19110, 19124, 19127, 19131, 19149, 19170, 19174, 19180, 19186, 19204, 19229, 19254, 19273, 19292, 19297,
+	19303, 19315, 19334, 19354, 19374, 19378, 19382, 19393, 19404, 19416, 19428, 19432, 19437, 19458, 19488, 19509,
+	19539, 19551, 19569, 19578, 19582, 19591, 19622, 19628, 19643, 19646, 19650, 19659, 19668, 19678, 19688, 19692,
+	19697, 19710, 19720, 19725, 19728, 19731, 19743, 19759, 19766, 19780, 19800, 19818, 19841, 19862, 19882, 19905,
+	19919, 19933, 19948, 19963, 19983, 20003, 20024, 20045, 20057, 20072, 20096, 20111, 20135, 20145, 20153, 20162,
+	20170, 20179, 20188, 20198, 20208, 20222, 20245, 20274, 20308, 20319, 20339, 20349, 20368, 20379, 20391, 20411,
+	20420, 20430, 20448, 20456, 20465, 20482, 20493, 20502, 20512, 20532, 20537, 20553, 20574, 20585, 20612, 20632,
+	20644, 20654, 20659, 20665, 20675, 20694, 20699, 20705, 20707, 20710, 20716, 20723, 20730, 20738, 20744, 20748,
+	20760, 20769, 20779, 20789, 20800, 20821, 20842, 20864, 20886, 20895, 20905, 20917, 20930, 20942, 20963, 20970,
+	20982, 21021, 21026, 21039, 21047, 21054, 21066, 21076, 21083, 21097, 21114, 21126, 21133, 21139, 21149, 21158,
+	21170, 21179, 21188, 21207, 21214, 21222, 21240, 21258, 21276, 21281, 21286, 21294, 21302, 21308, 21313, 21317,
+	21330, 21348, 21370, 21376, 21380, 21388, 21395, 21405, 21408, 21412, 21424, 21430, 21439, 21448, 21458, 21468,
+	21478, 21489, 21508, 21519, 21530, 21542, 21554, 21565, 21576, 21588, 21600, 21617, 21634, 21652, 21670, 21676,
+	21683, 21687, 21697, 21712, 21726, 21741, 21759, 21770, 21787, 21799, 21809, 21824, 21834, 21845, 21859, 21874,
+	21900, 21910, 21923, 21940, 21960, 21976, 21988, 21997, 22013, 22032, 22047, 22060, 22077, 22095, 22121, 22140,
+	22158, 22192, 22227, 22256, 22272, 22283, 22302, 22313, 22340, 22368, 22392, 22401, 22415, 22427, 22442, 22465,
+	22475, 22489, 22505, 22523, 22536, 22549, 22567, 22573, 22588, 22596, 22618, 22640, 22662, 22665, 22670, 22676,
+	22681, 22687, 22691, 22696, 22700, 22711, 22722, 22742, 22761, 22776, 22785, 22795, 22807, 22813, 22824, 22836,
+	22847, 22859, 22869, 22880, 22891, 22903, 22908, 22914, 22928, 22936, 22958, 22980, 23002, 23011, 23020, 23030,
+	23039, 23048, 23057, 23067, 23077, 23085, 23094, 23096, 23098, 23117, 23135, 23153, 23172, 23191, 23205, 23220,
+	23243, 23256, 23278, 23284, 23299, 23307, 23317, 23336, 23348, 23351, 23358, 23367, 23377, 23400, 23410, 23429,
+	23452, 23484, 23494, 23517, 23549, 23561, 23573, 23580, 23584, 23592, 23598, 23608, 23616, 23633, 23636, 23643,
+	23652, 23659, 23676, 23702, 23720, 23747, 23770, 23798, 23813, 23835, 23863, 23873, 23892, 23896, 23901, 23914,
+	23940, 23975, 23993, 24006, 24028, 24056, 24086, 24103, 24129, 24146, 24172, 24200, 24228, 24244, 24269, 24271,
+	24279, 24283, 24295, 24311, 24322, 24337, 24361, 24395, 24403, 24420, 24425, 24435, 24445, 24456, 24467, 24484,
+	24510, 24532, 24563, 24593, 24604, 24619, 24634, 24650, 24666, 24668, 24676, 24685, 24695, 24706, 24713, 24722,
+	24735, 24746, 24764, 24770, 24776, 24789, 24800, 24817, 24843, 24865, 24879, 24902, 24919, 24945, 24962, 24988,
+	24999, 25030, 25039, 25048, 25058, 25068, 25071, 25075, 25083, 25092, 25115, 25124, 25141, 25149, 25157, 25166,
+	25175, 25185, 25193, 25203, 25222, 25240, 25257, 25273, 25284, 25291, 25304, 25318, 25329, 25347, 25371, 25391,
+	25406, 25426, 25445, 25464, 25482, 25489, 25506, 25522, 25538, 25555, 25572, 25584, 25600, 25607, 25614, 25618,
+	25627, 25632, 25637, 25642, 25651, 25654, 25666, 25683, 25688, 25695, 25707, 25717, 25725, 25738, 25753, 25760,
+	25776, 25781, 25790, 25800, 25808, 25818, 25835, 25852, 25863, 25874, 25879, 25883, 25895, 25908, 25911, 25915,
+	25933, 25953, 25978, 25985, 25997, 25999, 26007, 26022, 26042, 26061, 26095, 26122, 26149, 26169, 26187, 26206,
+	26226, 26246, 26266, 26289, 26312, 26319, 26327, 26331, 26345, 26354, 26373, 26380, 26397, 26408, 26429, 26441,
+	26460, 26489, 26511, 26533, 26565, 26570, 26585, 26595, 26615, 26622, 26634, 26644, 26652, 26670, 26675, 26685,
+	26690, 26694, 26704, 26715, 26731, 26756, 26772, 26797, 26813, 26838, 26842, 26847, 26853, 26858, 26874, 26897,
+	26913, 26930, 26947, 26953, 26960, 26966, 26990, 27019, 27045, 27062, 27088, 27105, 27131, 27148, 27174, 27188,
+	27195, 27205, 27212, 27222, 27239, 27251, 27262, 27280, 27305, 27330, 27348, 27359, 27371, 27379, 27392, 27406,
+	27419, 27432, 27446, 27459, 27463, 27468, 27473, 27487, 27493, 27508, 27519, 27535, 27544, 27549, 27555, 27571,
+	27588, 27613, 27618, 27624, 27635, 27646, 27659, 27687, 27701, 27712, 27725, 27745, 27760, 27772, 27786, 27807,
+	27818, 27830, 27848, 27867, 27886, 27905, 27919, 27929, 27944, 27959, 27973, 27977, 27982, 27986, 28004, 28037,
+	28045, 28048, 28052, 28059, 28067, 28083, 28087, 28092, 28099, 28103, 28108, 28121, 28124, 28128, 28132, 28137,
+	28141, 28146, 28154, 28166, 28180, 28197, 28210, 28223, 28230, 28241, 28260, 28279, 28298, 28319, 28340, 28343,
+	28357, 28380, 28396, 28421, 28432, 28440, 28457, 28467, 28486, 28490, 28501, 28533, 28570, 28602, 28639, 28680,
+	28726, 28751, 28781, 28803, 28835, 28872, 28904, 28941, 28951, 28962, 28976, 29000, 29020, 29035, 29052, 29069,
+	29086, 29103, 29133, 29172, 29211, 29241, 29280, 29319, 29349, 29388, 29427, 29457, 29496, 29535, 29550, 29562,
+	29573, 29585, 29598, 29612, 29624, 29637, 29650, 29666, 29683, 29698, 29726, 29763, 29800, 29829, 29867, 29905,
+	29915, 29926, 29936, 29947, 29976, 30014, 30052, 30081, 30119, 30157, 30170, 30186, 30205, 30218, 30235, 30261,
+	30287, 30313, 30339, 30359, 30371, 30384, 30401, 30412, 30425, 30458, 30491, 30529, 30576, 30623, 30661, 30708,
+	30755, 30793, 30840, 30887, 30925, 30972, 31019, 31031, 31046, 31073, 31088, 31116, 31143, 31156, 31182, 31207,
+	31219, 31244, 31268, 31280, 31291, 31308, 31324, 31345, 31349, 31354, 31360, 31367, 31374, 31385, 31397, 31405,
+	31417, 31430, 31442, 31458, 31475, 31483, 31488, 31491, 31505, 31512, 31520, 31539, 31551, 31555, 31566, 31576,
+	31586, 31596, 31607, 31618, 31633, 31648, 31664, 31680, 31683, 31698, 31709, 31712, 31720, 31729, 31737, 31746,
+	31747, 31749, 31755, 31759, 31773, 31776, 31780, 31784, 31789, 31802, 31822, 31843, 31882, 31891, 31902, 31911,
+	31921, 31939, 31943, 31952, 31960, 31975, 31983, 31991, 32008, 32017, 32035, 32051, 32060, 32080, 32093, 32106,
+	32119, 32132, 32136, 32141, 32155, 32168, 32178, 32196, 32208, 32219, 32227, 32234, 32250, 32254, 32259, 32271,
+	32290, 32294, 32299, 32311, 32329, 32347, 32366, 32385, 32390, 32396, 32403, 32413, 32428, 32441, 32464, 32470,
+	32485, 32496, 32504, 32522, 32532, 32554, 32566, 32585, 32608, 32617, 32627, 32641, 32659, 32681, 32708, 32727,
+	32750, 32778, 32795, 32816, 32842, 32860, 32882, 32909, 32927, 32949, 32976, 32994, 33016, 33043, 33063, 33087,
+	33116, 33150, 33156, 33167, 33173, 33176, 33190, 33197, 33205, 33224, 33236, 33240, 33244, 33254, 33261, 33276,
+	33296, 33308, 33325, 33334, 33349, 33361, 33371, 33377, 33382, 33394, 33411, 33427, 33437, 33455, 33472, 33484,
+	33503, 33516, 33521, 33526, 33536,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
-	"0000000000000000000000011000000000011111111111111100111001111551111011111111111111015111111111111111" +
-	"1111111111111111100111111111111111111111111111011110101111000011100011100010101011100011100010101011" +
-	"1100001010101010101110001011010100111100011100011110000101111100011010101010101010111000101010011110" +
-	"0000010111005111111111105111111111111111111111511111111101101115111111111115111111111151511111111111" +
-	"1111111151110111111111111111111111111110001115111111111111111111111111111111111111111111111111111111" +
-	"1111111111511111111111111111111111111111111511111111111110101010111111111100321010312321051151111111" +
-	"1011111111111010101011001011111501110101100101111111111131211111111111110031111111100111001011100111" +
-	"0011100111311511111051310103111111511001100110011001515111111510153333331313333111100110011010111111" +
-	"1511111111111111111101101111011115011115111110111110000111100001105513101113310115111110011010101100" +
-	"5511001111111111111111110103313111133311113333313110001051111111001011001111001011111111501110110010" +
-	"1011111111111111100110011111133111001111111110110110111011111115511111010101015110101100101011511111" +
-	"1111111111111111111111111311111111110101100101110011001100101511311111533331311113311133111111131133" +
-	"3331311331111131111111010100011111111101010101011111133111001155111001011131511111111111111111111111" +
-	"1111111111111111101111111111111111311555511111110011111111003101011111155111111111111110010101555551" +
-	"0111111111111111111101110011511511111111515111111105111001111101111111111111111111111011551111555555" +
-	"1155000111155101111111100111001011111111110550005511110113313311111005111000110111311110000101011151" +
-	"1110000010101101101101010151151111111111111111113311111111111111100111111111111111111111111111111111" +
-	"1111111111111111111111111111111111111111111111111111115515110105550001111111111133111001100111150505" +
-	"0111101015553110115555111111111111115011111110111011100101515151101111115011111111111111111111111511" +
-	"11111115555151115511111111100015"
+	"0000000000000000000000001100000000001111111111111110011100111155111101111111111111101511111111111111" +
+	"1111111111111111110011111111111111111111111111101111010111100001110001110001010101110001110001010101" +
+	"1110000101010101010111000101101010011110001110001111000010111110001101010101010101011100010101001111" +
+	"0000001011100511111111110511111111111111111111151111111110110111511111111111511111111115151111111111" +
+	"1111111115111011111111111111111111111111000111511111111111111111111111111111111111111111111111111111" +
+	"1111111111151111111111111111111111111111111151111111111111010101011111111110032101031232105115111111" +
+	"1101111111111101010101100101111150111010110010111111111113121111111111111003111111110011100101110011" +
+	"1001110011131151111105131010311111151100110011001100151511111151015333333131333311110011001101011111" +
+	"1151111111111111111110110111101111501111511111011111000011110000110551310111331011511111001101010110" +
+	"0551100111111111111111111010331311113331111333331311000105111111100101100111100101111111150111011001" +
+	"0101111111111111110011001111113311100111111111011011011101111111551111101010101511010110010101151111" +
+	"1111111111111111111111111131111111111010110010111001100110010151131111153333131111331113311111113113" +
+	"3333131133111113111111101010001111111110101010101111113311100115511100101113151111111111111111111111" +
+	"1111111111111111110111111111111111131155551111111001111111100310101111115511111111111111001010155555" +
+	"1011111111111111111110111001151151111111151511111110511100111110111111111111111111111101155111155555" +
+	"5115500011115510111111110011100101111111111055000551111011331331111100511100011011131111000010101115" +
+	"1111000001010110110110101015115111111111111111111331111111111111110011111111111111111111111111111111" +
+	"1111111111111111111111111111111111111111111111111111111551511010555000111111111113311100110011115050" +
+	"5011110101555311011555511111111111111501111111011101110010151515110111111501111111111111111111111151" +
+	"111111115555151115511111111100015"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

@@ -1968,6 +1968,7 @@ const Entry ops_table[] = {
 	entry::version,
 	entry::storage,
 	entry::memory,
+	entry::elements,
 	entry::from_bytes,
 	entry::to_bytes,
 	entry::overwrite,
@@ -4053,7 +4054,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2132;
-const uint64_t ops_hash = 0xc2e4118916309c9bu;
+const uint32_t ops_count = 2133;
+const uint64_t ops_hash = 0x28c9af3b01a53801u;
 
 }  // namespace tg

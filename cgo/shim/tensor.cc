@@ -138,6 +138,15 @@ void memory(Args& a, Results& r) {
 	r.ints(list);
 }
 
+// elements(t) -> the address of the first element and the bytes of all, of a tensor on the CPU that is contiguous
+void elements(Args& a, Results& r) {
+	const auto& t = defined(a);
+	TORCH_CHECK_VALUE(t.device().is_cpu() && t.layout() == at::kStrided && t.is_contiguous() && !t.is_conj() && !t.is_neg(),
+	                  "expected a contiguous tensor on the CPU");
+	r.put(reinterpret_cast<uint64_t>(t.mutable_data_ptr()));
+	r.integer(static_cast<int64_t>(t.nbytes()));
+}
+
 // from_bytes(dtype, sizes, byte count) + data -> a CPU tensor with a copy of the bytes
 void from_bytes(Args& a, Results& r) {
 	auto dtype = a.dtype();

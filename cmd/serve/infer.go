@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -108,42 +107,6 @@ func (p parameters) call(c *call) error {
 	return nil
 }
 
-// readBody reads a request's body, unpacked. It lasts until the visit's end.
-func (v *visit) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	s := v.service
-	if r.ContentLength > s.limits.body {
-		return nil, &http.MaxBytesError{Limit: s.limits.body}
-	}
-	body := io.Reader(http.MaxBytesReader(w, r.Body, s.limits.body))
-	var err error
-	switch r.Header.Get("Content-Encoding") {
-	case "", "identity":
-	case "gzip":
-		body, err = gzip.NewReader(body)
-	case "deflate":
-		body, err = zlib.NewReader(body)
-	default:
-		return nil, badf("the content encoding is %q, expected gzip, deflate or none", r.Header.Get("Content-Encoding"))
-	}
-	if err != nil {
-		return nil, badf("the body is not packed as it says: %v", err)
-	}
-	b := v.buffer()
-	if r.ContentLength > 0 {
-		b.Grow(int(min(r.ContentLength, 1<<20)) + bytes.MinRead) // so that its end is read without growing
-	}
-	n, err := b.ReadFrom(io.LimitReader(v.count(body), s.limits.body+1))
-	switch tooLarge := new(http.MaxBytesError); {
-	case n > s.limits.body:
-		return nil, &http.MaxBytesError{Limit: s.limits.body}
-	case errors.As(err, &tooLarge), errors.Is(err, errFull):
-		return nil, err
-	case err != nil:
-		return nil, badf("the body could not be read: %v", err)
-	}
-	return b.Bytes(), nil
-}
-
 // handleInfer is POST …/infer.
 func (s *service) handleInfer(w http.ResponseWriter, r *http.Request) error {
 	v, err := s.enter()
@@ -151,24 +114,12 @@ func (s *service) handleInfer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer v.leave()
-	body, err := v.readBody(w, r)
-	if err != nil {
-		return err
-	}
-	head, tail, err := headAndTail(body, r.Header.Get(headerLength))
-	if err != nil {
-		return err
-	}
-	q, err := s.repository.find(r.PathValue("model")).decode(head)
+	q, inputs, err := v.receive(w, r)
 	if err != nil {
 		return err
 	}
 	c := call{model: r.PathValue("model"), version: r.PathValue("version")}
 	if err := q.Parameters.call(&c); err != nil {
-		return err
-	}
-	inputs, err := q.inputs(tail)
-	if err != nil {
 		return err
 	}
 	result, err := s.infer(r.Context(), c, inputs)
@@ -186,18 +137,6 @@ func (s *service) handleInfer(w http.ResponseWriter, r *http.Request) error {
 	}
 	writeParts(w, r, text, tensors)
 	return nil
-}
-
-// headAndTail separates JSON from binary tensors.
-func headAndTail(body []byte, length string) (head, tail []byte, err error) {
-	if length == "" {
-		return body, nil, nil
-	}
-	n, err := strconv.Atoi(length)
-	if err != nil || n < 0 || n > len(body) {
-		return nil, nil, badf("%s is %.20q, expected a number up to the body's %d bytes", headerLength, length, len(body))
-	}
-	return body[:n], body[n:], nil
 }
 
 // said is a request in JSON, and what was read there; told an answer, and what was written.
@@ -271,7 +210,7 @@ func (q *inferRequest) inputs(tail []byte) (list []input, err error) {
 			own.texts = func() ([][]byte, error) { return texts(raw) }
 		} else {
 			own.make = func() (torch.Tensor, error) { return fromJSON(in.Datatype, in.Shape, in.Data) }
-			own.texts = func() ([][]byte, error) { return nil, badf("BYTES are sent as binary data") }
+			own.texts = noTexts
 		}
 		list = append(list, own)
 	}
@@ -280,6 +219,8 @@ func (q *inferRequest) inputs(tail []byte) (list []input, err error) {
 	}
 	return list, nil
 }
+
+func noTexts() ([][]byte, error) { return nil, badf("BYTES are sent as binary data") }
 
 // answer is the JSON of a result, and the binary tensors behind it.
 func (q *inferRequest) answer(r *result) (answer *inferResponse, tensors []byte, err error) {

@@ -187,6 +187,7 @@ type visit struct {
 	service *service
 	bytes   int64
 	body    *bytes.Buffer // that another visit gets later
+	tensor  torch.Tensor  // that was read and belongs to nobody yet
 }
 
 // enter takes a place, if one is free.
@@ -200,6 +201,7 @@ func (s *service) enter() (*visit, error) {
 }
 
 func (v *visit) leave() {
+	v.tensor.Close()
 	const worthKeeping = 4 << 20
 	if v.body != nil && v.body.Cap() <= worthKeeping {
 		v.service.bodies.Put(v.body)
@@ -208,13 +210,16 @@ func (v *visit) leave() {
 	<-v.service.places
 }
 
-// buffer is where to read the body: tensors are copies of what is in it.
-func (v *visit) buffer() *bytes.Buffer {
+// buffer is where to read the body, of that length if it is known: tensors are copies of what is in it.
+func (v *visit) buffer(length int64) *bytes.Buffer {
 	if b, ok := v.service.bodies.Get().(*bytes.Buffer); ok {
 		b.Reset()
 		v.body = b
 	} else {
 		v.body = new(bytes.Buffer)
+	}
+	if length > 0 {
+		v.body.Grow(int(min(length, soon)) + bytes.MinRead) // so that its end is read without growing
 	}
 	return v.body
 }

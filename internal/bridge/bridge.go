@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"syscall"
 	"unsafe"
 
@@ -71,6 +72,21 @@ func Bytes[Tensor any](t Tensor, into []byte) {
 	if err := c.RunData(unsafe.Pointer(unsafe.SliceData(into))); err != nil {
 		core.Fail(err)
 	}
+}
+
+// Fill has fill write the elements of a tensor, contiguous and on the CPU, where they lie, and returns its error. The memory is lent
+// until then, and nobody may close the tensor before. It panics with *torch.Error as every operator does.
+func Fill[Tensor any](t Tensor, fill func(memory []byte) error) error {
+	h := Handle(t)
+	var c cgo.Call
+	c.Begin(cgo.OpElements)
+	c.Changed(h)
+	if err := c.Run(); err != nil {
+		core.Fail(err)
+	}
+	defer runtime.KeepAlive(h)
+	address := c.WordResult(0) // of libtorch's memory, which Go does not move
+	return fill(unsafe.Slice(*(**byte)(unsafe.Pointer(&address)), c.IntResult(1)))
 }
 
 // ReadFile fills a tensor, contiguous and on the CPU, with the bytes of a file from an offset on: the kernel writes them
