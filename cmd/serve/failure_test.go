@@ -44,6 +44,7 @@ func host(t *testing.T, m serve.Model, o serve.Options) *running {
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
 		require.NoError(t, web.Shutdown(context.Background())) // the test's own context has ended
+		require.NoError(t, s.empty(context.Background()))
 		server.Close()
 	})
 	return r

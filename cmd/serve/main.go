@@ -160,7 +160,7 @@ func (f *flags) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 		log.Info("ending")
 		late, cancel := context.WithTimeout(context.Background(), f.drain)
 		defer cancel()
-		stopped <- errors.Join(web.Shutdown(late), s.repository.close(late))
+		stopped <- errors.Join(web.Shutdown(late), s.empty(late), s.repository.close(late))
 	})
 	if f.cert == "" {
 		err = web.Serve(listener)

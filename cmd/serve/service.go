@@ -200,6 +200,19 @@ func (s *service) enter() (*visit, error) {
 	}
 }
 
+// empty returns when nobody is served any more, and nobody will be, or when ctx ends: with HTTP/2 a request may outlive its connection, for
+// which the server does not wait.
+func (s *service) empty(ctx context.Context) error {
+	for range cap(s.places) {
+		select {
+		case s.places <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
 func (v *visit) leave() {
 	v.tensor.Close()
 	const worthKeeping = 4 << 20
