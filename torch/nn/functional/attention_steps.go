@@ -1,8 +1,10 @@
 package functional
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
@@ -188,7 +190,7 @@ func (a *attention) explicit() (output, weights torch.Tensor) {
 	if a.DropoutP > 0 {
 		weights = Dropout(weights, a.DropoutP, true)
 	}
-	output = weights.BMM(a.v).Transpose(0, 1).Contiguous().View(a.length*a.batch, a.embed)
+	output = a.rows(weights.BMM(a.v).Transpose(0, 1))
 	weights = weights.View(a.batch, a.heads, a.length, keys)
 	if !a.WeightsPerHead {
 		weights = weights.MeanDim([]int{1})
@@ -209,8 +211,24 @@ func (a *attention) fast() torch.Tensor {
 	split := func(x torch.Tensor, length int) torch.Tensor { return x.View(a.batch, a.heads, length, dim) }
 	output := aten.ScaledDotProductAttention(split(a.q, a.length), split(a.k, keys), split(a.v, keys),
 		aten.ScaledDotProductAttentionOptions{AttnMask: a.AttnMask, DropoutP: a.DropoutP, IsCausal: a.IsCausal})
-	return a.projectOut(output.Permute(2, 0, 1, 3).Contiguous().View(a.batch*a.length, a.embed))
+	return a.projectOut(a.rows(output.Permute(2, 0, 1, 3)))
 }
+
+// rows are the heads side by side. Python's own code copies them where they do not lie so, and from 2.15 on leaves them as they are where
+// strides can say it: then the product that follows is another one of MKL's, which on some processors rounds otherwise.
+func (a *attention) rows(heads torch.Tensor) torch.Tensor {
+	if pythonOf215() {
+		return heads.Reshape(a.length*a.batch, a.embed)
+	}
+	return heads.Contiguous().View(a.length*a.batch, a.embed)
+}
+
+// pythonOf215 tells whether Python's code is that of libtorch 2.15 or later.
+var pythonOf215 = sync.OnceValue(func() bool {
+	var major, minor int
+	_, err := fmt.Sscanf(torch.Version(), "%d.%d", &major, &minor)
+	return err == nil && major*100+minor >= 215
+})
 
 func (a *attention) projectOut(x torch.Tensor) torch.Tensor {
 	x = aten.Linear(x, a.OutProjWeight, a.OutProjBias)
