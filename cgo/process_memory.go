@@ -52,7 +52,7 @@ func (g *trash) drain() {
 // the thread that allocated it; goroutines change threads, and in time every thread of the process would keep as much.
 func (g *trash) trim(used int64) {
 	const slack = headroom / 2 // what libtorch keeps beside the elements
-	live, spare := HostBytes(), hostSpare()
+	live, _, spare := HostMemory()
 	if spare > used+headroom {
 		var c Call
 		c.Begin(OpEmptyCache)
@@ -104,24 +104,16 @@ func resident() (bytes int64) {
 // HostBytes counts the bytes of host memory that libtorch has allocated, whoever holds
 // them.
 func HostBytes() int64 {
-	live, _ := HostMemory()
+	live, _, _ := HostMemory()
 	return live
 }
 
-// HostMemory returns HostBytes and its maximum since ResetPeak.
-func HostMemory() (live, peak int64) {
+// HostMemory returns HostBytes, its maximum since ResetPeak, and the bytes that have been freed and wait for the next tensors.
+func HostMemory() (live, peak, spare int64) {
 	var c Call
 	c.Begin(OpHostMemory)
 	c.ask()
-	return int64(c.frame.out[0]), int64(c.frame.out[1])
-}
-
-// hostSpare counts the bytes of host memory that have been freed and wait for the next tensors.
-func hostSpare() int64 {
-	var c Call
-	c.Begin(OpHostMemory)
-	c.ask()
-	return int64(c.frame.out[2])
+	return int64(c.frame.out[0]), int64(c.frame.out[1]), int64(c.frame.out[2])
 }
 
 // ResetPeak sets the peak of HostMemory to what is live now.

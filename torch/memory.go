@@ -46,7 +46,7 @@ func Stats() MemoryStats {
 	s.Lists = cgo.LiveUnscoped(cgo.ListKind)
 	s.GroupObjects = cgo.LiveUnscoped(cgo.GroupKind)
 	s.Callbacks = cgo.LentValues()
-	s.HostBytes, s.HostPeak = cgo.HostMemory()
+	s.HostBytes, s.HostPeak, _ = cgo.HostMemory()
 	s.Collections, s.Exhausted = cgo.Collections()
 	return s
 }

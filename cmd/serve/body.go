@@ -79,20 +79,18 @@ func (v *visit) receive(w http.ResponseWriter, r *http.Request) (q *inferRequest
 	if n, err := strconv.Atoi(length); err == nil && 0 < n && n <= short && r.Header.Get("Content-Encoding") == "" {
 		left = r.ContentLength - int64(n)
 	}
-	if left <= 0 || left > soon {
-		b := v.buffer(r.ContentLength)
-		if err := v.fill(b, body); err != nil {
-			return nil, nil, err
-		}
-		return m.parse(b.Bytes(), length)
+	if left < 0 || left > soon {
+		left = 0
 	}
 	b := v.buffer(r.ContentLength - left)
-	if err := v.fill(b, io.LimitReader(body, r.ContentLength-left)); err != nil {
-		return nil, nil, err
-	}
-	if q, err := m.decode(b.Bytes()); err == nil && q.alone(left) {
-		own, err := v.direct(q.Inputs[0], body)
-		return q, []input{own}, err
+	if left > 0 {
+		if err := v.fill(b, io.LimitReader(body, r.ContentLength-left)); err != nil {
+			return nil, nil, err
+		}
+		if q, err := m.decode(b.Bytes()); err == nil && q.alone(left) {
+			own, err := v.direct(q.Inputs[0], body)
+			return q, []input{own}, err
+		}
 	}
 	if err := v.fill(b, body); err != nil {
 		return nil, nil, err

@@ -1,12 +1,12 @@
 package functional
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sync"
 
 	"github.com/libtorch-go/libtorch/internal/pytext"
+	"github.com/libtorch-go/libtorch/internal/versions"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -224,11 +224,7 @@ func (a *attention) rows(heads torch.Tensor) torch.Tensor {
 }
 
 // pythonOf215 tells whether Python's code is that of libtorch 2.15 or later.
-var pythonOf215 = sync.OnceValue(func() bool {
-	var major, minor int
-	_, err := fmt.Sscanf(torch.Version(), "%d.%d", &major, &minor)
-	return err == nil && major*100+minor >= 215
-})
+var pythonOf215 = sync.OnceValue(versions.Difference{What: "torch.nn.functional's attention leaves heads as they lie", Since: 215}.Holds)
 
 func (a *attention) projectOut(x torch.Tensor) torch.Tensor {
 	x = aten.Linear(x, a.OutProjWeight, a.OutProjBias)
