@@ -54,10 +54,7 @@ func (g *trash) trim(used int64) {
 	const slack = headroom / 2 // what libtorch keeps beside the elements
 	live, _, spare := HostMemory()
 	if spare > used+headroom {
-		var c Call
-		c.Begin(OpEmptyCache)
-		c.Code(0) // the CPU
-		c.ask()
+		emptyHeaps()
 		spare = 0
 	} else {
 		if resident()-spare-g.kept.Load() < max(live+headroom, used)+slack {
@@ -66,6 +63,14 @@ func (g *trash) trim(used int64) {
 		answer(OpTrimHeaps)
 	}
 	g.kept.Store(resident() - spare - live)
+}
+
+// emptyHeaps gives all that is free back to the kernel, for tensors of any size.
+func emptyHeaps() {
+	var c Call
+	c.Begin(OpEmptyCache)
+	c.Code(0) // the CPU
+	c.ask()
 }
 
 // Collect runs the garbage collector, waits for the finalizers it queued, and frees what

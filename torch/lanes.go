@@ -43,6 +43,7 @@ type Lanes struct {
 	quit    chan struct{}
 	doors   *semaphore.Weighted // see outside
 	closing sync.Once
+	rested  func() // ends what gives memory back
 	alive   sync.WaitGroup
 	n       int
 	o       LanesOptions
@@ -89,6 +90,7 @@ func NewLanes(n int, opts ...LanesOptions) *Lanes {
 		}
 		l.usual.Store(int64(10 * quick))
 	}
+	l.rested = cgo.Rest(func() (int64, bool) { return l.finished.Load(), l.inside.Load() > 0 })
 	l.alive.Add(n)
 	for range n {
 		go l.lane()
@@ -221,6 +223,7 @@ func (l *Lanes) Stats() LanesStats {
 func (l *Lanes) Close() {
 	l.closing.Do(func() {
 		close(l.quit)
+		l.rested()
 		for range cap(l.places) {
 			<-l.places
 		}

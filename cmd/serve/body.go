@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"compress/zlib"
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
@@ -36,6 +39,43 @@ func (v *visit) unpacked(w http.ResponseWriter, r *http.Request) (io.Reader, err
 	return io.LimitReader(v.count(body), s.limits.body+1), nil
 }
 
+// brief is how long a body may be that is read at once.
+const brief = 16 << 10
+
+// await waits for a turn to read a body. What is read, and what is made of it on the way to a tensor, takes memory; a thousand clients who
+// ask at the same time need not have it all at the same time. Who is slow to send has no turn for long.
+func (v *visit) await(ctx context.Context) error {
+	const slow = 200 * time.Millisecond
+	patience := time.NewTimer(v.service.limits.timeout / 2)
+	defer patience.Stop()
+	select {
+	case v.service.turns <- struct{}{}:
+		over := sync.OnceFunc(func() { <-v.service.turns })
+		v.turn, v.late = over, time.AfterFunc(slow, over)
+		return nil
+	case <-patience.C:
+		return errFull
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// all reads to the end, when it is this visit's turn. What it returns lasts until the visit's end, or until drop.
+func (v *visit) all(r *http.Request, body io.Reader) ([]byte, error) {
+	if r.ContentLength < 0 || r.ContentLength > brief || r.Header.Get("Content-Encoding") != "" {
+		if err := v.await(r.Context()); err != nil {
+			return nil, err
+		}
+		defer v.late.Stop()
+	}
+	b := v.buffer() // not while it waits
+	if more := r.ContentLength - int64(b.Len()); more > 0 {
+		b.Grow(int(min(more, soon)) + bytes.MinRead) // so that its end is read without growing
+	}
+	err := v.fill(b, body)
+	return b.Bytes(), err
+}
+
 // fill reads to the end.
 func (v *visit) fill(b *bytes.Buffer, body io.Reader) error {
 	_, err := b.ReadFrom(body)
@@ -57,15 +97,13 @@ func unread(err error) error {
 // soon is how much is taken of what a client says that it will send, before it does.
 const soon = 1 << 20
 
-// readBody reads a request's body, unpacked. It lasts until the visit's end.
+// readBody reads a request's body, unpacked.
 func (v *visit) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := v.unpacked(w, r)
 	if err != nil {
 		return nil, err
 	}
-	b := v.buffer(r.ContentLength)
-	err = v.fill(b, body)
-	return b.Bytes(), err
+	return v.all(r, body)
 }
 
 // receive reads a request for a model: JSON, and tensors behind it.
@@ -82,8 +120,8 @@ func (v *visit) receive(w http.ResponseWriter, r *http.Request) (q *inferRequest
 	if left < 0 || left > soon {
 		left = 0
 	}
-	b := v.buffer(r.ContentLength - left)
 	if left > 0 {
+		b := v.buffer()
 		if err := v.fill(b, io.LimitReader(body, r.ContentLength-left)); err != nil {
 			return nil, nil, err
 		}
@@ -92,10 +130,11 @@ func (v *visit) receive(w http.ResponseWriter, r *http.Request) (q *inferRequest
 			return q, []input{own}, err
 		}
 	}
-	if err := v.fill(b, body); err != nil {
+	text, err := v.all(r, body)
+	if err != nil {
 		return nil, nil, err
 	}
-	return m.parse(b.Bytes(), length)
+	return m.parse(text, length)
 }
 
 // alone tells whether all that is behind the JSON is one tensor, to be taken as it is.
@@ -140,7 +179,9 @@ func (m *model) parse(body []byte, length string) (q *inferRequest, inputs []inp
 		return nil, nil, err
 	}
 	inputs, err = q.inputs(tail)
-	return q, inputs, err
+	rest := *q
+	rest.Inputs = nil // which may be long, and is needed no longer than they are
+	return &rest, inputs, err
 }
 
 // headAndTail separates JSON from binary tensors.

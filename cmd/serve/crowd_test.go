@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -20,6 +22,7 @@ import (
 	"github.com/libtorch-go/libtorch/internal/proc"
 	"github.com/libtorch-go/libtorch/internal/reliability"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/export"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/serve"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -34,17 +37,21 @@ type crowd struct {
 	active                    atomic.Int64 // clients that may ask again
 }
 
+const thousand = 1000
+
+func crowdLasts() time.Duration { return time.Duration(reliability.Size(60, 3)) * time.Second }
+
 // newCrowd computes the answers to a few questions, alone, with the network that is served.
-func newCrowd(t *testing.T, net nn.Layer) *crowd {
+func newCrowd(t *testing.T, net nn.Layer, width int) *crowd {
 	t.Helper()
-	c := &crowd{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}}
+	c := &crowd{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: thousand}}}
 	for range 16 {
 		torch.Scope(func() {
-			x := torch.RandN(1, 64)
+			x := torch.RandN(1, width)
 			question, err := json.Marshal(map[string]any{"inputs": []any{map[string]any{
-				"name": "x", "datatype": "FP32", "shape": []int{1, 64}, "data": torch.Values[float32](x)}}})
+				"name": "x", "datatype": "FP32", "shape": []int{1, width}, "data": torch.Values[float32](x)}}})
 			require.NoError(t, err)
-			padded := torch.Cat([]torch.Tensor{x, torch.Zeros(7, 64)}) // what the only bucket makes of it
+			padded := torch.Cat([]torch.Tensor{x, torch.Zeros(7, width)}) // what the only bucket makes of it
 			var answer []byte
 			torch.Inference(func() { answer, err = toJSON(nil, net.Forward(padded).Narrow(0, 0, 1).Contiguous()) })
 			require.NoError(t, err)
@@ -52,6 +59,23 @@ func newCrowd(t *testing.T, net nn.Layer) *crowd {
 		})
 	}
 	return c
+}
+
+// come has a thousand clients ask at the same time, each at least three times.
+func (c *crowd) come(t *testing.T, long time.Duration) {
+	until := time.Now().Add(long)
+	var all sync.WaitGroup
+	for i := range thousand {
+		all.Go(func() {
+			chance := rand.New(rand.NewPCG(2, uint64(i)))
+			defer c.active.Add(-1)
+			for k := 0; k < 3 || time.Now().Before(until); k++ {
+				c.ask(t, chance)
+			}
+		})
+	}
+	all.Wait()
+	c.client.CloseIdleConnections()
 }
 
 // ask is one request; a tenth is given up, a tenth is garbage.
@@ -107,11 +131,11 @@ func (m *crowded) Run(ctx context.Context, inputs []torch.Tensor) ([]torch.Tenso
 	return m.Model.Run(ctx, inputs)
 }
 
-// A thousand clients at once get answers that are right to the bit, or are refused; the process stays as small as it was.
+// A thousand clients at once get answers that are right to the bit, or are refused, in few threads and full batches.
 func TestCrowd(t *testing.T) {
 	torchtest.NoLeaks(t)
 	layer := nn.Eval(nn.Sequential{nn.NewLinear(64, 128), nn.ReLU{}, nn.NewLinear(128, 10)})
-	c := newCrowd(t, layer)
+	c := newCrowd(t, layer, 64)
 	in := serve.Spec{Name: "x", DType: torch.Float32, Shape: []int{-1, 64}}
 	out := serve.Spec{Name: "y", DType: torch.Float32, Shape: []int{-1, 10}}
 	lanes, images := torch.NewLanes(2, torch.LanesOptions{Threads: 1}), torch.NewLanes(1)
@@ -119,13 +143,12 @@ func TestCrowd(t *testing.T) {
 	defer images.Close()
 	o := serve.Options{Share: lanes, MaxBatch: 8, Buckets: []int{8}, MaxDelay: time.Millisecond, Queue: 600}
 	own := &crowded{Model: serve.Module(layer, in, out), crowd: c}
-	c.active.Store(1000)
+	c.active.Store(thousand)
 	server, err := serve.New(own, o)
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
-	s := &service{repository: &repository{lanes: lanes, log: log, models: map[string]*model{"m": {name: "m", version: "1", server: server}}},
-		log: log, images: images, places: make(chan struct{}, 1024),
-		limits: limits{body: 1 << 20, memory: 1 << 30, concurrent: 1024, timeout: patience}}
+	s := newService(&repository{lanes: lanes, log: log, models: map[string]*model{"m": {name: "m", version: "1", server: server}}},
+		limits{body: 1 << 20, memory: 1 << 30, concurrent: 1024, timeout: patience}, images)
 	listener, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)
 	web, err := (&flags{limits: s.limits}).web(s.handler(nil), log)
@@ -136,19 +159,8 @@ func TestCrowd(t *testing.T) {
 
 	before, err := proc.Self()
 	require.NoError(t, err)
-	until := time.Now().Add(time.Duration(reliability.Size(60, 3)) * time.Second)
 	own.server.Store(server)
-	var all sync.WaitGroup
-	for i := range 1000 {
-		all.Go(func() {
-			chance := rand.New(rand.NewPCG(2, uint64(i)))
-			defer c.active.Add(-1)
-			for k := 0; k < 3 || time.Now().Before(until); k++ {
-				c.ask(t, chance)
-			}
-		})
-	}
-	all.Wait()
+	c.come(t, crowdLasts())
 	after, err := proc.Self()
 	require.NoError(t, err)
 	st := server.Stats()
@@ -158,7 +170,45 @@ func TestCrowd(t *testing.T) {
 	require.GreaterOrEqual(t, float64(st.Rows), 0.8*8*float64(st.Batches), "under load batches are full")
 	require.LessOrEqual(t, after.Threads, before.Threads+2*runtime.GOMAXPROCS(0)+32)
 	require.NoError(t, s.ready())
-	c.client.CloseIdleConnections()
 	require.NoError(t, web.Shutdown(t.Context()))
 	require.NoError(t, s.repository.close(t.Context()))
+}
+
+// What a thousand clients take is little, and is given back when they have gone.
+func TestCrowdOfProcess(t *testing.T) {
+	torchtest.NoLeaks(t)
+	const width = 3072
+	layer, dir := nn.Eval(nn.NewLinear(width, 10)), t.TempDir()
+	torch.Scope(func() {
+		p, err := export.Export(layer, []any{torch.Zeros(8, width)}, export.ExportOptions{ArgNames: []string{"x"},
+			DynamicShapes: map[string]map[int]export.Dim{"x": {0: {Name: "rows"}}}})
+		require.NoError(t, err)
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "m"), 0o755))
+		defer p.Close()
+		require.NoError(t, p.Save(filepath.Join(dir, "m", "model.pt2")))
+		config := `{"compile": "exact", "max_batch": 8, "buckets": [8], "max_delay": "1ms", "queue": 600}`
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "m", "config.json"), []byte(config), 0o600))
+	})
+	r := launch(t, append(patient, "-log", "info", "-models", dir)...)
+	c := newCrowd(t, layer, width)
+	c.url = r.url + "/v2/models/m/infer"
+	chance := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		c.ask(t, chance)
+	}
+	require.NoError(t, proc.ResetPeak(r.pid))
+	before, err := proc.Of(r.pid)
+	require.NoError(t, err)
+	c.come(t, crowdLasts())
+	most, err := proc.Of(r.pid)
+	require.NoError(t, err)
+	require.Greater(t, c.right.Load(), int64(100))
+	require.LessOrEqual(t, most.Peak, before.Resident+96<<20)
+	require.Eventually(t, func() bool {
+		after, err := proc.Of(r.pid)
+		require.NoError(t, err)
+		return after.Resident <= before.Resident+8<<20
+	}, patience, 100*time.Millisecond, "MB %d → %d", before.Resident>>20, most.Resident>>20)
+	t.Logf("%d right, %d refused, %d given up; threads %d → %d, MB %d → %d at most", c.right.Load(), c.refused.Load(), c.cancelled.Load(),
+		before.Threads, most.Threads, before.Resident>>20, most.Peak>>20)
 }

@@ -33,8 +33,8 @@ func host(t *testing.T, m serve.Model, o serve.Options) *running {
 	log := slog.New(slog.NewTextHandler(r.log, nil))
 	server, err := serve.New(m, o)
 	require.NoError(t, err)
-	s := &service{repository: &repository{log: log, models: map[string]*model{"m": {name: "m", version: "1", server: server}}},
-		log: log, places: make(chan struct{}, 100), limits: limits{body: 1 << 20, memory: 1 << 30, concurrent: 100, timeout: time.Minute}}
+	s := newService(&repository{log: log, models: map[string]*model{"m": {name: "m", version: "1", server: server}}},
+		limits{body: 1 << 20, memory: 1 << 30, concurrent: 100, timeout: time.Minute}, nil)
 	web, err := (&flags{limits: s.limits}).web(s.handler(nil), log)
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "localhost:0")

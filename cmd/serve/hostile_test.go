@@ -41,7 +41,8 @@ func TestHostileConnections(t *testing.T) {
 	before := torch.Stats().HostBytes
 	var slow []net.Conn
 	for range 100 {
-		slow = append(slow, r.dial("GET /v2/health/live HTTP/1.1\r\nHos"), r.dial(post+"Content-Length: 1000\r\n\r\n{"))
+		slow = append(slow, r.dial("GET /v2/health/live HTTP/1.1\r\nHos"), r.dial(post+"Content-Length: 1000\r\n\r\n{"),
+			r.dial(post+"Content-Length: 60000\r\n\r\n{")) // more than the turns to read long bodies
 	}
 	for range 50 {
 		r.dial(post + "Content-Length: 60000\r\n\r\n{\"inputs\":[").Close()                    // vanishes
@@ -73,8 +74,10 @@ func TestHostileConnections(t *testing.T) {
 	}
 	pipelined.Close()
 
-	status, text := r.do("POST", "/v2/models/cifar10/classify", photo(t))
-	require.Equal(t, http.StatusOK, status, text)
+	for _, more := range []int{0, 100_000} { // a short body, a long one
+		status, text := r.do("POST", "/v2/models/cifar10/classify", append(photo(t), make([]byte, more)...))
+		require.Equal(t, http.StatusOK, status, text)
+	}
 	require.Less(t, torch.Stats().HostBytes-before, int64(32<<20), "what was claimed was not allocated")
 	for _, conn := range slow {
 		conn.Close()

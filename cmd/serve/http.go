@@ -219,7 +219,8 @@ func (s *service) handleClassify(w http.ResponseWriter, r *http.Request) error {
 	}
 	name := m.server.Signature().Inputs[0].Name
 	in := input{name: name, datatype: textType, texts: func() ([][]byte, error) { return [][]byte{body}, nil }}
-	result, err := s.infer(r.Context(), call{model: m.name, version: r.PathValue("version")}, []input{in})
+	c := call{model: m.name, version: r.PathValue("version"), arranged: v.drop}
+	result, err := s.infer(r.Context(), c, []input{in})
 	if err != nil {
 		return err
 	}

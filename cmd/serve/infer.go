@@ -118,7 +118,7 @@ func (s *service) handleInfer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	c := call{model: r.PathValue("model"), version: r.PathValue("version")}
+	c := call{model: r.PathValue("model"), version: r.PathValue("version"), arranged: v.drop}
 	if err := q.Parameters.call(&c); err != nil {
 		return err
 	}

@@ -119,13 +119,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return f.serve(ctx, listener, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 }
 
-// Go collects garbage when its heap has grown by as much as is in use, which is next to nothing here, for tensors are not in it:
-// twenty times a second for small requests. What nobody writes to counts, but takes no memory; up to as much garbage as this waits instead.
-const ballast = 16 << 20
-
 // serve answers until ctx ends, and then what was asked before.
 func (f *flags) serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
-	defer runtime.KeepAlive(make([]byte, ballast))
 	tokens, err := readTokens(f.tokens)
 	if err != nil {
 		return err
@@ -140,9 +135,8 @@ func (f *flags) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 	lanes, images := torch.NewLanes(f.lanes), torch.NewLanes(max(1, min(runtime.GOMAXPROCS(0), 4)), torch.LanesOptions{Threads: 1})
 	defer lanes.Close()
 	defer images.Close()
-	s := &service{repository: &repository{dir: f.models, lanes: lanes, log: log, trusted: f.trusted,
-		models: map[string]*model{}}, limits: f.limits, log: log,
-		images: images, places: make(chan struct{}, f.limits.concurrent), control: f.control, origins: f.cors}
+	s := newService(&repository{dir: f.models, lanes: lanes, log: log, trusted: f.trusted, models: map[string]*model{}}, f.limits, images)
+	s.control, s.origins = f.control, f.cors
 	if f.traces != "" {
 		s.tracer = newTracer(f.traces, f.traceRatio, log)
 		defer s.tracer.close()
@@ -150,6 +144,7 @@ func (f *flags) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 	if err := s.repository.loadAll(); err != nil {
 		return err
 	}
+	defer s.thrifty()()
 	web, err := f.web(s.handler(tokens), log)
 	if err != nil {
 		return err
@@ -181,7 +176,7 @@ func (f *flags) web(h http.Handler, log *slog.Logger) (*http.Server, error) {
 	protocols.SetUnencryptedHTTP2(f.cert == "")
 	web := &http.Server{
 		Handler: h, Protocols: protocols, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: f.limits.timeout, WriteTimeout: 3 * f.limits.timeout,
+		ReadHeaderTimeout: f.limits.timeout / 6, ReadTimeout: f.limits.timeout, WriteTimeout: 3 * f.limits.timeout,
 		IdleTimeout:    3 * time.Minute, // longer than clients keep a connection: when they close it, no request is on its way
 		MaxHeaderBytes: 64 << 10, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 256},
 	}

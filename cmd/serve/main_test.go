@@ -53,6 +53,7 @@ var patient = []string{"-timeout", patience.String(), "-drain", patience.String(
 type running struct {
 	t    *testing.T
 	url  string
+	pid  int // of a process of its own
 	stop func() error
 	log  *clitest.Console
 }
@@ -344,9 +345,9 @@ func tritonClient(t *testing.T, dir string) {
 	defer lanes.Close()
 	defer images.Close()
 	log := slog.New(slog.DiscardHandler)
-	s := &service{repository: &repository{dir: dir, lanes: lanes, log: log, models: map[string]*model{}}, images: images, log: log,
-		places: make(chan struct{}, 100), control: true,
-		limits: limits{body: 1 << 20, memory: 1 << 30, concurrent: 100, timeout: 30 * time.Second}}
+	s := newService(&repository{dir: dir, lanes: lanes, log: log, models: map[string]*model{}},
+		limits{body: 1 << 20, memory: 1 << 30, concurrent: 100, timeout: 30 * time.Second}, images)
+	s.control = true
 	require.NoError(t, s.repository.loadAll())
 	for _, d := range datatypes {
 		own, err := serve.New(echo(d.dtype))

@@ -34,6 +34,7 @@ func launch(t *testing.T, args ...string) *running {
 	r := &running{t: t, log: &clitest.Console{}}
 	cmd.Stderr = r.log
 	require.NoError(t, cmd.Start())
+	r.pid = cmd.Process.Pid
 	r.stop = sync.OnceValue(func() error {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			return err

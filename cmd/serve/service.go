@@ -24,11 +24,21 @@ type service struct {
 	log        *slog.Logger
 	images     *torch.Lanes  // where pictures are decoded
 	places     chan struct{} // one for each request that is being read and answered
+	entered    atomic.Int64  // requests so far
 	bytes      atomic.Int64  // of their bodies
 	control    bool          // clients may load and unload models
 	origins    []string      // of other sites, whose pages may ask
 	tracer     *tracer       // nil if nobody wants traces
 	bodies     sync.Pool     // of buffers that bodies were read into
+	turns      chan struct{} // one for each long body that is being read
+}
+
+// readers is how many long bodies are read at the same time.
+const readers = 32
+
+func newService(r *repository, l limits, images *torch.Lanes) *service {
+	return &service{repository: r, limits: l, images: images, log: r.log,
+		places: make(chan struct{}, l.concurrent), turns: make(chan struct{}, readers)}
 }
 
 // limits bound what a client can ask for.
@@ -44,6 +54,7 @@ type call struct {
 	model, version string
 	request        serve.Request
 	timeout        time.Duration // default: the service's
+	arranged       func()        // is told when nobody needs the body any more: tensors are copies; or nil
 }
 
 // An input is a tensor of a request that has not been looked at yet.
@@ -92,6 +103,9 @@ func (s *service) infer(ctx context.Context, c call, inputs []input) (*result, e
 	defer func() { torch.Close(tensors...) }()
 	if err != nil {
 		return nil, err
+	}
+	if c.arranged != nil {
+		c.arranged()
 	}
 	var times serve.Times
 	c.request.Inputs, c.request.Times = tensors, &times
@@ -187,6 +201,8 @@ type visit struct {
 	service *service
 	bytes   int64
 	body    *bytes.Buffer // that another visit gets later
+	turn    func()        // gives the turn back to read a long body; or nil
+	late    *time.Timer   // does, while it is being read
 	tensor  torch.Tensor  // that was read and belongs to nobody yet
 }
 
@@ -194,6 +210,7 @@ type visit struct {
 func (s *service) enter() (*visit, error) {
 	select {
 	case s.places <- struct{}{}:
+		s.entered.Add(1)
 		return &visit{service: s}, nil
 	default:
 		return nil, errFull
@@ -213,26 +230,35 @@ func (s *service) empty(ctx context.Context) error {
 	return nil
 }
 
-func (v *visit) leave() {
-	v.tensor.Close()
+// drop has another visit read into the body's memory.
+func (v *visit) drop() {
 	const worthKeeping = 4 << 20
 	if v.body != nil && v.body.Cap() <= worthKeeping {
 		v.service.bodies.Put(v.body)
 	}
+	v.body = nil
+	if v.turn != nil {
+		v.late.Stop()
+		v.turn()
+	}
+}
+
+func (v *visit) leave() {
+	v.tensor.Close()
+	v.drop()
 	v.service.bytes.Add(-v.bytes)
 	<-v.service.places
 }
 
-// buffer is where to read the body, of that length if it is known: tensors are copies of what is in it.
-func (v *visit) buffer(length int64) *bytes.Buffer {
-	if b, ok := v.service.bodies.Get().(*bytes.Buffer); ok {
-		b.Reset()
-		v.body = b
-	} else {
-		v.body = new(bytes.Buffer)
-	}
-	if length > 0 {
-		v.body.Grow(int(min(length, soon)) + bytes.MinRead) // so that its end is read without growing
+// buffer is where to read the body: tensors are copies of what is in it.
+func (v *visit) buffer() *bytes.Buffer {
+	if v.body == nil {
+		if b, ok := v.service.bodies.Get().(*bytes.Buffer); ok {
+			b.Reset()
+			v.body = b
+		} else {
+			v.body = new(bytes.Buffer)
+		}
 	}
 	return v.body
 }

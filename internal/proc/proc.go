@@ -21,8 +21,15 @@ type Usage struct {
 }
 
 // Self reads the usage of this process.
-func Self() (u Usage, err error) {
-	text, err := os.ReadFile("/proc/self/status")
+func Self() (Usage, error) {
+	u, err := Of(os.Getpid())
+	u.Files = max(0, u.Files-1) // without that of the folder itself
+	return u, err
+}
+
+// Of reads the usage of a process.
+func Of(pid int) (u Usage, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return u, err
 	}
@@ -35,8 +42,8 @@ func Self() (u Usage, err error) {
 	if u.Threads, err = number(text, "Threads"); err != nil {
 		return u, err
 	}
-	files, err := os.ReadDir("/proc/self/fd")
-	u.Files = max(0, len(files)-1) // without that of the folder itself
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	u.Files = len(files)
 	return u, err
 }
 
@@ -55,8 +62,10 @@ func Busy(pid int) time.Duration {
 	return time.Duration(user+system) * tick
 }
 
-// ResetPeak has the peak begin anew at what the process has now.
-func ResetPeak() error { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
+// ResetPeak has the peak of a process begin anew at what it has now.
+func ResetPeak(pid int) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+}
 
 // number is the value of one line of a status file.
 func number(text []byte, name string) (n int, err error) {

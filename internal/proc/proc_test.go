@@ -32,7 +32,7 @@ func TestSelf(t *testing.T) {
 	require.NoError(t, file.Close())
 	assert.EqualValues(t, 1, block[more-1])
 	debug.FreeOSMemory()
-	require.NoError(t, ResetPeak())
+	require.NoError(t, ResetPeak(os.Getpid()))
 	again, err := Self()
 	require.NoError(t, err)
 	assert.Less(t, again.Peak, after.Peak)

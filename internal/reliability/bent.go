@@ -35,7 +35,7 @@ func (b Bent) Run(t *testing.T) {
 		b.Read(warm)
 	}
 	debug.FreeOSMemory()
-	ok(t, proc.ResetPeak())
+	ok(t, proc.ResetPeak(os.Getpid()))
 	before, err := proc.Self()
 	ok(t, err)
 	var done, slowest, sound, largest atomic.Int64

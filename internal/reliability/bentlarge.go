@@ -41,7 +41,7 @@ func BentLarge(t *testing.T, path string, times int, read func(path string) (sou
 		debug.FreeOSMemory()
 		before, err := proc.Self()
 		ok(t, err)
-		ok(t, proc.ResetPeak())
+		ok(t, proc.ResetPeak(os.Getpid()))
 		if read(path) {
 			sound++
 		}

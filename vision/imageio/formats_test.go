@@ -142,7 +142,7 @@ func TestBentFiles(t *testing.T) {
 		images, most := 0, 0
 		for range total {
 			file := bend(r, seeds[r.IntN(len(seeds))])
-			require.NoError(t, proc.ResetPeak())
+			require.NoError(t, proc.ResetPeak(os.Getpid()))
 			before, err := proc.Self()
 			require.NoError(t, err)
 			img, err := DecodeBytes(file)
