@@ -18,8 +18,8 @@ type program struct {
 	inputs   []any
 }
 
-// newProgram compiles the network in a folder, in float32 or, with the ranges that the samples beside it have, in int8.
-func newProgram(dir string, int8 bool) (workload, error) {
+// newProgram compiles the network in a folder, in float32, in bfloat16 or, with the ranges that the samples beside it have, in int8.
+func newProgram(dir, dtype string) (workload, error) {
 	p, err := export.Load(filepath.Join(dir, "network.pt2"))
 	if err != nil {
 		return nil, err
@@ -31,7 +31,10 @@ func newProgram(dir string, int8 bool) (workload, error) {
 	}
 	calls := callsOf(file.Tensors)
 	var o export.CompileOptions
-	if int8 {
+	switch dtype {
+	case "bfloat16":
+		o.DType = torch.BFloat16
+	case "int8":
 		if o.Int8, err = export.Calibrate(p, slices.Values(calls[1:])); err != nil {
 			return nil, err
 		}
@@ -100,10 +103,12 @@ func (n network) folder(dir string) string {
 	return filepath.Join(dir, strings.NewReplacer(" ", "-", "/", "-").Replace(n.name))
 }
 
+var programDTypes = []string{"float32", "bfloat16", "int8"}
+
 func programCases() (list []benchmark) {
-	for _, dtype := range []string{"float32", "int8"} {
+	for _, dtype := range programDTypes {
 		list = append(list, benchmark{name: oursIn(dtype), group: programGroup, n: 1,
-			make: func(dir string) (workload, error) { return newProgram(dir, dtype == "int8") }})
+			make: func(dir string) (workload, error) { return newProgram(dir, dtype) }})
 	}
 	return list
 }

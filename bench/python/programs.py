@@ -81,20 +81,33 @@ def of_torch(call, inputs):
     return run, lambda: run().numpy()
 
 
-def eager(folder):
+def eager(folder, **dtype):
     import torch
 
-    network = program(folder).module().to(memory_format=torch.channels_last)
-    return of_torch(network, tensors(folder, last=True))
+    network = program(folder).module().to(memory_format=torch.channels_last, **dtype)
+    inputs = [x.to(**dtype) if x.is_floating_point() else x for x in tensors(folder, last=True)]
+    return of_torch(lambda *inputs: network(*inputs).float(), inputs)
 
 
-def inductor(folder):
+def inductor(folder, **dtype):
     import torch
     import torch._inductor.config as config
 
     config.freezing = True
-    network = program(folder).module().to(memory_format=torch.channels_last)
-    return of_torch(torch.compile(network), tensors(folder, last=True))
+    network = program(folder).module().to(memory_format=torch.channels_last, **dtype)
+    inputs = [x.to(**dtype) if x.is_floating_point() else x for x in tensors(folder, last=True)]
+    compiled = torch.compile(network)
+    return of_torch(lambda *inputs: compiled(*inputs).float(), inputs)
+
+
+def bfloat16(contender):
+    """A contender of torch with weights and inputs in bfloat16."""
+    def of(folder):
+        import torch
+
+        return contender(folder, dtype=torch.bfloat16)
+
+    return of
 
 
 def aoti(folder):
@@ -181,10 +194,10 @@ def onnx_int8(folder):
     return onnx_session(folder, "dynamic.onnx")
 
 
-def openvino_request(folder, file):
+def openvino_request(folder, file, precision="f32"):
     import openvino
 
-    settings = {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+    settings = {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
     model = openvino.Core().compile_model(os.path.join(folder, file), "CPU", settings)
     request = model.create_infer_request()
     for i, x in enumerate(read_calls(folder)[0]):
@@ -201,12 +214,17 @@ def openvino_float(folder):
     return openvino_request(folder, "network.onnx")
 
 
+def openvino_bfloat16(folder):
+    return openvino_request(folder, "network.onnx", "bf16")
+
+
 def openvino_int8(folder):
     return openvino_request(folder, quantize(folder))
 
 
 CONTENDERS = {
     "Python": eager, "torch.compile": inductor, "AOTInductor": aoti, "ONNX Runtime": onnx_float, "OpenVINO": openvino_float,
+    "Python bfloat16": bfloat16(eager), "torch.compile bfloat16": bfloat16(inductor), "OpenVINO bfloat16": openvino_bfloat16,
     "ONNX Runtime int8": onnx_int8, "OpenVINO int8": openvino_int8,
 }
 
