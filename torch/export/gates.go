@@ -1,6 +1,10 @@
 package export
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
 
 // gates lets the means of images that convolutions of ours made, and products with a number for each channel, be computed by operators of
 // ours: between them lies what weighs the channels in networks with few multiplications, where libtorch's take as long as a convolution.
@@ -9,7 +13,8 @@ func gates(r *rewriter) {
 	ours := func(a Argument) bool { // images, which lie with their channels last
 		name, _ := kindOf(a)
 		made, ok := f.maker[name]
-		return ok && isOwnConvolution(&r.p.Graph.Nodes[made]) && !f.written[f.root(name)]
+		own := ok && (isOwnConvolution(&r.p.Graph.Nodes[made]) || isWholeConvolution(&r.p.Graph.Nodes[made]))
+		return own && r.p.Graph.Tensors[name].DType == torch.Float32 && !f.written[f.root(name)]
 	}
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,47 +25,55 @@ import (
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
 
-// int8Cases are models with how many of their layers are computed in eight bits, and how many of those add something.
+// What computes a layer in eight bits, by kernels of ours or oneDNN's, and what adds something to it.
+var (
+	int8Layer = regexp.MustCompile(`torch\.ops\.(onednn\.q|libtorchgo\.(direct|depthwise|linear)_uint8)`)
+	int8Sum   = regexp.MustCompile(`onednn\.qconv2d_pointwise\.binary|libtorchgo\.direct_uint8\.default\([^)]*, \w+_uint8, `)
+)
+
+// int8Cases are models with how many of their layers are computed in eight bits, and how many of those add something: by oneDNN, which
+// writes to what it adds, and by kernels of ours.
 var int8Cases = []struct {
-	name        string
-	model       func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor
-	shape       []int
-	layers, sum int
+	name   string
+	model  func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor
+	shape  []int
+	layers int
+	sums   [2]int
 }{
 	{"activations", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := F.ReLU6(conv(x, w["k"], 1))
 		y = F.Hardswish(conv(y, w["k"], 1))
 		y = F.SiLU(conv(y, w["k"], 1))
 		return F.GELU(conv(y, w["k"], 1)) // oneDNN does not know it
-	}, []int{2, 8, 9, 9}, 4, 0},
+	}, []int{2, 8, 9, 9}, 4, [2]int{0, 0}},
 	{"groups", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := F.Conv2d(x, w["deep"], w["b"], F.ConvOptions{Padding: 1, Groups: 8}).ReLU()
 		return F.Conv2d(y, w["pairs"], w["b"], F.ConvOptions{Stride: 2, Dilation: 2, Groups: 4})
-	}, []int{2, 8, 9, 9}, 2, 0},
+	}, []int{2, 8, 9, 9}, 2, [2]int{0, 0}},
 	{"sums", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := F.MaxPool2d(conv(x, w["k"], 1).ReLU(), 3, F.MaxPoolOptions{Stride: 2, Padding: 1})
 		y = conv(conv(y, w["k"], 1).ReLU(), w["k"], 1).Add(y).ReLU()
 		return conv(conv(y, w["k"], 1), w["k"], 1).Add(conv(y, w["k2"], 1)).Mean(2, 3)
-	}, []int{2, 8, 16, 16}, 6, 2},
+	}, []int{2, 8, 16, 16}, 6, [2]int{2, 2}},
 	{"readers", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := conv(x, w["k"], 1).ReLU()
 		z := conv(y, w["k"], 1).Add(y) // what is read later is not written to
 		pooled := F.MaxPool2d(y, 3, F.MaxPoolOptions{Stride: 1, Padding: 1})
 		return pooled.Mul(z).Add(conv(pooled, w["k"], 1))
-	}, []int{2, 8, 9, 9}, 3, 0},
+	}, []int{2, 8, 9, 9}, 3, [2]int{0, 1}},
 	{"largest", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor { // would not fit in sixteen bits
 		return conv(conv(x.Abs().ClampMin(3), w["ones"], 1), w["ones"], 1)
-	}, []int{2, 8, 9, 9}, 2, 0},
+	}, []int{2, 8, 9, 9}, 2, [2]int{0, 0}},
 	{"input and sum", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := conv(x, w["k"], 1)
 		return conv(y, w["k"], 1).Add(y)
-	}, []int{2, 8, 9, 9}, 2, 0},
+	}, []int{2, 8, 9, 9}, 2, [2]int{0, 1}},
 	{"dead channels", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		return conv(x, w["k"].Mul(torch.Arange(8).GtScalar(3).To(torch.Float32).Reshape(8, 1, 1, 1)), 1)
-	}, []int{2, 8, 9, 9}, 1, 0},
+	}, []int{2, 8, 9, 9}, 1, [2]int{0, 0}},
 	{"linear", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		return F.Linear(F.GELU(F.Linear(x, w["wide"])), w["wide"].T())
-	}, []int{4, 128, 64}, 2, 0},
+	}, []int{4, 128, 64}, 2, [2]int{0, 0}},
 }
 
 // conv is a convolution that keeps the sizes of images.
@@ -76,6 +85,19 @@ func conv(x, w torch.Tensor, padding int) torch.Tensor {
 func TestInt8(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.SetNumThreads(1)
+	t.Run("oneDNN", func(t *testing.T) {
+		defer export.WithoutWholeKernels()()
+		testInt8(t, 0)
+	})
+	t.Run("ours", func(t *testing.T) {
+		if !export.WholeKernels() {
+			t.Skip("this processor has no kernels of ours")
+		}
+		testInt8(t, 1)
+	})
+}
+
+func testInt8(t *testing.T, ours int) {
 	for _, c := range int8Cases {
 		t.Run(c.name, func(t *testing.T) {
 			torch.Scope(func() {
@@ -92,8 +114,8 @@ func TestInt8(t *testing.T) {
 				require.NoError(t, err)
 				q := compiled(t, p, export.CompileOptions{Int8: ranges})
 				text := q.String()
-				require.Equal(t, c.layers, strings.Count(text, "torch.ops.onednn.q"), text)
-				require.Equal(t, c.sum, strings.Count(text, "torch.ops.onednn.qconv2d_pointwise.binary"), text)
+				require.Equal(t, c.layers, len(int8Layer.FindAllString(text, -1)), text)
+				require.Equal(t, c.sums[ours], len(int8Sum.FindAllString(text, -1)), text)
 				torch.NoGrad(func() {
 					for _, rows := range []int{1, 2} {
 						part := x.Narrow(0, 0, rows)
@@ -110,6 +132,48 @@ func TestInt8(t *testing.T) {
 	}
 }
 
+// Between layers images stay in eight bits: means of them, channels times a gate, sums that are read twice; and small linear layers are in
+// eight bits, too.
+func TestInt8Gates(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.SetNumThreads(1)
+	if !export.WholeKernels() {
+		t.Skip("this processor has no kernels of ours")
+	}
+	torch.Scope(func() {
+		torch.ManualSeed(0)
+		k, deep, one, last := torch.RandN(32, 32, 1, 1), torch.RandN(32, 1, 5, 5), torch.RandN(32, 32, 1, 1), torch.RandN(600, 32)
+		block := func(x torch.Tensor) torch.Tensor {
+			y := F.Hardswish(F.Conv2d(F.Conv2d(x, k, torch.Tensor{}), deep, torch.Tensor{}, F.ConvOptions{Padding: 2, Groups: 32}))
+			gate := F.Hardsigmoid(F.Conv2d(F.AdaptiveAvgPool2d(y, 1), one, torch.Tensor{}))
+			return F.Conv2d(gate.Mul(y), k, torch.Tensor{}).Add(x)
+		}
+		x := torch.RandN(3, 32, 11, 9)
+		p, err := export.Export(func(x torch.Tensor) torch.Tensor {
+			y := block(block(F.Conv2d(x, k, torch.Tensor{}))).ReLU()
+			return F.Linear(F.Dropout(F.AdaptiveAvgPool2d(y, 1).Flatten(1, -1), 0.5, false), last)
+		}, []any{x})
+		require.NoError(t, err)
+		defer p.Close()
+		ranges, err := export.Calibrate(p, slices.Values([][]any{{x}}), export.CalibrateOptions{Error: 1})
+		require.NoError(t, err)
+		q := compiled(t, p, export.CompileOptions{Int8: ranges})
+		text := q.String()
+		for op, n := range map[string]int{"quantize_uint8": 4, "means_uint8": 2, "scale_uint8": 2, "depthwise_uint8": 2, "direct_uint8": 7,
+			"linear_uint8": 1, "'hardsigmoid'": 2, "'hardswish'": 2, "libtorchgo.means.default": 1, "torch.ops.aten.mul": 0, "torch.ops.aten.add": 0, "dropout": 0} {
+			require.Equal(t, n, strings.Count(text, op), op)
+		}
+		require.Len(t, int8Sum.FindAllString(text, -1), 2)
+		torch.NoGrad(func() {
+			want, err := p.Run(x)
+			require.NoError(t, err)
+			got, err := q.Run(x)
+			require.NoError(t, err)
+			requireNear(t, want, got, 5e-2)
+		})
+	})
+}
+
 // A residual network is in eight bits from the first convolution to the last.
 func TestInt8ResNet(t *testing.T) {
 	torchtest.NoLeaks(t)
@@ -124,9 +188,10 @@ func TestInt8ResNet(t *testing.T) {
 		require.NoError(t, err)
 		q := compiled(t, p, export.CompileOptions{Int8: ranges})
 		text := q.String()
-		for op, n := range map[string]int{"onednn.qconv_pointwise.default": 12, "onednn.qconv2d_pointwise.binary": 8, "quantized.max_pool2d": 1,
-			"aten.quantize_per_tensor": 1, "aten._to_copy": 1, "aten.conv2d": 0} {
-			require.Equal(t, n, strings.Count(text, "torch.ops."+op), op)
+		require.Len(t, int8Layer.FindAllString(text, -1), 20, text)
+		require.Len(t, int8Sum.FindAllString(text, -1), 8, text)
+		for op, n := range map[string]int{"quantized.max_pool2d": 1, "quantize_": 1, "aten.conv2d": 0} {
+			require.Equal(t, n, strings.Count(text, op), op)
 		}
 		torch.NoGrad(func() {
 			want, err := p.Run(x)
@@ -159,7 +224,7 @@ func TestInt8Leaves(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, floats, fmt.Sprint(ranges.Floats()))
 			text := compiled(t, p, export.CompileOptions{Int8: ranges}).String()
-			require.Equal(t, 3-len(ranges.Floats()), strings.Count(text, "torch.ops.onednn.q"))
+			require.Equal(t, 3-len(ranges.Floats()), len(int8Layer.FindAllString(text, -1)))
 		}
 		p, err = export.Export(func(x torch.Tensor) torch.Tensor { return conv(x, k, 0) }, []any{x})
 		require.NoError(t, err)

@@ -157,7 +157,7 @@ func isView(n *Node) bool {
 func formats(r *rewriter) {
 	g := &r.p.Graph
 	if !slices.ContainsFunc(g.Nodes, func(n Node) bool {
-		return isOwnConvolution(&n) || strings.HasPrefix(n.Target, "torch.ops.mkldnn._convolution_pointwise.") ||
+		return isOwnConvolution(&n) || isWholeConvolution(&n) || strings.HasPrefix(n.Target, "torch.ops.mkldnn._convolution_pointwise.") ||
 			strings.HasPrefix(n.Target, "torch.ops.onednn.qconv")
 	}) {
 		return

@@ -13,6 +13,7 @@ type quantizer struct {
 	*rewriter
 	f      *flow
 	narrow bool              // the processor adds two products in sixteen bits
+	ours   bool              // it has kernels of ours
 	images bool              // they may lie with their channels last
 	layers []*layer          // in the order in which they are computed
 	at     map[int]*layer    // by the node in whose place they come
@@ -40,10 +41,14 @@ type layer struct {
 	act         activation
 	other       string // what is added
 	last        *Node  // that makes the result
+	ours        bool   // computed by a kernel of ours
 }
 
-// quantize replaces convolutions and large linear layers whose ranges are known by oneDNN's of eight bits. Activations and sums behind
-// them are computed with them, and what only such layers read stays in eight bits.
+// each tells whether a layer computes each channel by itself.
+func (l *layer) each() bool { return l.convolution != nil && l.convolution.groups > 1 }
+
+// quantize replaces convolutions and linear layers whose ranges are known by ours of eight bits or, where there are none, large ones by
+// oneDNN's. Activations and sums behind them are computed with them, and what only such layers read stays in eight bits.
 func quantize(r *rewriter) {
 	if r.ranges == nil {
 		return
@@ -62,7 +67,7 @@ func quantize(r *rewriter) {
 }
 
 func newQuantizer(r *rewriter) *quantizer {
-	return &quantizer{rewriter: r, f: r.flow(), images: r.anyStrides(), at: map[int]*layer{}, gone: map[int]bool{},
+	return &quantizer{rewriter: r, f: r.flow(), ours: wholeKernels(), images: r.anyStrides(), at: map[int]*layer{}, gone: map[int]bool{},
 		takes: map[int]string{}, ruined: map[string]bool{}, eight: map[string]bool{}, known: map[string]eighth{}}
 }
 
@@ -102,7 +107,7 @@ func (q *quantizer) find() {
 		}
 		if next := q.reader(l.result); next >= 0 {
 			own := &q.p.Graph.Nodes[next]
-			if a, known := activationOf(own); known && l.knows(a) {
+			if a, known := activationOf(own); known && l.takes(a) {
 				l.act, l.last = a, own
 				l.result, _ = own.result()
 				q.gone[next] = true
@@ -138,9 +143,15 @@ func (q *quantizer) layer(n *Node) (l *layer, ok bool) {
 	sizes := q.p.Graph.Tensors[l.x].hints()
 	if c, image := convolutionOf(n); image && len(sizes) == 4 && l.weight.Dim() == 4 {
 		l.convolution = &c
+		l.ours = q.ours && l.fits(sizes[1])
 		return l, q.images
 	}
-	return l, n.op() == "linear" && l.weight.Dim() == 2 && len(sizes) > 0 && rows(sizes)*l.weight.NumEl() >= fewestProducts
+	if n.op() != "linear" || l.weight.Dim() != 2 || len(sizes) == 0 {
+		return l, false
+	}
+	large := rows(sizes)*l.weight.NumEl() >= fewestProducts
+	l.ours = q.ours && !large
+	return l, large || l.ours && l.weight.NumEl() >= fewestWeights
 }
 
 // rows are the rows of a linear layer's input.
@@ -150,6 +161,18 @@ func rows(sizes []int) int {
 		n *= s
 	}
 	return n
+}
+
+// takes lets a layer compute an activation, where there is a kernel that can.
+func (l *layer) takes(a activation) bool {
+	if _, known := ownActivation(a); l.ours && known {
+		return true
+	}
+	if !l.knows(a) || l.ours && l.convolution == nil {
+		return false
+	}
+	l.ours = false
+	return true
 }
 
 // knows tells whether oneDNN computes an activation with the layer in eight bits.
@@ -184,12 +207,8 @@ func (q *quantizer) sum(i int, n *Node, side, other string) bool {
 	made, ok := q.f.maker[side]
 	l := q.at[made]
 	name, _ := n.result()
-	if !ok || l == nil || l.convolution == nil || l.result != side || l.act.attr != "none" || l.other != "" ||
-		other == side || other == l.x || q.ruined[l.x] || q.reader(side) != i {
-		return false
-	}
-	m, to := q.p.Graph.Tensors[side], q.p.Graph.Tensors[other]
-	if !sameSizes(m.Sizes, to.Sizes) || !q.comes(other) || !q.overwritable(q.f, other, i) {
+	if !ok || l == nil || l.result != side || l.act.attr != "none" || l.other != "" || other == side || q.reader(side) != i ||
+		!q.adds(l, other, i) {
 		return false
 	}
 	result, last, end := name, n, i
@@ -197,7 +216,7 @@ func (q *quantizer) sum(i int, n *Node, side, other string) bool {
 		last, end = &q.p.Graph.Nodes[next], next
 		result, _ = last.result()
 	}
-	if _, ok := q.span(result); !ok {
+	if _, ok := q.span(result); !ok && !l.ours {
 		return false
 	}
 	if end != i {
@@ -207,24 +226,57 @@ func (q *quantizer) sum(i int, n *Node, side, other string) bool {
 	delete(q.at, made)
 	q.gone[made] = true
 	l.other, l.result, l.last = other, result, last
-	q.at[i], q.takes[i], q.ruined[other] = l, other, true
+	q.at[i], q.takes[i] = l, other
+	if !l.ours {
+		q.ruined[other] = true
+	}
 	return true
 }
 
-// comes tells whether a value can be made in eight bits: by a layer, or as the largest of such.
-func (q *quantizer) comes(name string) bool {
-	for _, l := range q.layers {
-		if l.result == name {
-			_, ok := q.span(name)
-			return ok
-		}
-	}
-	made, ok := q.f.maker[name]
-	if !ok || q.p.Graph.Nodes[made].op() != "max_pool2d" {
+// adds tells whether a layer can add a value, which oneDNN's overwrite.
+func (q *quantizer) adds(l *layer, other string, at int) bool {
+	m, to := q.p.Graph.Tensors[l.result], q.p.Graph.Tensors[other]
+	if l.convolution == nil || l.ours && l.each() || !sameSizes(m.Sizes, to.Sizes) || !q.comes(other) {
 		return false
 	}
-	self, _ := kindOf(q.p.Graph.Nodes[made].arg("self"))
-	return q.images && q.comes(self)
+	if l.ours {
+		return !q.f.written[q.f.root(other)]
+	}
+	return other != l.x && !q.ruined[l.x] && q.overwritable(q.f, other, at)
+}
+
+// comes tells whether a value can be made in eight bits: by a layer, or of such a value.
+func (q *quantizer) comes(name string) bool {
+	if _, ok := q.span(name); !ok {
+		return false
+	}
+	if slices.ContainsFunc(q.layers, func(l *layer) bool { return l.result == name }) {
+		return true
+	}
+	made, ok := q.f.maker[name]
+	if !ok || !q.images {
+		return false
+	}
+	from, _ := q.kept(&q.p.Graph.Nodes[made])
+	return from != "" && q.comes(from)
+}
+
+// kept is the value of which a node makes one that may stay in eight bits: the largest of each window, or channels times a gate.
+func (q *quantizer) kept(n *Node) (from string, gate Argument) {
+	self, other := n.arg("self"), n.arg("other")
+	switch {
+	case n.op() == "max_pool2d":
+	case !q.ours || n.Target != "torch.ops.aten.mul.Tensor":
+		return "", nil
+	case q.isGate(other, self):
+		gate = other
+	case q.isGate(self, other):
+		self, gate = other, self
+	default:
+		return "", nil
+	}
+	from, _ = kindOf(self)
+	return from, gate
 }
 
 // spread finds the values that are wanted in eight bits: those that layers read and that can be made so.
@@ -237,15 +289,21 @@ func (q *quantizer) spread() {
 		}
 	}
 	for _, n := range slices.Backward(q.p.Graph.Nodes) {
-		if name, ok := n.result(); ok && n.op() == "max_pool2d" && q.eight[name] {
-			self, _ := kindOf(n.arg("self"))
-			want(self)
+		if name, ok := n.result(); ok && q.eight[name] {
+			if from, _ := q.kept(&n); from != "" {
+				want(from)
+			}
 		}
 	}
 	for i := range q.p.Graph.Nodes {
 		n := &q.p.Graph.Nodes[i]
-		self, _ := kindOf(n.arg("self"))
-		if name, ok := n.result(); ok && n.op() == "max_pool2d" && q.eight[name] && q.eight[self] {
+		name, ok := n.result()
+		if !ok || q.at[i] != nil {
+			continue
+		}
+		if from, _ := q.kept(n); q.eight[name] && q.eight[from] {
+			q.takes[i] = from
+		} else if self, _ := kindOf(n.arg("self")); q.ours && isMeans(n) && q.eight[self] {
 			q.takes[i] = self
 		}
 	}

@@ -16,8 +16,12 @@ func (q *quantizer) emit() {
 		case l != nil:
 			q.layered(l)
 		case q.gone[i]:
-		case n.op() == "max_pool2d" && q.takes[i] != "":
+		case q.takes[i] != "" && n.op() == "max_pool2d":
 			q.pooled(n, name, q.known[q.takes[i]])
+		case q.takes[i] != "" && isMeans(n):
+			q.averaged(n, q.known[q.takes[i]])
+		case q.takes[i] != "":
+			q.gated(n, name, q.known[q.takes[i]])
 		default:
 			q.nodes = append(q.nodes, *n)
 		}
@@ -25,7 +29,8 @@ func (q *quantizer) emit() {
 	if len(q.layers) > 0 {
 		q.p.Graph.Nodes = q.nodes
 		q.p.operators = append(q.p.operators, "onednn::qconv_pointwise", "onednn::qconv2d_pointwise", "onednn::qlinear_pointwise",
-			"quantized::max_pool2d")
+			"quantized::max_pool2d", "libtorchgo::direct_uint8", "libtorchgo::depthwise_uint8", "libtorchgo::linear_uint8",
+			"libtorchgo::quantize_uint8", "libtorchgo::means_uint8", "libtorchgo::scale_uint8")
 	}
 }
 
@@ -54,6 +59,12 @@ func (q *quantizer) inEight(name string, like *Node) eighth {
 	e, ok := q.known[name]
 	if !ok {
 		e = q.scaled(name)
+		if q.ours {
+			e.name = q.call(like, "libtorchgo.quantize_uint8.default", name, name+"_uint8", torch.Uint8, given("x", TensorArgument(name)),
+				given("scale", e.scale), given("zero", e.zero))
+			q.known[name] = e
+			return e
+		}
 		own := q.call(like, "aten.quantize_per_tensor.default", name, name+"_quantized", torch.QUint8, given("self", TensorArgument(name)),
 			given("scale", e.scale), given("zero_point", e.zero), given("dtype", torch.QUint8))
 		e.name = q.call(like, "aten.int_repr.default", name, name+"_uint8", torch.Uint8, given("self", own))
@@ -122,14 +133,21 @@ func (q *quantizer) whole(weight torch.Tensor) (w, scales torch.Tensor) {
 func (q *quantizer) layered(l *layer) {
 	x := q.inEight(l.x, l.node)
 	to, dtype := eighth{scale: 1}, torch.Float32
-	if q.eight[l.result] || l.other != "" {
+	if q.eight[l.result] || l.other != "" && !l.ours {
 		to, dtype = q.scaled(l.result), torch.Uint8
 	}
-	inputs := []NamedArgument{given("qx", x.name), given("x_scale", x.scale), given("x_zero_point", x.zero)}
 	w, scales := q.whole(l.weight)
-	inputs = append(inputs, q.weights(l, x, w, scales)...)
-	target, own := q.settings(l, q.bias(l, w, scales), to, dtype)
-	inputs = append(inputs, own...)
+	var target string
+	var inputs []NamedArgument
+	if l.ours {
+		target, inputs = q.own(l, x, w, scales, to, dtype)
+	} else {
+		inputs = []NamedArgument{given("qx", x.name), given("x_scale", x.scale), given("x_zero_point", x.zero)}
+		inputs = append(inputs, q.weights(l, x, w, scales)...)
+		var settings []NamedArgument
+		target, settings = q.settings(l, q.optional(q.bias(l, w, scales)), to, dtype)
+		inputs = append(inputs, settings...)
+	}
 	if dtype == torch.Float32 {
 		n := l.node.with("torch.ops."+target, inputs...)
 		n.makes(l.last)
@@ -138,6 +156,14 @@ func (q *quantizer) layered(l *layer) {
 	}
 	to.name = q.call(l.node, target, l.result, l.result+"_uint8", dtype, inputs...)
 	q.asFloat(l.node, l.result, to)
+}
+
+// optional is a bias as an argument; none where there is none.
+func (q *quantizer) optional(t torch.Tensor) Argument {
+	if !t.Defined() {
+		return nil
+	}
+	return q.constant("bias", t)
 }
 
 // weights are a layer's weights as oneDNN reads them.
@@ -159,8 +185,8 @@ func (q *quantizer) weights(l *layer, x eighth, w, scales torch.Tensor) []NamedA
 
 // bias is what a layer adds, less what the rounding of its weights adds on average: most of what rounding does to the results is always
 // the same.
-func (q *quantizer) bias(l *layer, w, scales torch.Tensor) Argument {
-	own := l.node.arg("bias")
+func (q *quantizer) bias(l *layer, w, scales torch.Tensor) torch.Tensor {
+	own, has := q.state(q.f, l.node.arg("bias"))
 	outputs, inputs := l.weight.Size(0), l.weight.Size(1)
 	groups := 1
 	if l.convolution != nil {
@@ -175,10 +201,10 @@ func (q *quantizer) bias(l *layer, w, scales torch.Tensor) Argument {
 	off := w.To(torch.Float64).Mul(scales.To(torch.Float64).Reshape(shape...)).Sub(l.weight)
 	off = off.Reshape(groups, outputs/groups, inputs, -1).Sum(-1)
 	b := off.Mul(torch.FromSlice(means, groups, 1, inputs)).Sum(-1).Flatten().Neg()
-	if before, ok := q.state(q.f, own); ok {
-		b = b.Add(before)
+	if has {
+		b = b.Add(own)
 	}
-	return q.constant("bias", b.To(torch.Float32))
+	return b.To(torch.Float32)
 }
 
 // settings are the operator of a layer and its arguments behind the weights.

@@ -207,7 +207,8 @@ func functional(r *rewriter) {
 		base, in := strings.CutSuffix(n.op(), "_")
 		name, ok := n.result()
 		self, isTensor := n.arg("self").(TensorArgument)
-		if !in || !fresh[base] && base != "detach" || !ok || !isTensor {
+		rests := strings.HasSuffix(base, "dropout") && n.arg("train") == false
+		if !in || !fresh[base] && base != "detach" && !rests || !ok || !isTensor {
 			continue
 		}
 		f := r.flow()
@@ -221,7 +222,10 @@ func functional(r *rewriter) {
 			continue
 		}
 		target := "torch.ops.aten." + base + "." + n.overload()
-		to := n.with(target, n.Inputs...)
+		to := n.with(target, slices.Clone(n.Inputs)...)
+		if rests {
+			to.Inputs[0].Name = "input"
+		}
 		if _, known := r.schema(&to); !known {
 			continue
 		}

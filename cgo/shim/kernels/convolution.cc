@@ -6,19 +6,32 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
 
+#include "checks.h"
 #include "weights.h"
 
 namespace tg::convolution {
-namespace {
-
-using at::Tensor;
 
 void check_pair(const char* what, at::IntArrayRef n, int64_t low, int64_t high) {
 	bool fits = n.size() == 2 && std::all_of(n.begin(), n.end(), [&](int64_t i) { return i >= low && i <= high; });
 	TORCH_CHECK_VALUE(fits, what, " is ", n, ", expected two numbers from ", low, " to ", high);
 }
+
+Activation activation_of(std::string_view name) {
+	constexpr std::string_view names[] = {"none", "relu", "relu6", "hardswish", "hardsigmoid"};
+	auto found = std::find(std::begin(names), std::end(names), name);
+	TORCH_CHECK_VALUE(found != std::end(names), "there is no activation ", name);
+	return static_cast<Activation>(found - std::begin(names));
+}
+
+int64_t outputs_of(int64_t size, int64_t padding, int64_t kernel, int64_t stride) {
+	int64_t room = size + 2 * padding - kernel;
+	return room < 0 ? 0 : room / stride + 1;
+}
+
+namespace {
+
+using at::Tensor;
 
 // Call is what the operators have in common: arguments that were checked, and memory that a task points into.
 struct Call {
@@ -60,11 +73,6 @@ struct Call {
 		task.outputs = outputs, task.kernel_height = weight.size(1), task.kernel_width = weight.size(2);
 	}
 
-	static int64_t outputs(int64_t size, int64_t padding, int64_t kernel, int64_t stride) {
-		int64_t room = size + 2 * padding - kernel;
-		return room < 0 ? 0 : room / stride + 1;
-	}
-
 	void make(int64_t height, int64_t width, const std::optional<Tensor>& s) {
 		TORCH_CHECK_VALUE(height > 0 && width > 0, "images of ", x.sizes(), " are smaller than the kernel");
 		y = at::empty({task.images, task.outputs, height, width}, x.options(), last_channels);
@@ -82,13 +90,6 @@ int64_t block_of(int64_t tiles, int64_t weights) {
 	constexpr int64_t near = 1 << 18;
 	int64_t block = weights > near ? 48 : 12, threads = at::get_num_threads();
 	return std::clamp<int64_t>((tiles + threads - 1) / threads, 1, block);
-}
-
-Activation activation_of(std::string_view name) {
-	constexpr std::string_view names[] = {"none", "relu", "relu6", "hardswish", "hardsigmoid"};
-	auto found = std::find(std::begin(names), std::end(names), name);
-	TORCH_CHECK_VALUE(found != std::end(names), "there is no activation ", name);
-	return static_cast<Activation>(found - std::begin(names));
 }
 
 Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
@@ -170,7 +171,7 @@ Tensor direct(const Tensor& x, const Tensor& weight, int64_t outputs, const std:
 	c.step(stride, padding);
 	c.take(x, weight, bias);
 	TORCH_CHECK_VALUE(weight.size(3) == c.task.channels, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
-	c.make(c.outputs(c.task.height, padding[0], weight.size(1), stride[0]), c.outputs(c.task.width, padding[1], weight.size(2), stride[1]),
+	c.make(outputs_of(c.task.height, padding[0], weight.size(1), stride[0]), outputs_of(c.task.width, padding[1], weight.size(2), stride[1]),
 	       sum);
 	auto from = padded(x, padding[0], padding[1]);
 	c.task.x = from.const_data_ptr<float>(), c.task.height += 2 * padding[0], c.task.width += 2 * padding[1];
@@ -194,7 +195,7 @@ Tensor depthwise(const Tensor& x, const Tensor& weight, const std::optional<Tens
 	c.take(x.contiguous(last_channels), weight, bias);
 	TORCH_CHECK_VALUE(weight.size(2) == c.task.channels, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
 	c.task.x = c.x.const_data_ptr<float>();
-	c.make(c.outputs(c.task.height, padding[0], weight.size(0), stride[0]), c.outputs(c.task.width, padding[1], weight.size(1), stride[1]),
+	c.make(outputs_of(c.task.height, padding[0], weight.size(0), stride[0]), outputs_of(c.task.width, padding[1], weight.size(1), stride[1]),
 	       sum);
 	const auto& k = kernels_for(weight.size(2));
 	int64_t work = c.task.out_width * weight.numel();
@@ -253,7 +254,7 @@ Tensor direct_depthwise(const Tensor& x, const Tensor& weight, int64_t outputs, 
 	TORCH_CHECK_VALUE(each.size(2) == outputs, "weights of ", each.sizes(), " do not fit ", outputs, " channels");
 	c.take(wide.x, each, each_bias);
 	c.task.channels = outputs;
-	c.make(c.outputs(c.task.height, padding[0], each.size(0), stride[0]), c.outputs(c.task.width, padding[1], each.size(1), stride[1]), {});
+	c.make(outputs_of(c.task.height, padding[0], each.size(0), stride[0]), outputs_of(c.task.width, padding[1], each.size(1), stride[1]), {});
 	// So many rows stay near.
 	constexpr int64_t near = 1 << 16;
 	int64_t some = near / std::max<int64_t>(1, c.task.width * outputs), height = c.task.out_height;

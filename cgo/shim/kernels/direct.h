@@ -82,17 +82,18 @@ INLINE void finish(const Task& t, const Sums<W, V, R>& sums, int64_t place, int6
 }
 
 // Where pixels of the result begin to see, one after the other.
+template <class Of>
 struct Walk {
-	const Task& t;
+	const Of& t;
 	int64_t x, y;
-	const float* row;
+	decltype(Of::x) row;
 
-	Walk(const Task& task, int64_t pixel) : t(task), x(pixel % t.out_width), y(pixel / t.out_width % t.out_height) {
+	Walk(const Of& task, int64_t pixel) : t(task), x(pixel % t.out_width), y(pixel / t.out_width % t.out_height) {
 		row = t.x + (pixel / t.out_width / t.out_height * t.height + y * t.down) * t.width * t.channels;
 	}
 
-	INLINE const float* operator()(int64_t) {
-		const float* from = row + x * t.across * t.channels;
+	INLINE auto operator()(int64_t) {
+		auto from = row + x * t.across * t.channels;
 		if (++x == t.out_width) {
 			x = 0;
 			bool last = ++y == t.out_height;
