@@ -266,8 +266,8 @@ func lastLine(text string) string {
 // printPrograms writes the tables of programs as Markdown: times, and ratios to ours.
 func (r *report) printPrograms(w io.Writer) {
 	names := []string{oursName, eagerName, "torch.compile", "AOTInductor", "ONNX Runtime", "OpenVINO"}
-	fmt.Fprintf(w, "\n| network | dtype | %s | Python / ours | the better of the last two / ours, wall min | wall p25 | CPU min |\n%s\n",
-		strings.Join(names, " | "), "|---|---|"+strings.Repeat("---|", len(names)+4))
+	fmt.Fprintf(w, "\n| network | dtype | %s | Python / ours | the better of the last two / ours, wall min | wall p25 | CPU min | "+
+		"off by: ours, the last two |\n%s\n", strings.Join(names, " | "), "|---|---|"+strings.Repeat("---|", len(names)+5))
 	for _, n := range networks {
 		for _, dtype := range programDTypes {
 			rows := map[string]result{}
@@ -290,6 +290,7 @@ func (r *report) printPrograms(w io.Writer) {
 			for _, v := range []float64{best.WallMin, best.WallP25, best.CPUMin} {
 				cells = append(cells, cell(v, times2))
 			}
+			cells = append(cells, fmt.Sprintf("%.2g, %.2g, %.2g", rows[oursName].Error, rows["ONNX Runtime"].Error, rows["OpenVINO"].Error))
 			fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
 		}
 	}

@@ -160,7 +160,8 @@ func TestInt8Gates(t *testing.T) {
 		q := compiled(t, p, export.CompileOptions{Int8: ranges})
 		text := q.String()
 		for op, n := range map[string]int{"quantize_uint8": 4, "means_uint8": 2, "scale_uint8": 2, "depthwise_uint8": 2, "direct_uint8": 7,
-			"linear_uint8": 1, "'hardsigmoid'": 2, "'hardswish'": 2, "libtorchgo.means.default": 1, "torch.ops.aten.mul": 0, "torch.ops.aten.add": 0, "dropout": 0} {
+			"linear_uint8":  1,
+			"'hardsigmoid'": 2, "'hardswish'": 2, "libtorchgo.means.default": 1, "torch.ops.aten.mul": 0, "torch.ops.aten.add": 0, "dropout": 0} {
 			require.Equal(t, n, strings.Count(text, op), op)
 		}
 		require.Len(t, int8Sum.FindAllString(text, -1), 2)

@@ -87,8 +87,8 @@ Tensor means(const Tensor& x, double scale, int64_t zero) {
 // The channels of images times a number each.
 Tensor scale(const Tensor& x, double x_scale, int64_t x_zero, const Tensor& by, double y_scale, int64_t y_zero) {
 	int64_t channels = images(x).size(1), pixels = x.size(2) * x.size(3);
-	TORCH_CHECK_VALUE(by.dim() == 4 && by.scalar_type() == at::kFloat && by.size(0) == x.size(0) && by.size(1) == channels && by.size(2) == 1 &&
-	                      by.size(3) == 1,
+	TORCH_CHECK_VALUE(by.dim() == 4 && by.scalar_type() == at::kFloat && by.size(0) == x.size(0) && by.size(1) == channels &&
+	                      by.size(2) == 1 && by.size(3) == 1,
 	                  "expected a number for each channel of images of ", x.sizes(), ", got ", by.sizes(), " of ", by.scalar_type());
 	const auto& k = kernels();
 	auto from = x.contiguous(last_channels);
@@ -101,8 +101,8 @@ Tensor scale(const Tensor& x, double x_scale, int64_t x_zero, const Tensor& by, 
 	at::parallel_for(0, x.size(0) * pixels, some, [&](int64_t first, int64_t last) {
 		while (first < last) {
 			int64_t own = first / pixels, n = std::min(last, (own + 1) * pixels) - first;
-			k.scale(image + first * channels, static_cast<float>(x_zero), factor + own * channels, n, channels, static_cast<float>(y_zero),
-			        out + first * channels);
+			k.scale(image + first * channels, static_cast<float>(x_zero), factor + own * channels, n, channels,
+			        static_cast<float>(y_zero), out + first * channels);
 			first += n;
 		}
 	});

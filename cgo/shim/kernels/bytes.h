@@ -14,9 +14,13 @@ using convolution::least;
 using convolution::most;
 using convolution::Vec;
 
-INLINE __mmask16 first_sums(int64_t n) { return n >= kSums ? 0xffff : static_cast<__mmask16>((1 << n) - 1); }
+INLINE __mmask16 first_sums(int64_t n) {
+	return n >= kSums ? 0xffff : static_cast<__mmask16>((1 << n) - 1);
+}
 
-INLINE __mmask64 first_bytes(int64_t n) { return n >= kBytes ? ~__mmask64{0} : (__mmask64{1} << n) - 1; }
+INLINE __mmask64 first_bytes(int64_t n) {
+	return n >= kBytes ? ~__mmask64{0} : (__mmask64{1} << n) - 1;
+}
 
 // Sixteen numbers in eight bits as float32; of those behind n nothing is read.
 INLINE __m512 widened(const uint8_t* from, int64_t n) {

@@ -1,5 +1,5 @@
-// Sums of four products at a time (VNNI): a pixel's numbers are the same in all lanes and weights are those of sixteen outputs, or for each
-// channel by itself four numbers of its own meet four weights.
+// Sums of four products at a time (VNNI): a pixel's numbers are the same in all lanes and weights are those of sixteen outputs, or for
+// each channel by itself four numbers of its own meet four weights.
 #pragma once
 
 #include "bytes.h"

@@ -32,8 +32,8 @@ using at::Tensor;
 using convolution::last_channels;
 
 const Tensor& checked(const char* what, const Tensor& x, at::ScalarType dtype, int64_t dim) {
-	TORCH_CHECK_VALUE(x.scalar_type() == dtype && x.dim() == dim, "expected ", what, " of ", dim, " dimensions of ", dtype, ", got ", x.sizes(), " of ",
-	                  x.scalar_type());
+	TORCH_CHECK_VALUE(x.scalar_type() == dtype && x.dim() == dim, "expected ", what, " of ", dim, " dimensions of ", dtype, ", got ",
+	                  x.sizes(), " of ", x.scalar_type());
 	return x;
 }
 
@@ -50,7 +50,8 @@ struct Results {
 		TORCH_CHECK_VALUE(start.scalar_type() == at::kInt && scale.scalar_type() == at::kFloat && bias.scalar_type() == at::kFloat,
 		                  "expected int32 to start with, and scales and a bias of float32");
 		for (const auto* t : {&start, &scale, &bias}) {
-			TORCH_CHECK_VALUE(t->dim() == 1 && t->size(0) == lanes && t->is_contiguous(), "expected a number for each of ", lanes, " lanes, got ", t->sizes());
+			TORCH_CHECK_VALUE(t->dim() == 1 && t->size(0) == lanes && t->is_contiguous(), "expected a number for each of ", lanes,
+			                  " lanes, got ", t->sizes());
 		}
 		TORCH_CHECK_VALUE(dtype == at::kByte || dtype == at::kFloat, "results are uint8 or float32, not ", dtype);
 		Finish f{};
@@ -76,7 +77,8 @@ struct Call {
 
 	// pad lays out images with zeros around and room behind. The columns that steps begin with come first, then those behind these.
 	void pad(at::IntArrayRef padding, int64_t zero, int64_t steps) {
-		int64_t channels = task.channels, above = padding[0], left = padding[1], height = task.height + 2 * above, width = task.width + 2 * left;
+		int64_t channels = task.channels, above = padding[0], left = padding[1], height = task.height + 2 * above,
+		        width = task.width + 2 * left;
 		int64_t columns = (width + steps - 1) / steps, row = columns * steps * channels;
 		auto to = at::empty({task.images * height * row + kBytes}, x.options());
 		uint8_t* out = to.mutable_data_ptr<uint8_t>();
@@ -131,8 +133,8 @@ struct Call {
 	}
 };
 
-// Weights [outputs, channels, height, width]: [vectors, height, fours, 16, 4], with zeros for the outputs and the channels of a row that are
-// too many. The vectors of a panel lie side by side: [height, fours, vectors of the panel, 16, 4].
+// Weights [outputs, channels, height, width]: [vectors, height, fours, 16, 4], with zeros for the outputs and the channels of a row that
+// are too many. The vectors of a panel lie side by side: [height, fours, vectors of the panel, 16, 4].
 Tensor direct_weight(const Tensor& weight) {
 	kernels();
 	TORCH_CHECK_VALUE(checked("weights", weight, at::kChar, 4).numel() > 0, "there are no weights in ", weight.sizes());
@@ -163,15 +165,16 @@ void pixels(const Task& t) {
 }
 
 Tensor direct(const Tensor& x, int64_t x_zero, const Tensor& weight, at::IntArrayRef kernel, const Tensor& start, const Tensor& scale,
-              const Tensor& bias, const std::optional<Tensor>& sum, double sum_scale, int64_t sum_zero, at::IntArrayRef stride, at::IntArrayRef padding,
-              std::string_view activation, double y_scale, int64_t y_zero, at::ScalarType dtype) {
+              const Tensor& bias, const std::optional<Tensor>& sum, double sum_scale, int64_t sum_zero, at::IntArrayRef stride,
+              at::IntArrayRef padding, std::string_view activation, double y_scale, int64_t y_zero, at::ScalarType dtype) {
 	Results r{start, scale, bias, activation, y_scale, y_zero, dtype};
 	Call c;
 	c.take(x, kernel, stride);
 	int64_t outputs = start.numel(), n = c.task.channels * c.task.kernel_width, fours = (n + 3) / 4;
 	int64_t sizes[] = {(outputs + kSums - 1) / kSums, kernel[0], fours, kSums, 4};
-	TORCH_CHECK_VALUE(outputs > 0 && weight.sizes() == at::IntArrayRef(sizes) && weight.scalar_type() == at::kChar && weight.is_contiguous(),
-	                  "weights of ", weight.sizes(), " do not fit images of ", x.sizes(), " and ", outputs, " outputs");
+	TORCH_CHECK_VALUE(
+	    outputs > 0 && weight.sizes() == at::IntArrayRef(sizes) && weight.scalar_type() == at::kChar && weight.is_contiguous(),
+	    "weights of ", weight.sizes(), " do not fit images of ", x.sizes(), " and ", outputs, " outputs");
 	c.task.outputs = outputs, c.task.fours = fours, c.task.weight = weight.const_data_ptr<int8_t>();
 	c.task.finish = r.finish(outputs);
 	c.place(padding);
@@ -190,14 +193,14 @@ Tensor linear(const Tensor& x, int64_t x_zero, const Tensor& weight, const Tenso
               std::string_view activation, double y_scale, int64_t y_zero, at::ScalarType dtype) {
 	TORCH_CHECK_VALUE(x.dim() > 0 && x.numel() > 0, "expected rows of numbers, got ", x.sizes());
 	auto sizes = x.sizes().vec();
-	auto y = direct(x.reshape({-1, sizes.back(), 1, 1}), x_zero, weight, {1, 1}, start, scale, bias, {}, 0, 0, {1, 1}, {0, 0}, activation, y_scale,
-	                y_zero, dtype);
+	auto y = direct(x.reshape({-1, sizes.back(), 1, 1}), x_zero, weight, {1, 1}, start, scale, bias, {}, 0, 0, {1, 1}, {0, 0}, activation,
+	                y_scale, y_zero, dtype);
 	sizes.back() = y.size(1);
 	return y.reshape(sizes);
 }
 
-// The channel of each lane, as depthwise has them: as many lanes as make whole pixels and whole vectors, and in each 64 those of four neighbours
-// by turns.
+// The channel of each lane, as depthwise has them: as many lanes as make whole pixels and whole vectors, and in each 64 those of four
+// neighbours by turns.
 Tensor lanes(int64_t channels) {
 	kernels();
 	TORCH_CHECK_VALUE(channels > 0, "there are no lanes of ", channels, " channels");
@@ -207,16 +210,16 @@ Tensor lanes(int64_t channels) {
 
 // Weights [channels, height * width] with zeros behind, which make fours, for the channels of all lanes: [blocks, fours, 64, 4].
 Tensor depthwise_weight(const Tensor& weight) {
-	TORCH_CHECK_VALUE(checked("weights", weight, at::kChar, 4).size(1) == 1 && weight.numel() > 0, "expected weights of one channel for each output, got ",
-	                  weight.sizes());
+	TORCH_CHECK_VALUE(checked("weights", weight, at::kChar, 4).size(1) == 1 && weight.numel() > 0,
+	                  "expected weights of one channel for each output, got ", weight.sizes());
 	auto all = weight.flatten(1);
 	all = at::constant_pad_nd(all, {0, (4 - all.size(1) % 4) % 4}).index_select(0, lanes(weight.size(0)));
 	return all.reshape({-1, kBytes, all.size(1) / 4, 4}).permute({0, 2, 1, 3}).contiguous();
 }
 
 Tensor depthwise(const Tensor& x, int64_t x_zero, const Tensor& weight, at::IntArrayRef kernel, const Tensor& start, const Tensor& scale,
-                 const Tensor& bias, at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation, double y_scale, int64_t y_zero,
-                 at::ScalarType dtype) {
+                 const Tensor& bias, at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation, double y_scale,
+                 int64_t y_zero, at::ScalarType dtype) {
 	constexpr int64_t most = 1 << 10;
 	Results r{start, scale, bias, activation, y_scale, y_zero, dtype};
 	Call c;
@@ -224,8 +227,8 @@ Tensor depthwise(const Tensor& x, int64_t x_zero, const Tensor& weight, at::IntA
 	int64_t taps = kernel[0] * kernel[1], fours = (taps + 3) / 4, channels = c.task.channels;
 	TORCH_CHECK_VALUE(taps <= most && channels > 0, "there is no kernel of ", kernel, " for images of ", x.sizes());
 	int64_t all = std::lcm(channels, kBytes), sizes[] = {all / kBytes, fours, kBytes, 4};
-	TORCH_CHECK_VALUE(weight.sizes() == at::IntArrayRef(sizes) && weight.scalar_type() == at::kChar && weight.is_contiguous(), "weights of ",
-	                  weight.sizes(), " do not fit images of ", x.sizes());
+	TORCH_CHECK_VALUE(weight.sizes() == at::IntArrayRef(sizes) && weight.scalar_type() == at::kChar && weight.is_contiguous(),
+	                  "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
 	c.task.outputs = all, c.task.fours = fours, c.task.weight = weight.const_data_ptr<int8_t>();
 	c.task.finish = r.finish(all);
 	c.place(padding);
@@ -241,14 +244,20 @@ Tensor depthwise(const Tensor& x, int64_t x_zero, const Tensor& weight, at::IntA
 
 TORCH_LIBRARY_FRAGMENT(libtorchgo, m) {
 	m.def("direct_uint8_weight(Tensor weight) -> Tensor");
-	m.def("direct_uint8(Tensor x, int x_zero, Tensor weight, int[] kernel, Tensor start, Tensor scale, Tensor bias, Tensor? sum, float sum_scale, "
-	      "int sum_zero, int[] stride, int[] padding, str activation, float y_scale, int y_zero, ScalarType dtype) -> Tensor");
-	m.def("linear_uint8(Tensor x, int x_zero, Tensor weight, Tensor start, Tensor scale, Tensor bias, str activation, float y_scale, int y_zero, "
-	      "ScalarType dtype) -> Tensor");
+	m.def(
+	    "direct_uint8(Tensor x, int x_zero, Tensor weight, int[] kernel, Tensor start, Tensor scale, Tensor bias, Tensor? sum, float "
+	    "sum_scale, "
+	    "int sum_zero, int[] stride, int[] padding, str activation, float y_scale, int y_zero, ScalarType dtype) -> Tensor");
+	m.def(
+	    "linear_uint8(Tensor x, int x_zero, Tensor weight, Tensor start, Tensor scale, Tensor bias, str activation, float y_scale, int "
+	    "y_zero, "
+	    "ScalarType dtype) -> Tensor");
 	m.def("depthwise_uint8_lanes(int channels) -> Tensor", lanes);
 	m.def("depthwise_uint8_weight(Tensor weight) -> Tensor");
-	m.def("depthwise_uint8(Tensor x, int x_zero, Tensor weight, int[] kernel, Tensor start, Tensor scale, Tensor bias, int[] stride, int[] padding, "
-	      "str activation, float y_scale, int y_zero, ScalarType dtype) -> Tensor");
+	m.def(
+	    "depthwise_uint8(Tensor x, int x_zero, Tensor weight, int[] kernel, Tensor start, Tensor scale, Tensor bias, int[] stride, int[] "
+	    "padding, "
+	    "str activation, float y_scale, int y_zero, ScalarType dtype) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {

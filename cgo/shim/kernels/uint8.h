@@ -1,5 +1,5 @@
-// Convolutions of images in eight bits: numbers without sign, of which one stands for zero, times weights with sign. Sums are exact; what they
-// become is computed in float32 and rounded once.
+// Convolutions of images in eight bits: numbers without sign, of which one stands for zero, times weights with sign. Sums are exact; what
+// they become is computed in float32 and rounded once.
 #pragma once
 
 #include "convolution.h"
@@ -57,8 +57,8 @@ constexpr int64_t kPanel = 4;
 struct Kernels {
 	// The outputs of a panel of one to four vectors from one on, of the pixels from first to last.
 	void (*direct[kPanel])(const Task& t, int64_t vector, int64_t first, int64_t last);
-	// Each channel by itself, of the rows of outputs from first to last, counted through all images. A row of x has the columns that each step
-	// begins with, then those behind these, and so on.
+	// Each channel by itself, of the rows of outputs from first to last, counted through all images. A row of x has the columns that each
+	// step begins with, then those behind these, and so on.
 	void (*depthwise)(const Task& t, int64_t first, int64_t last);
 	// Numbers in eight bits: x * by rounded, plus zero.
 	void (*quantize)(const float* x, int64_t n, float by, int32_t zero, uint8_t* y);
