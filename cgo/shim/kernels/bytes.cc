@@ -18,17 +18,25 @@ const Tensor& images(const Tensor& x) {
 	return x;
 }
 
+constexpr int64_t few = 4;
+
 // interleave lays out the pixels of an image of few channels, whose planes lie one behind the other, with its channels last.
 void interleave(const Kernels& k, const float* planes, int64_t channels, int64_t pixels, float by, int32_t zero, uint8_t* to) {
 	constexpr int64_t some = 1 << 10;
-	uint8_t own[some];
-	for (int64_t first = 0; first < pixels; first += some) {
+	uint8_t own[few][some] = {};
+	for (int64_t first = 0; first < pixels; first += some, to += some * channels) {
 		int64_t n = std::min(some, pixels - first);
 		for (int64_t c = 0; c < channels; c++) {
-			k.quantize(planes + c * pixels + first, n, by, zero, own);
-			uint8_t* out = to + first * channels + c;
-			for (int64_t i = 0; i < n; i++) {
-				out[i * channels] = own[i];
+			k.quantize(planes + c * pixels + first, n, by, zero, own[c]);
+		}
+		int64_t i = 0;
+		for (; i + few < n; i++) {
+			uint32_t pixel = own[0][i] | own[1][i] << 8 | own[2][i] << 16 | static_cast<uint32_t>(own[3][i]) << 24;
+			memcpy(to + i * channels, &pixel, sizeof pixel);  // the next pixel overwrites what is too much
+		}
+		for (; i < n; i++) {
+			for (int64_t c = 0; c < channels; c++) {
+				to[i * channels + c] = own[c][i];
 			}
 		}
 	}
@@ -36,7 +44,6 @@ void interleave(const Kernels& k, const float* planes, int64_t channels, int64_t
 
 // Numbers in eight bits, images with their channels last.
 Tensor quantize(const Tensor& x, double scale, int64_t zero) {
-	constexpr int64_t few = 8;
 	TORCH_CHECK_VALUE(x.scalar_type() == at::kFloat && scale > 0, "expected numbers of float32 and a scale, got ", x.scalar_type(),
 	                  " and ", scale);
 	const auto& k = kernels();

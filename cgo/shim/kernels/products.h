@@ -24,9 +24,9 @@ struct Lanes {
 	}
 };
 
-// R rows times a panel of V vectors, added to start.
+// R rows times a panel of V vectors, added to start. A vector of weights that lies so far ahead of each V is brought nearer.
 template <int V, int R>
-INLINE void product(const Task& t, const uint8_t* const* from, const int8_t* panel, const Lanes<V>& lanes, __m512i* to) {
+INLINE void product(const Task& t, const uint8_t* const* from, const int8_t* panel, int64_t ahead, const Lanes<V>& lanes, __m512i* to) {
 	__m512i sums[R][V];
 	const uint8_t* rows[R];
 	for (int r = 0; r < R; r++) {
@@ -37,6 +37,7 @@ INLINE void product(const Task& t, const uint8_t* const* from, const int8_t* pan
 	}
 	for (int64_t y = 0; y < t.kernel_height; y++) {
 		for (int64_t k = 0; k < 4 * t.fours; k += 4, panel += V * kBytes) {
+			_mm_prefetch(panel + ahead, _MM_HINT_T1);
 			__m512i weights[V];
 			for (int v = 0; v < V; v++) {
 				weights[v] = _mm512_loadu_si512(panel + v * kBytes);
@@ -63,39 +64,34 @@ INLINE void product(const Task& t, const uint8_t* const* from, const int8_t* pan
 
 // The same of n rows, at most R.
 template <int V, int R>
-INLINE void products(int64_t n, const Task& t, const uint8_t* const* from, const int8_t* panel, const Lanes<V>& lanes, __m512i* to) {
+INLINE void products(int64_t n, const Task& t, const uint8_t* const* from, const int8_t* panel, int64_t ahead, const Lanes<V>& lanes,
+                     __m512i* to) {
 	if constexpr (R > 1) {
 		if (n < R) {
-			return products<V, R - 1>(n, t, from, panel, lanes, to);
+			return products<V, R - 1>(n, t, from, panel, ahead, lanes, to);
 		}
 	}
-	product<V, R>(t, from, panel, lanes, to);
-}
-
-// Results of one pixel in eight bits, of which the last vector may have fewer.
-template <int V>
-INLINE void put(uint8_t* to, const __m512i* v, int64_t n) {
-	if (V == kPanel && n >= V * kSums) {
-		const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-		_mm512_storeu_si512(to, _mm512_permutexvar_epi32(order, pack(v)));
-		return;
-	}
-	for (int i = 0; i < V; i++) {
-		narrow(to + i * kSums, v[i], n - i * kSums);
-	}
+	product<V, R>(t, from, panel, ahead, lanes, to);
 }
 
 // What the sums of n neighbouring pixels become, of which the first has its outputs at place; at most some outputs.
-template <Activation A, int V>
-INLINE void finish(const Finish& f, const Lanes<V>& lanes, const __m512i* sums, int64_t n, int64_t place, int64_t next, int64_t some) {
+template <Activation A, bool Added, int V>
+void finish(const Finish& f, const Lanes<V>& lanes, const __m512i* sums, int64_t n, int64_t place, int64_t next, int64_t some) {
+	__mmask16 masks[V];
+	for (int v = 0; v < V; v++) {
+		masks[v] = first_sums(most(0, some - v * kSums));
+	}
 	for (; n > 0; n--, sums += V, place += next) {
 		__m512i whole[V];
 		for (int v = 0; v < V; v++) {
-			int64_t at = place + v * kSums, rest = some - v * kSums;
-			__m512 add = f.sum ? _mm512_mul_ps(widened(f.sum + at, rest), _mm512_set1_ps(f.sum_scale)) : _mm512_setzero_ps();
-			__m512 result = finished<A>(sums[v], lanes.scale[v], lanes.bias[v], add);
+			int64_t at = place + v * kSums;
+			__m512 add = lanes.bias[v];
+			if constexpr (Added) {
+				add = _mm512_fmadd_ps(widened(f.sum + at, masks[v]), _mm512_set1_ps(f.sum_scale), add);
+			}
+			__m512 result = finished<A>(sums[v], lanes.scale[v], add);
 			if (f.real) {
-				_mm512_mask_storeu_ps(f.real + at, first_sums(rest), result);
+				_mm512_mask_storeu_ps(f.real + at, masks[v], result);
 			}
 			whole[v] = steps(f, result);
 		}
@@ -109,6 +105,7 @@ template <int V, int R>
 void direct(const Task& t, int64_t vector, int64_t first, int64_t last) {
 	const int64_t output = vector * kSums;
 	const Lanes<V> lanes(t.finish, output, t.outputs);
+	const int64_t size = V * t.kernel_height * t.fours * kBytes;  // the next panel lies behind it
 	const int8_t* panel = t.weight + vector * t.kernel_height * t.fours * kBytes;
 	convolution::Walk at(t, first);
 	Even blocks(last - first, R);
@@ -119,8 +116,11 @@ void direct(const Task& t, int64_t vector, int64_t first, int64_t last) {
 			rows[r] = at(r);
 		}
 		__m512i sums[R * V];
-		products<V, R>(n, t, rows, panel, lanes, sums);
-		with(t.finish.activation, [&]<Activation A>() { finish<A, V>(t.finish, lanes, sums, n, place, t.outputs, t.outputs - output); });
+		products<V, R>(n, t, rows, panel, size + i % V * kBytes, lanes, sums);
+		with(t.finish.activation, [&]<Activation A>() {
+			auto run = t.finish.sum ? finish<A, true, V> : finish<A, false, V>;
+			run(t.finish, lanes, sums, n, place, t.outputs, t.outputs - output);
+		});
 	}
 }
 
@@ -146,7 +146,7 @@ INLINE void finish_bytes(const Finish& f, const __m512i* sums, int64_t lane, int
 	alignas(64) float real[kBytes];
 	for (int i = 0; i < 4; i++) {
 		int64_t at = lane + i * kSums;
-		__m512 result = finished<A>(sums[i], _mm512_loadu_ps(f.scale + at), _mm512_loadu_ps(f.bias + at), _mm512_setzero_ps());
+		__m512 result = finished<A>(sums[i], _mm512_loadu_ps(f.scale + at), _mm512_loadu_ps(f.bias + at));
 		whole[i] = steps(f, result);
 		if (f.real) {
 			const __m512i order = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 32, 33, 34, 35, 48, 49, 50, 51);

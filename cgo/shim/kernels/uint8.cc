@@ -57,6 +57,9 @@ struct Results {
 		Finish f{};
 		f.start = start.const_data_ptr<int32_t>(), f.scale = scale.const_data_ptr<float>(), f.bias = bias.const_data_ptr<float>();
 		f.activation = convolution::activation_of(activation);
+		if (f.activation == Activation::relu && dtype == at::kByte && y_zero == 0) {
+			f.activation = Activation::none;  // what is less than zero becomes zero
+		}
 		f.by = static_cast<float>(1 / y_scale), f.zero = static_cast<float>(y_zero);
 		return f;
 	}
@@ -95,9 +98,9 @@ struct Call {
 				memset(out + (left + task.width) * channels, static_cast<int>(zero), left * channels);
 			} else {
 				memset(out, static_cast<int>(zero), row);
-				for (int64_t at = 0; at < task.width; at++) {
-					int64_t column = at + left;
-					memcpy(out + (column % steps * columns + column / steps) * channels, from + at * channels, channels);
+				for (int64_t at = 0; at < std::min(steps, task.width); at++) {
+					uint8_t* to = out + ((at + left) % steps * columns + (at + left) / steps) * channels;
+					kernels().gather(from + at * channels, steps * channels, (task.width - at + steps - 1) / steps, channels, to);
 				}
 			}
 			from += task.width * channels;

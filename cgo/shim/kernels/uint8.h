@@ -65,6 +65,8 @@ struct Kernels {
 	// The sums of an image's channels, and its channels, less the number that stands for zero, times a number each, plus zero.
 	void (*sums)(const uint8_t* x, int64_t pixels, int64_t channels, int32_t* y);
 	void (*scale)(const uint8_t* x, float x_zero, const float* by, int64_t pixels, int64_t channels, float zero, uint8_t* y);
+	// Pixels that lie so far apart, side by side.
+	void (*gather)(const uint8_t* x, int64_t step, int64_t pixels, int64_t channels, uint8_t* y);
 };
 
 // What processors with AVX-512 and VNNI compute with; null where the compiler has none.

@@ -8,7 +8,7 @@ namespace tg::uint8 {
 namespace {
 
 // With so many rows of sums, registers are full.
-constexpr Kernels all = {{direct<1, 10>, direct<2, 10>, direct<3, 8>, direct<4, 6>}, depthwise, quantize, sums, scale};
+constexpr Kernels all = {{direct<1, 10>, direct<2, 10>, direct<3, 8>, direct<4, 6>}, depthwise, quantize, sums, scale, gather};
 
 }  // namespace
 
