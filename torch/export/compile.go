@@ -24,7 +24,7 @@ type CompileOptions struct {
 	// with Exact, and BFloat16 is one on processors without its instructions, where it would be slower.
 	DType torch.DType
 
-	// Int8 computes convolutions and large linear layers in whole numbers of eight bits, with the ranges that [Calibrate] found: weights
+	// Int8 computes convolutions and linear layers in whole numbers of eight bits, with the ranges that [Calibrate] found: weights
 	// with a scale for each channel, inputs with one scale, activations and sums at once, and biases less what rounding the weights adds on
 	// average. Where a range is not known or the calibration says so, and all else, is
 	// float32. Results differ by some hundredths. Processors without VNNI add two products in sixteen bits: weights have seven bits there

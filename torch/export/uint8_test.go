@@ -160,6 +160,8 @@ func TestUint8Numbers(t *testing.T) {
 		real := got.To(torch.Float64).SubScalar(100)
 		means, _ := inner("libtorchgo::means_uint8", got, 0.02, 100)
 		require.Less(t, means.Sub(real.MulScalar(0.02).Mean(2, 3).Reshape(2, 37, 1, 1)).Abs().Max().Float64(), 1e-6)
+		none, _ := inner("libtorchgo::means_uint8", got.Narrow(0, 0, 0), 0.02, 100)
+		require.Equal(t, []int{0, 37, 1, 1}, none.Shape())
 		by := torch.Rand(2, 37, 1, 1)
 		scaled, _ := inner("libtorchgo::scale_uint8", got, 0.02, 100, by, 0.01, 90)
 		want := real.Mul(by).MulScalar(2).AddScalar(90).Clamp(0, 255)
@@ -210,6 +212,7 @@ func TestUint8Errors(t *testing.T) {
 			"fewer":      {"depthwise_uint8", call(each, map[int]any{0: torch.Ones(1, 24, 4, 4).To(torch.Uint8)}), "do not fit images of"},
 			"each bias":  {"depthwise_uint8", call(each, map[int]any{6: torch.Ones(16)}), "a number for each of 64 lanes"},
 			"many":       {"depthwise_uint8", call(each, map[int]any{3: []int{33, 32}}), "there is no kernel of"},
+			"rows":       {"linear_uint8", []any{x.Narrow(3, 0, 0), 3, w, w, w, w, "relu", 1.0, 0, torch.Uint8}, "expected rows of numbers"},
 			"numbers":    {"quantize_uint8", []any{x, 1.0, 0}, "expected numbers of float32"},
 			"means":      {"means_uint8", []any{torch.Ones(1, 2, 3, 3), 1.0, 0}, "expected uint8 images"},
 			"gates":      {"scale_uint8", []any{x, 1.0, 0, torch.Ones(1, 15, 1, 1), 1.0, 0}, "expected a number for each channel"},

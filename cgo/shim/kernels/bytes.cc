@@ -13,8 +13,8 @@ using convolution::last_channels;
 constexpr int64_t numbers_of_a_thread = 1 << 17;
 
 const Tensor& images(const Tensor& x) {
-	TORCH_CHECK_VALUE(x.dim() == 4 && x.scalar_type() == at::kByte && x.numel() > 0, "expected uint8 images, got ", x.sizes(), " of ",
-	                  x.scalar_type());
+	TORCH_CHECK_VALUE(x.dim() == 4 && x.scalar_type() == at::kByte && x.size(1) * x.size(2) * x.size(3) > 0,
+	                  "expected uint8 images, got ", x.sizes(), " of ", x.scalar_type());
 	return x;
 }
 

@@ -194,10 +194,10 @@ Tensor direct(const Tensor& x, int64_t x_zero, const Tensor& weight, at::IntArra
 // Rows of numbers, each as an image of one pixel.
 Tensor linear(const Tensor& x, int64_t x_zero, const Tensor& weight, const Tensor& start, const Tensor& scale, const Tensor& bias,
               std::string_view activation, double y_scale, int64_t y_zero, at::ScalarType dtype) {
-	TORCH_CHECK_VALUE(x.dim() > 0 && x.numel() > 0, "expected rows of numbers, got ", x.sizes());
+	TORCH_CHECK_VALUE(x.dim() > 0 && x.sizes().back() > 0, "expected rows of numbers, got ", x.sizes());
 	auto sizes = x.sizes().vec();
-	auto y = direct(x.reshape({-1, sizes.back(), 1, 1}), x_zero, weight, {1, 1}, start, scale, bias, {}, 0, 0, {1, 1}, {0, 0}, activation,
-	                y_scale, y_zero, dtype);
+	auto y = direct(x.reshape({x.numel() / sizes.back(), sizes.back(), 1, 1}), x_zero, weight, {1, 1}, start, scale, bias, {}, 0, 0,
+	                {1, 1}, {0, 0}, activation, y_scale, y_zero, dtype);
 	sizes.back() = y.size(1);
 	return y.reshape(sizes);
 }
