@@ -290,7 +290,7 @@ func (r *report) printPrograms(w io.Writer) {
 			for _, v := range []float64{best.WallMin, best.WallP25, best.CPUMin} {
 				cells = append(cells, cell(v, times2))
 			}
-			cells = append(cells, fmt.Sprintf("%.2g, %.2g, %.2g", rows[oursName].Error, rows["ONNX Runtime"].Error, rows["OpenVINO"].Error))
+			cells = append(cells, strings.Join([]string{rows[oursName].off(), rows["ONNX Runtime"].off(), rows["OpenVINO"].off()}, ", "))
 			fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
 		}
 	}
@@ -299,6 +299,14 @@ func (r *report) printPrograms(w io.Writer) {
 			fmt.Fprintf(w, "\n%s, %s in %s was not measured: %s\n", row.Network, row.Contender, row.DType, row.Why)
 		}
 	}
+}
+
+// off is what a result differs from Python's by, where it was measured.
+func (r result) off() string {
+	if r.WallMin == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2g", r.Error)
 }
 
 // better are the lower figures of two that were measured.
