@@ -30,6 +30,7 @@ type parser struct {
 	depth  int
 	budget int64
 	path   []string // where it is: the keys of objects and the numbers of elements
+	words  [256]string
 	err    error
 }
 
@@ -107,9 +108,9 @@ func (p *parser) leave() {
 // object calls see for each key, which has to read the value.
 func (p *parser) object(see func(key string)) {
 	p.expect('{')
-	var seen []string
-	var all map[string]bool // once there are many
 	const few = 16
+	seen := make([]string, 0, few)
+	var all map[string]bool // once there are many
 	for first := true; p.err == nil && !p.take('}'); first = false {
 		if !first {
 			p.expect(',')
@@ -204,13 +205,26 @@ func (p *parser) str() string {
 		return ""
 	}
 	if own := raw[1 : len(raw)-1]; plain && utf8.Valid(own) {
-		return string(own)
+		return p.shared(own)
 	}
 	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {
 		p.fail("%w", err)
 	}
 	return s
+}
+
+// shared is a text, the one made before where there was one like it lately: keys and kinds stand in a program thousands of times.
+func (p *parser) shared(text []byte) string {
+	if len(text) == 0 {
+		return ""
+	}
+	at := len(text) + 31*int(text[0]) + 7*int(text[len(text)/2]) + 131*int(text[len(text)-1])
+	word := &p.words[at%len(p.words)]
+	if *word != string(text) {
+		*word = string(text)
+	}
+	return *word
 }
 
 // number takes the text of a number.

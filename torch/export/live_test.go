@@ -149,7 +149,7 @@ type ahead struct {
 }
 
 var (
-	ofPython      = &ahead{"programs", []string{"programs", "write"}, []string{os.Getenv(zooVariable)}, nil}
+	ofPython      = &ahead{"programs", []string{"programs", "write"}, nil, nil}
 	someOperators = &ahead{"operators", []string{"opdb", "write"}, []string{"60", ""}, nil}
 )
 

@@ -12,7 +12,7 @@ CASES = {}
 F = nn.functional
 
 
-def case(*inputs, shapes=None, lower=False, large=False, **kwargs):
+def case(*inputs, shapes=None, lower=False, **kwargs):
     """Adds a case: the inputs are tuples of arguments, of which the first is exported."""
 
     def add(fn):
@@ -25,7 +25,7 @@ def case(*inputs, shapes=None, lower=False, large=False, **kwargs):
 
             module.forward = lambda self, *a, **k: fn(*a, **k)
             module.forward.__signature__ = signature(fn)
-        CASES[fn.__name__] = (module, inputs, kwargs, shapes, lower, large)
+        CASES[fn.__name__] = (module, inputs, kwargs, shapes, lower)
         return fn
 
     return add
@@ -382,12 +382,6 @@ class ResNet10(nn.Module):
         return torchvision.models.ResNet(torchvision.models.resnet.BasicBlock, [1, 1, 1, 1])
 
 
-@case((values(2, 3, 32, 32),), (values(3, 3, 32, 32),), shapes=({0: N},), large=True)
-class ResNet18(nn.Module):
-    def __new__(cls):
-        return torchvision.models.resnet18()
-
-
 @case((values(1, 3, 64, 64),))
 class Mobile(nn.Module):
     """MobileNet v3 with a block of each kind."""
@@ -397,12 +391,6 @@ class Mobile(nn.Module):
         blocks = [(16, 3, 16, 16, True, "RE", 2, 1), (16, 3, 72, 24, False, "RE", 2, 1), (24, 5, 96, 40, True, "HS", 2, 1),
                   (40, 5, 240, 40, True, "HS", 1, 1)]
         return v3.MobileNetV3([v3.InvertedResidualConfig(*b, 1.0) for b in blocks], 64, num_classes=10)
-
-
-@case((values(1, 3, 64, 64),), large=True)
-class MobileNet(nn.Module):
-    def __new__(cls):
-        return torchvision.models.mobilenet_v3_small()
 
 
 @case((values(64, 256),))
