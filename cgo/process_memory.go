@@ -73,6 +73,13 @@ func emptyHeaps() {
 	c.ask()
 }
 
+// ReleaseSpare gives freed memory back to the kernel if it is much: after work that takes a lot of it, and that is not done again soon.
+func ReleaseSpare() {
+	if _, _, spare := HostMemory(); spare > headroom {
+		emptyHeaps()
+	}
+}
+
 // Collect runs the garbage collector, waits for the finalizers it queued, and frees what
 // they left. The goroutine stays on its thread, because it will use that thread's free
 // memory again.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/library"
@@ -41,6 +42,7 @@ func Export(model any, inputs []any, opts ...ExportOptions) (p *Program, err err
 	broken := torch.Try(func() {
 		torch.Scope(func() { p, err = capture(model, inputs, option.One(opts)) })
 	})
+	cgo.ReleaseSpare() // all that the model computed was kept until now
 	if err == nil {
 		err = broken
 	}

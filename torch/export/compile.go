@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -50,6 +51,7 @@ func Compile(p *Program, opts ...CompileOptions) (*Compiled, error) {
 	o := option.One(opts)
 	c := &Compiled{}
 	err := c.compile(p, o)
+	cgo.ReleaseSpare() // of the passes, which take weights several times
 	if err != nil {
 		c.Close()
 		return nil, err

@@ -19,6 +19,8 @@ var children = map[string]func(){
 	"soak":      childSoak,
 	"inference": childInference,
 	"training":  childTraining,
+	"compiled":  childCompiled,
+	"runs":      childRuns,
 }
 
 const childVariable = "SERVICE_TEST_CHILD"

@@ -13,9 +13,9 @@ import (
 	"github.com/libtorch-go/libtorch/vision/models"
 )
 
-// footprint is the memory of a process in bytes: after its first operation, and at most,
+// footprint is the memory of a process in bytes: after its first operation, with the network, and at most,
 // after three rounds of the work.
-type footprint struct{ Idle, Peak int }
+type footprint struct{ Idle, Ready, Peak int }
 
 // The batch of testdata/footprint.py.
 const (
@@ -31,6 +31,7 @@ func work(prepare func(model *models.ResNet, x torch.Tensor) (round func())) {
 	f := footprint{Idle: usage().Resident}
 	model := models.ResNet50(1000)
 	round := prepare(model, torch.RandN(footprintBatch, 3, footprintSide, footprintSide))
+	f.Ready = usage().Resident
 	for range footprintRounds {
 		torch.Scope(round)
 	}
