@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/export"
 	"github.com/libtorch-go/libtorch/torch/nn"
@@ -82,7 +83,10 @@ func TestExport(t *testing.T) {
 	torch.SetNumThreads(1)
 	torch.ManualSeed(1)
 	dir := t.TempDir()
-	python(t) // starts meanwhile
+	if _, err := peer.Python(); err == nil { // works meanwhile
+		someOperators.begin(t)
+		ofPython.begin(t)
+	}
 	list := capturedModels()
 	for _, c := range list {
 		t.Run(c.name, func(t *testing.T) {
@@ -118,10 +122,7 @@ func TestExport(t *testing.T) {
 			})
 		})
 	}
-	loaded := python(t, "programs", "load", dir)
-	ofPython.begin(t)
-	someOperators.begin(t)
-	require.Equal(t, len(list), loaded.count(t))
+	require.Equal(t, len(list), python(t, "programs", "load", dir).count(t))
 }
 
 // reset is the state that a model had when it was captured.

@@ -18,10 +18,9 @@ import (
 	"github.com/libtorch-go/libtorch/internal/peer"
 )
 
-// live is one Python for all tests of the package: to start it takes seconds, and it works while Go does something else.
-var live struct {
+// interpreter is a Python for all tests of the package: to start it takes seconds, and it works while Go does something else.
+type interpreter struct {
 	sync.Once
-	dir    string // what tests share, removed after the last
 	cmd    *exec.Cmd
 	in     *json.Encoder
 	stderr bytes.Buffer // to be read once the process has ended
@@ -29,6 +28,12 @@ var live struct {
 	ended  chan struct{}
 	failed error // to start
 }
+
+// The programs of [TestPythonToGoToPython] take Python as long as all else together.
+var writer, live interpreter
+
+// shared is the folder of what tests share, removed after the last.
+var shared = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "export") })
 
 // answers are what Python says to a command, one after the other.
 type answers struct {
@@ -38,43 +43,39 @@ type answers struct {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if live.ended != nil {
-		_ = live.cmd.Process.Kill()
-		close(live.asked)
-		<-live.ended
+	writer.end()
+	live.end()
+	dir, err := shared()
+	if err == nil {
+		err = os.RemoveAll(dir)
 	}
-	if err := os.RemoveAll(live.dir); err != nil && live.dir != "" {
+	if err != nil {
 		panic(err)
 	}
 	os.Exit(code)
 }
 
-// python gives Python a command of testdata/programs.py or opdb.py: the script, a function, its arguments. Commands are obeyed in
-// their order; nobody has to wait for the answers. Without words it starts Python, if there is one
-// and nobody has.
+// python gives Python a command: a script of testdata, a function, its arguments. Commands are obeyed in
+// their order; nobody has to wait for the answers.
 func python(t *testing.T, words ...string) *answers {
 	t.Helper()
-	if _, err := peer.Python(); err != nil && len(words) == 0 {
-		return nil
-	}
+	return live.do(t, words...)
+}
+
+func (p *interpreter) do(t *testing.T, words ...string) *answers {
+	t.Helper()
 	cmd := peer.Command(t, "-W", "ignore", filepath.Join("testdata", "live.py"))
-	live.Do(func() { live.failed = startPython(cmd) })
-	require.NoError(t, live.failed)
-	if len(words) == 0 {
-		return nil
-	}
+	p.Do(func() { p.failed = p.start(cmd) })
+	require.NoError(t, p.failed)
 	const most = 1 << 12 // more than any command says: it never waits for a test
 	a := &answers{list: make(chan json.RawMessage, most)}
-	live.asked <- a
-	require.NoError(t, live.in.Encode(words))
+	p.asked <- a
+	require.NoError(t, p.in.Encode(words))
 	return a
 }
 
-func startPython(cmd *exec.Cmd) (err error) {
-	if live.dir, err = os.MkdirTemp("", "export"); err != nil {
-		return err
-	}
-	cmd.Stderr = &live.stderr
+func (p *interpreter) start(cmd *exec.Cmd) error {
+	cmd.Stderr = &p.stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -87,25 +88,33 @@ func startPython(cmd *exec.Cmd) (err error) {
 		return err
 	}
 	const many = 64
-	live.cmd, live.in, live.asked, live.ended = cmd, json.NewEncoder(in), make(chan *answers, many), make(chan struct{})
-	go hear(out)
+	p.cmd, p.in, p.asked, p.ended = cmd, json.NewEncoder(in), make(chan *answers, many), make(chan struct{})
+	go p.hear(out)
 	return nil
 }
 
+func (p *interpreter) end() {
+	if p.ended != nil {
+		_ = p.cmd.Process.Kill()
+		close(p.asked)
+		<-p.ended
+	}
+}
+
 // hear gives each command its answers, until there are no more commands.
-func hear(out io.Reader) {
-	defer close(live.ended)
+func (p *interpreter) hear(out io.Reader) {
+	defer close(p.ended)
 	decoder := json.NewDecoder(out)
 	var ended error
-	for a := range live.asked {
+	for a := range p.asked {
 		for {
 			var line struct {
 				Answer json.RawMessage
 				Error  string
 			}
 			if ended == nil && decoder.Decode(&line) != nil {
-				ended = fmt.Errorf("Python has ended: %w", live.cmd.Wait())
-				ended = fmt.Errorf("%w\n%s", ended, &live.stderr)
+				ended = fmt.Errorf("Python has ended: %w", p.cmd.Wait())
+				ended = fmt.Errorf("%w\n%s", ended, &p.stderr)
 			}
 			if a.failed = ended; line.Error != "" {
 				a.failed = fmt.Errorf("Python: %s", line.Error)
@@ -142,6 +151,7 @@ func (a *answers) count(t *testing.T) (n int) {
 
 // ahead is work for Python that a test may begin for a later one.
 type ahead struct {
+	by      *interpreter
 	name    string   // of the folder that it fills
 	command []string // script and function
 	args    []string // after the folder
@@ -149,17 +159,17 @@ type ahead struct {
 }
 
 var (
-	ofPython      = &ahead{"programs", []string{"programs", "write"}, nil, nil}
-	someOperators = &ahead{"operators", []string{"opdb", "write"}, []string{"60", ""}, nil}
+	ofPython      = &ahead{&writer, "programs", []string{"programs", "write"}, nil, nil}
+	someOperators = &ahead{&live, "operators", []string{"opdb", "write"}, []string{"60", ""}, nil}
 )
 
 // begin has Python begin, if nobody has.
 func (a *ahead) begin(t *testing.T) {
 	t.Helper()
 	if a.begun == nil {
-		python(t) // there is a folder then
-		require.NoError(t, os.MkdirAll(a.dir(), 0o755))
-		a.begun = python(t, slices.Concat(a.command, []string{a.dir()}, a.args)...)
+		dir := a.dir(t)
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		a.begun = a.by.do(t, slices.Concat(a.command, []string{dir}, a.args)...)
 	}
 }
 
@@ -172,4 +182,9 @@ func (a *ahead) take(t *testing.T) *answers {
 	return begun
 }
 
-func (a *ahead) dir() string { return filepath.Join(live.dir, a.name) }
+func (a *ahead) dir(t *testing.T) string {
+	t.Helper()
+	dir, err := shared()
+	require.NoError(t, err)
+	return filepath.Join(dir, a.name)
+}

@@ -34,7 +34,7 @@ func TestOperatorDatabase(t *testing.T) {
 		if all {
 			named = ""
 		}
-		work = &ahead{"operators", []string{"opdb", "write"}, []string{"1", named}, nil}
+		work = &ahead{&live, "operators", []string{"opdb", "write"}, []string{"1", named}, nil}
 	}
 	entries, names := work.take(t), map[string]bool{}
 	for answer := range entries.all(t) {
@@ -47,7 +47,7 @@ func TestOperatorDatabase(t *testing.T) {
 			t.Log("Python does not export", entry.Name, entry.Why)
 			continue
 		}
-		path := filepath.Join(work.dir(), entry.File)
+		path := filepath.Join(work.dir(t), entry.File)
 		names[entry.Name] = t.Run(entry.Name, func(t *testing.T) {
 			program, err := export.Load(path + ".pt2")
 			require.NoError(t, err)

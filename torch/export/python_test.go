@@ -155,7 +155,7 @@ func TestPythonToGoToPython(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.SetNumThreads(1)
 	programs, to := ofPython.take(t), t.TempDir()
-	from, saved := ofPython.dir(), 0
+	from, saved := ofPython.dir(t), 0
 	for answer := range programs.all(t) {
 		var name string
 		require.NoError(t, json.Unmarshal(answer, &name))

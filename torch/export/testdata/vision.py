@@ -7,6 +7,7 @@
 A network is exported of one image, of three, and for any number.
 """
 
+import gc
 import os
 
 import torch
@@ -75,4 +76,6 @@ def write(directory, name):
             for out in torch.utils._pytree.tree_leaves(result[2:]):
                 assert out.isfinite().all() and out.std() > 0, (name, kind, "its results would say nothing")
         torch.save(results, path + ".pt")
+        del program, results
+        gc.collect()  # what refers to itself, with gigabytes of weights
         yield {"name": f"{name}.{kind}"}
