@@ -20,7 +20,7 @@ from programs import run
 
 KINDS = {"": models, "segmentation": models.segmentation, "video": models.video, "detection": models.detection,
          "optical_flow": models.optical_flow, "quantization": models.quantization}
-SIZES = {"maxvit_t": 224, "inception_v3": 96, "vit_h_14": 56, "quantized_inception_v3": 96, "raft_large": 128, "raft_small": 128}
+SIZES = {"maxvit_t": 224, "inception_v3": 96, "vit_h_14": 56, "quantized_inception_v3": 96, "raft_large": 128, "raft_small": 128, "s3d": 224}
 
 
 def names():
@@ -62,8 +62,10 @@ def write(directory, name):
     torch.manual_seed(0)
     model = network(name)
     one, three, batch = inputs(name, 1), inputs(name, 3), Dim("batch", min=1, max=64)
-    for kind, example, calls, shapes in [("one", one, [one], None), ("three", three, [three], None),
-                                         ("any", three, [one, three], ({0: batch},) * len(three))]:
+    variants = [("one", one, [one], None), ("three", three, [three], None)]
+    if isinstance(three[0], torch.Tensor):  # and no list of so many images
+        variants.append(("any", three, [one, three], ({0: batch},) * len(three)))
+    for kind, example, calls, shapes in variants:
         path = os.path.join(directory, f"{name}.{kind}")
         try:
             program = export(model, example, dynamic_shapes=shapes)
