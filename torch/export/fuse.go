@@ -74,32 +74,41 @@ func paddingOf(n *Node, dims int) (sides []int64, ok bool) {
 // batchNorms multiplies what a batch norm in evaluation multiplies by into the weights of the product before it.
 func batchNorms(r *rewriter) {
 	for i := 0; i < len(r.p.Graph.Nodes); i++ {
-		n := &r.p.Graph.Nodes[i]
-		if n.op() != "batch_norm" || n.trains() {
+		if n := &r.p.Graph.Nodes[i]; n.op() != "batch_norm" || n.trains() {
 			continue
 		}
-		in, _ := kindOf(n.arg("input"))
-		f := r.flow()
-		made, ok := f.maker[in]
-		if !ok || f.only(in) != i {
-			continue
-		}
-		product := &r.p.Graph.Nodes[made]
-		dims, ok := products[product.op()]
-		if !ok || len(r.p.Graph.Tensors[in].Sizes) != dims || product.arg("transposed") == true {
-			continue
-		}
-		w, b, ok := r.normalized(f, product, n)
-		if !ok {
-			continue
-		}
-		inputs := set(set(product.Inputs, "weight", r.constant("folded_weight", w)), "bias", r.constant("folded_bias", b))
-		folded := product.with(product.Target, inputs...)
-		folded.makes(n)
-		r.p.Graph.Nodes[made] = folded
-		r.remove(map[int]bool{i: true})
-		i--
+		torch.Scope(func() { // what is computed on the way is several times as large as the weight
+			if r.fold(i) {
+				i--
+			}
+		})
 	}
+}
+
+// fold makes a batch norm part of the product before it, if nothing else reads that.
+func (r *rewriter) fold(i int) bool {
+	n := &r.p.Graph.Nodes[i]
+	in, _ := kindOf(n.arg("input"))
+	f := r.flow()
+	made, ok := f.maker[in]
+	if !ok || f.only(in) != i {
+		return false
+	}
+	product := &r.p.Graph.Nodes[made]
+	dims, ok := products[product.op()]
+	if !ok || len(r.p.Graph.Tensors[in].Sizes) != dims || product.arg("transposed") == true {
+		return false
+	}
+	w, b, ok := r.normalized(f, product, n)
+	if !ok {
+		return false
+	}
+	inputs := set(set(product.Inputs, "weight", r.constant("folded_weight", w)), "bias", r.constant("folded_bias", b))
+	folded := product.with(product.Target, inputs...)
+	folded.makes(n)
+	r.p.Graph.Nodes[made] = folded
+	r.remove(map[int]bool{i: true})
+	return true
 }
 
 // normalized is the weight and the bias of a product that does what a batch norm behind it does. It is computed in float64 and

@@ -66,20 +66,37 @@ func newRewriter(p *Program, o CompileOptions) *rewriter {
 // apply makes passes.
 func (r *rewriter) apply(passes []pass) error {
 	err := torch.Try(func() {
-		torch.Scope(func() {
-			torch.NoGrad(func() {
-				for _, pass := range passes {
-					if pass.run(r); r.err != nil {
-						return
-					}
+		torch.NoGrad(func() {
+			for _, pass := range passes {
+				if torch.Scope(func() { pass.run(r) }); r.err != nil {
+					return
 				}
-			})
+				r.sweep()
+			}
 		})
 	})
 	return errors.Join(err, r.err)
 }
 
 func (r *rewriter) close() { torch.Close(r.made...) }
+
+// sweep closes what passes have made and others have left out again: weights are made anew several times.
+func (r *rewriter) sweep() {
+	named := map[torch.Tensor]bool{}
+	for _, s := range r.p.Signature.Inputs {
+		if t, ok := r.p.state(s); ok {
+			named[t] = true
+		}
+	}
+	r.made = slices.DeleteFunc(r.made, func(t torch.Tensor) bool {
+		if named[t] {
+			return false
+		}
+		maps.DeleteFunc(r.p.Constants, func(_ string, own torch.Tensor) bool { return own == t })
+		t.Close()
+		return true
+	})
+}
 
 // op is the operator of aten that a node calls, without its overload; empty for other nodes.
 func (n *Node) op() string {
