@@ -3,7 +3,6 @@
 import math
 
 import torch
-import torch.ao.quantization.fx._decomposed  # registers what PT2E puts into programs
 import torchvision
 from torch import nn
 from torch.export import Dim

@@ -9,9 +9,8 @@ import copy
 import os
 
 import torch
+import torch.ao.quantization.fx._decomposed  # registers what PT2E puts into programs
 from torch.export import export
-
-from cases import CASES
 
 
 def copied(tree):
@@ -29,6 +28,8 @@ def run(module, inputs):
 
 
 def write(directory):
+    from cases import CASES  # and torchvision, which takes a second
+
     for name, (module, inputs, kwargs, shapes, lower) in CASES.items():
         torch.manual_seed(0)
         program = export(module().eval(), inputs[0], kwargs, dynamic_shapes=shapes)
