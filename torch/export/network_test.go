@@ -64,6 +64,6 @@ func roundTrip(t *testing.T, name string) (n int) {
 			torch.NoGrad(func() { runLikePython(t, exact.Call, calls, requireSame) })
 		})
 	}
-	require.Equal(t, n, python(t, "programs", "check", from, to).count(t))
+	require.Equal(t, n, python(t, "vision", "check", from, to).count(t))
 	return n
 }

@@ -15,10 +15,12 @@ os.environ["TORCH_FAKE_TENSOR_DISPATCH_CACHE"] = "0"  # small programs come to i
 
 import torch  # noqa: E402
 
+MANY = 50_000  # objects since the last collection
+
 
 def main():
     torch.set_num_threads(1)
-    gc.set_threshold(50_000, 20, 20)  # exporting makes so many small objects that a tenth of the time went there
+    gc.disable()  # in the midst of exporting: a generator under no_grad that is collected has its modes written into the program
     logging.disable(logging.ERROR)
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is no answer
@@ -31,6 +33,8 @@ def main():
         try:
             for answer in getattr(importlib.import_module(script), function)(*args):
                 say(answer=answer)
+                if gc.get_count()[0] > MANY:
+                    gc.collect(1)
             say()
         except Exception:
             say(error=traceback.format_exc())

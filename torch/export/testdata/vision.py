@@ -3,6 +3,7 @@
     names()          of all networks, classifiers first: [kind, name]
     write(DIR, NAME) exports a network as programs, NAME.KIND.pt2, and NAME.KIND.pt, what each says of its inputs; yields {"name": NAME.KIND}, or
                      {"why": text} of what Python does not export
+    check(FROM, TO)  as in programs.py
 
 A network is exported of one image, of three, and for any number.
 """
@@ -11,12 +12,11 @@ import gc
 import os
 
 import torch
-import torchvision
 from torch.export import Dim, export
 from torchvision import models
 
+import programs
 from cases import values
-from programs import run
 
 KINDS = {"": models, "segmentation": models.segmentation, "video": models.video, "detection": models.detection,
          "optical_flow": models.optical_flow, "quantization": models.quantization}
@@ -73,7 +73,7 @@ def write(directory, name):
         except Exception as e:
             yield {"why": f"{kind}: {type(e).__name__}: " + str(e).strip().split("\n")[0][:200]}
             continue
-        results = run(program.module(), [(args, {}) for args in calls])
+        results = programs.run(program.module(), [(args, {}) for args in calls])
         for result in results:
             for out in torch.utils._pytree.tree_leaves(result[2:]):
                 assert out.isfinite().all() and out.std() > 0, (name, kind, "its results would say nothing")
@@ -81,3 +81,9 @@ def write(directory, name):
         del program, results
         gc.collect()  # what refers to itself, with gigabytes of weights
         yield {"name": f"{name}.{kind}"}
+
+
+def check(source, target):
+    for name in programs.check(source, target):
+        gc.collect()
+        yield name
