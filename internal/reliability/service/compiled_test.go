@@ -1,6 +1,7 @@
 package service
 
 import (
+	"os"
 	"testing"
 
 	"github.com/libtorch-go/libtorch/internal/proc"
@@ -44,7 +45,7 @@ func childCompiled() {
 		c := compiled(model, x)
 		nn.Close(model)
 		torch.GC()
-		if err := proc.ResetPeak(); err != nil {
+		if err := proc.ResetPeak(os.Getpid()); err != nil {
 			panic(err)
 		}
 		return func() { run(c, x) }
