@@ -1,6 +1,7 @@
 package export_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -69,6 +70,29 @@ func TestCompileOptions(t *testing.T) {
 				require.ErrorContains(t, err, `input "x": dimension 1 is 4, expected 3`)
 			})
 		}
+	})
+}
+
+// Nothing times the largest number of float32, which bfloat16 does not have, is nothing: so masks are made.
+func TestMaskInBFloat16(t *testing.T) {
+	if !computesBFloat16() {
+		t.Skip("this processor has no instructions")
+	}
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		taken := torch.Ones(2, 3)
+		p, err := export.Export(func(x torch.Tensor) torch.Tensor { return x.Sub(x).MulScalar(-math.MaxFloat32).AddScalar(1) }, []any{taken})
+		require.NoError(t, err)
+		defer p.Close()
+		for i, n := range p.Graph.Nodes {
+			p.Graph.Nodes[i].Target = strings.Replace(n.Target, ".Scalar", ".Tensor", 1) // which Python writes for numbers, too
+		}
+		c := compiled(t, p, export.CompileOptions{DType: torch.BFloat16})
+		torch.Inference(func() {
+			out, err := c.Run(taken)
+			require.NoError(t, err)
+			require.True(t, out[0].Equal(taken), "%v", out[0])
+		})
 	})
 }
 

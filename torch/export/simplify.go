@@ -294,7 +294,8 @@ func inPlace(r *rewriter) {
 		if !ok || !isTensor || !inPlaceForms[n.op()] || !r.overwritable(f, string(self), i) || !r.alike(n, name) {
 			continue
 		}
-		if m := r.p.Graph.Tensors[name]; n.overload() == "Scalar" && (m.DType == torch.BFloat16 || m.DType == torch.Float16) {
+		_, tensor := n.arg("other").(TensorArgument)
+		if m := r.p.Graph.Tensors[name]; n.arg("other") != nil && !tensor && (m.DType == torch.BFloat16 || m.DType == torch.Float16) {
 			continue // libtorch rounds the number to the dtype there, and not otherwise
 		}
 		to := n.with("torch.ops.aten."+n.op()+"_."+n.overload(), n.Inputs...)
