@@ -32,23 +32,34 @@ func ownActivation(a activation) (name string, ok bool) {
 	return a.attr, ownActivations[a.attr]
 }
 
-// What a convolution takes, in multiplications: oneDNN's for each weight, which has to come from afar, and Winograd's, too, and for each
-// number of a tile, which is transformed. They fit what was measured on processors with AVX2, weights out of the cache.
-const (
-	directWeight   = 12
-	winogradWeight = 8
-	transforming   = 10
-	clearly        = 0.95
+// costs are what a convolution takes, in multiplications: oneDNN's for each weight, which has to come from afar, and Winograd's, too, and
+// for each number of a tile, which is transformed.
+type costs struct{ directWeight, winogradWeight, transforming int }
+
+// They fit what was measured on processors with AVX2 and with AVX-512, which multiply twice as much while a weight comes, out of the cache.
+var (
+	narrowCosts = costs{12, 8, 10}
+	wideCosts   = costs{24, 23, 20}
 )
+
+const clearly = 0.95
+
+// ownCosts are those of this processor.
+func ownCosts() costs {
+	if packed, ok := inner("libtorchgo::direct_weight", torch.Ones(1, 1, 1, 1)); ok && packed.Size(-1) == 16 {
+		return wideCosts
+	}
+	return narrowCosts
+}
 
 // winogradTile is how many outputs, squared, a tile has that makes a convolution of 3 x 3 faster than oneDNN's: 2 or 4, or 0 where none
 // does.
-func winogradTile(images, channels, outputs, height, width int) (tile int) {
+func (c costs) winogradTile(images, channels, outputs, height, width int) (tile int) {
 	weights := channels * outputs
-	least := clearly * float64(9*weights*(images*height*width+directWeight))
+	least := clearly * float64(9*weights*(images*height*width+c.directWeight))
 	for _, m := range []int{4, 2} {
 		numbers, tiles := (m+2)*(m+2), images*((height+m-1)/m)*((width+m-1)/m)
-		if cost := float64(numbers * (weights*(tiles+winogradWeight) + transforming*tiles*(channels+outputs))); cost < least {
+		if cost := float64(numbers * (weights*(tiles+c.winogradWeight) + c.transforming*tiles*(channels+outputs))); cost < least {
 			tile, least = m, cost
 		}
 	}
@@ -56,14 +67,15 @@ func winogradTile(images, channels, outputs, height, width int) (tile int) {
 }
 
 // Direct convolutions of ours are as fast as oneDNN's where both only compute, and faster where oneDNN takes its time to find what to
-// compute with, up to so many multiplications, and where there are so few channels that its vectors are not full.
+// compute with, up to so many multiplications, where there are so few channels that its vectors are not full, and for 1 x 1, whose weights
+// come from afar while others are used.
 const (
 	mostDirect  = 1 << 24
 	fewChannels = 4
 )
 
 func directIsFaster(images, channels, outputs, taps, height, width int) bool {
-	return images*channels*outputs*taps*height*width <= mostDirect || channels <= fewChannels
+	return images*channels*outputs*taps*height*width <= mostDirect || channels <= fewChannels || taps == 1
 }
 
 // convolve is the operator of ours that computes a convolution of images, with what is behind it, where it is faster than oneDNN's.
@@ -94,7 +106,7 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 		return to, false
 	}
 	if w.Size(2) == 3 && w.Size(3) == 3 && slices.Equal(c.stride, ones) && slices.Max(c.padding) <= 2 {
-		tile := winogradTile(sizes[0], w.Size(1), w.Size(0), height, width)
+		tile := ownCosts().winogradTile(sizes[0], w.Size(1), w.Size(0), height, width)
 		if packed, ok := inner("libtorchgo::winograd_weight", w, tile); ok { // not for no tile, nor for channels that fill no vectors
 			return own(winogradTarget, "winograd_weight", packed, given("padding", c.padding)), true
 		}
