@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/export"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/optim"
@@ -36,20 +37,50 @@ func newMLP(of func([]torch.Tensor) optim.Optimizer) *mlp {
 	return m
 }
 
+// step is the computation of one step.
+func (m *mlp) step(in []torch.Tensor) []torch.Tensor {
+	loss := F.CrossEntropy(m.model.Forward(in[0]), in[1])
+	m.optimizer.ZeroGrad()
+	loss.Backward()
+	m.optimizer.Step()
+	return []torch.Tensor{loss}
+}
+
 func (m *mlp) run(n int) {
 	for range n {
-		torch.Scope(func() {
-			loss := F.CrossEntropy(m.model.Forward(m.images), m.labels)
-			m.optimizer.ZeroGrad()
-			loss.Backward()
-			m.optimizer.Step()
-		})
+		torch.Scope(func() { m.step([]torch.Tensor{m.images, m.labels}) })
 	}
 }
 
 func (m *mlp) check() string {
 	m.run(3)
 	return digest(nn.Parameters(m.model)...)
+}
+
+// recorded is such a step that is repeated in one call.
+type recorded struct {
+	*mlp
+	tape *export.Step
+}
+
+func newRecorded(of func([]torch.Tensor) optim.Optimizer) *recorded {
+	m := newMLP(of)
+	return &recorded{m, export.CompileStep(m.step)}
+}
+
+func (r *recorded) run(n int) {
+	for range n {
+		torch.Scope(func() {
+			if _, err := r.tape.Run(r.images, r.labels); err != nil {
+				torch.Throw("bench", torch.KindValue, "%v", err)
+			}
+		})
+	}
+}
+
+func (r *recorded) check() string {
+	r.run(6) // it is recorded in the third
+	return digest(nn.Parameters(r.model)...)
 }
 
 // mlpCases take Python's fastest way to step, its fused kernels.
@@ -61,7 +92,8 @@ func mlpCases() (list []benchmark) {
 		{"MLP, SGD", func(p []torch.Tensor) optim.Optimizer { return optim.NewSGD(p, 0.01, optim.SGDOptions{Momentum: 0.9}) }},
 		{"MLP, AdamW", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdamW(p, 0.001) }},
 	} {
-		list = append(list, benchmark{name: c.name, group: smallGroup, n: 20, make: func(string) (workload, error) { return newMLP(c.of), nil }})
+		list = append(list, benchmark{name: c.name, group: smallGroup, n: 20, make: func(string) (workload, error) { return newMLP(c.of), nil }},
+			benchmark{name: c.name + ", recorded", group: smallGroup, n: 20, make: func(string) (workload, error) { return newRecorded(c.of), nil }})
 	}
 	return list
 }

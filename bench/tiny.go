@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/export"
 )
 
 // opsPerScope is how many operations share a scope: as many as a small training step has.
@@ -54,6 +55,51 @@ func (t tiny) check() (result string) {
 	return result
 }
 
+// chain is a program of so many additions, one behind the other, that is computed in one call.
+type chain struct {
+	additions *export.Compiled
+	x         torch.Tensor
+}
+
+func newChain(string) (workload, error) {
+	const additions = 64
+	x := torch.Ones(4).DivScalar(2)
+	p, err := export.Export(func(x torch.Tensor) torch.Tensor {
+		y := x
+		for range additions {
+			y = y.Add(x)
+		}
+		return y
+	}, []any{x})
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	c, err := export.Compile(p)
+	return &chain{c, x}, err
+}
+
+func (c *chain) run(n int) { c.repeat(n, func(torch.Tensor) {}) }
+
+func (c *chain) check() (result string) {
+	c.repeat(1, func(y torch.Tensor) { result = digest(y) })
+	return result
+}
+
+func (c *chain) repeat(n int, with func(torch.Tensor)) {
+	torch.Inference(func() {
+		for range n {
+			torch.Scope(func() {
+				out, err := c.additions.Run(c.x)
+				if err != nil {
+					torch.Throw("bench", torch.KindValue, "%v", err)
+				}
+				with(out[0])
+			})
+		}
+	})
+}
+
 func tinyCases() []benchmark {
 	of := func(name string, op func(t operands) torch.Tensor) benchmark {
 		return benchmark{name: name, group: tinyGroup, n: 2000, make: func(string) (workload, error) {
@@ -71,5 +117,6 @@ func tinyCases() []benchmark {
 		of("relu", func(t operands) torch.Tensor { return t.x.ReLU() }),
 		of("sum", func(t operands) torch.Tensor { return t.a.Sum() }),
 		of("add, recorded", func(t operands) torch.Tensor { return t.w.Add(t.y) }),
+		{name: "64 additions, compiled", group: tinyGroup, n: 200, make: newChain},
 	}
 }

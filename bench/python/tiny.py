@@ -43,4 +43,26 @@ class Case:
         return digest([torch.zeros_like(result) if self.uninitialised else result])
 
 
-CASES = {name: (lambda file, s=statement: Case(s)) for name, statement in STATEMENTS.items()}
+class Chain:
+    """One addition behind the other."""
+
+    def __init__(self):
+        self.x = torch.full((4,), 0.5)
+
+    def once(self):
+        x = y = self.x
+        for _ in range(64):
+            y = y.add(x)
+        return y
+
+    def run(self, n):
+        with torch.inference_mode():
+            for _ in range(n):
+                self.once()
+
+    def check(self):
+        return digest([self.once()])
+
+
+CASES = {"64 additions, compiled": lambda file: Chain()}
+CASES |= {name: (lambda file, s=statement: Case(s)) for name, statement in STATEMENTS.items()}

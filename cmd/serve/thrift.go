@@ -61,7 +61,7 @@ func (s *service) thrifty() (done func()) {
 	}
 }
 
-// A mark is garbage from the start: its finalizer tells when the collector has been there.
+// A mark is garbage from the start: its finalizer tells when the collector has been there. Smaller ones would share their memory.
 type mark struct{ _ [16]byte }
 
 // collected has the collector wait for as much garbage as is in use, or for the least, each time that it has found out how much that is:
