@@ -33,7 +33,7 @@ func newCrew(t *testing.T) *crew {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	c := &crew{maker: m}
+	c := &crew{maker: m, file: filepath.Join(t.TempDir(), "inputs")} // beside which photographs are made
 	t.Cleanup(func() { require.NoError(t, c.sides.Close()) })
 	return c
 }
