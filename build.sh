@@ -26,6 +26,7 @@ usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
   bench    our side and Python's, paired; arguments go to the benchmark
   rivals   fetch ONNX Runtime, OpenVINO, FastAPI and LitServe to third_party/rivals, which nothing else needs
   programs compiled programs beside theirs and Python's; arguments go to the benchmark
+  page PHOTO.jpeg  look at the server's page with Chromium, upload the photograph; pictures of the page in dist/page
   reliability  the suites on memory, threads and faults; writes RELIABILITY.md (-short: the sizes of CI)
   fuzz     calls that nobody would write, between guard pages, in processes that may die (-time 10m, -calls N, -only RE, -seed S)
   bundle   dist/bundle: compiled tests and trainer for a machine without Go
@@ -72,6 +73,15 @@ parity() { go test ./internal/parity -timeout 90m -v -full "$@"; }
 
 fuzz() { go run ./internal/fuzz/cmd "$@"; }
 
+# page PHOTO: the server's page, with a browser that has no window.
+page() {
+	local photo=${1:-}
+	[[ $photo == /* ]] || photo=$started/$photo
+	[[ $# -eq 1 && -f $photo ]] || die "page takes a photograph to upload (./build.sh help)"
+	type chromium >/dev/null 2>&1 || die "chromium is not in the PATH: apt-get install chromium"
+	PAGE_PHOTO=$photo PAGE_PICTURES=$root/dist/page go -C cmd/serve/browser test -count=1 -v .
+}
+
 gen() { go run ./cgo/gen -yaml "$(operator_list)" "$@"; }
 
 clean() {
@@ -82,7 +92,7 @@ clean() {
 # The steps of each verb; arguments go to the last.
 declare -A steps=(
 	[default]="deps shim" [deps]="deps" [shim]="deps shim" [peer]="deps peer" [gen]="deps gen"
-	[test]="deps shim peer checks" [deep]="deps shim peer deep" [parity]="deps shim peer parity" [bench]="deps shim peer bench" [rivals]="deps peer rivals" [programs]="deps shim peer rivals programs" [bundle]="deps shim bundle" [clean]="clean"
+	[test]="deps shim peer checks" [deep]="deps shim peer deep" [parity]="deps shim peer parity" [bench]="deps shim peer bench" [rivals]="deps peer rivals" [programs]="deps shim peer rivals programs" [page]="deps shim page" [bundle]="deps shim bundle" [clean]="clean"
 	[versions]="versions" [core]="deps shim peer core" [fuzz]="deps shim peer fuzz"
 	[reliability]="deps shim peer asan reliability"
 )
@@ -116,8 +126,8 @@ main() {
 	done
 	verb=${verb:-default}
 	[[ -n ${steps[$verb]:-} ]] || die "unknown verb or option $verb (./build.sh help lists them)"
-	[[ " gen test deep parity versions core bench programs fuzz reliability bundle " != *" $verb "* ]] || need_go
-	[[ $# -eq 0 || " gen test parity versions core bench programs fuzz reliability " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
+	[[ " gen test deep parity versions core bench programs fuzz page reliability bundle " != *" $verb "* ]] || need_go
+	[[ $# -eq 0 || " gen test parity versions core bench programs fuzz page reliability " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
 	local all
 	read -ra all <<<"${steps[$verb]}"
 	[[ " ${all[*]} " != *" peer "* ]] || for_peer=(--same-python)
