@@ -17,7 +17,8 @@
 // A request is one or more rows: the first dimension of all its inputs. Rows of requests whose other sizes are equal are computed
 // together, at most MaxBatch of them, and each request gets its own rows back. While lanes are busy requests gather; when one is free it
 // takes what there is, once the oldest has waited for MaxDelay or the batch is full. So an idle server answers MaxDelay later
-// than the model alone, and a loaded one has full batches.
+// than the model alone, and a loaded one has full batches. Between the two, lanes of a CPU divide what there is: one that is free while
+// others compute begins with its part of all the rows that were lately on their way, and waits for no more.
 //
 // Kernels of libtorch may round in another way for another number of rows. Where answers must not depend on the company, give one bucket:
 // with Buckets: []int{8} every batch has 8 rows, some of them zeros, and a request has the same bits whether alone or not.

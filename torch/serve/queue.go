@@ -146,9 +146,9 @@ func (q queue) allLike(other *request) (all []*request, rows int) {
 	return all, rows
 }
 
-// next are the requests that would make the next batch, the time when the oldest of them arrived, and whether it shall wait for no more:
-// no more fit, or there are as many rows as a preferred batch has, the largest that there are enough for.
-func (q queue) next(o *Options) (batch []*request, since time.Time, ripe bool) {
+// next are the requests that would make the next batch of at most so many rows, the time when the oldest of them arrived, and whether it
+// shall wait for no more: no more fit, or there are as many rows as a preferred batch has, the largest that there are enough for.
+func (q queue) next(o *Options, most int) (batch []*request, since time.Time, ripe bool) {
 	rows, preferred := 0, 0 // requests of the preferred batch
 	for _, r := range q {
 		if r.ctx.Err() != nil { // whoever waits for it is about to take it out
@@ -157,7 +157,7 @@ func (q queue) next(o *Options) (batch []*request, since time.Time, ripe bool) {
 		if len(batch) > 0 && !r.like(batch[0]) {
 			continue
 		}
-		if ripe = len(batch) > 0 && rows+r.rows > o.MaxBatch; ripe {
+		if ripe = len(batch) > 0 && rows+r.rows > most; ripe {
 			break
 		}
 		batch, rows = append(batch, r), rows+r.rows
@@ -167,7 +167,7 @@ func (q queue) next(o *Options) (batch []*request, since time.Time, ripe bool) {
 		if slices.Contains(o.Preferred, rows) {
 			preferred = len(batch)
 		}
-		if ripe = rows >= o.MaxBatch || !r.version.batches; ripe {
+		if ripe = rows >= most || !r.version.batches; ripe {
 			break
 		}
 	}

@@ -70,6 +70,7 @@ type Server struct {
 	queue     queue
 	sequences map[string]*sequence
 	accepted  int           // requests that have no answer yet
+	crowd     crowd         // their rows
 	draining  bool          // no more are accepted
 	drained   bool          // and none is left
 	busy      int           // lanes that compute a batch
@@ -237,6 +238,7 @@ func (s *Server) admit(ctx context.Context, q Request, seq *sequence) (*request,
 		err = ErrBusy
 	default:
 		s.accepted++
+		s.crowd.enter(r.rows, r.arrived)
 		s.queue.add(r)
 	}
 	if err != nil {

@@ -49,3 +49,41 @@ func TestIdleLanesShare(t *testing.T) {
 		})
 	}
 }
+
+// While one lane computes, the other begins with its part of all that are on their way, waits for no more, and leaves the rest.
+func TestPartsAreFair(t *testing.T) {
+	torchtest.NoLeaks(t)
+	m := adding(1)
+	s := gathered(t, m, serve.Options{Lanes: 2, MaxBatch: 16, MaxDelay: time.Hour, WarmUp: []int{}})
+	var all sync.WaitGroup
+	come := func(requests int) {
+		for range requests {
+			all.Go(func() {
+				got, err := ask(t.Context(), s, serve.Request{}, 1)
+				require.NoError(t, err)
+				require.Equal(t, []float32{2}, got)
+			})
+		}
+	}
+	state := func(waiting, running int) {
+		t.Helper()
+		eventually(t, func() bool { st := s.Stats(); return st.Waiting == waiting && st.Running == running })
+	}
+	come(16)
+	state(0, 16)
+	m.gate <- struct{}{} // one of the two lanes has done its half, whose senders come again
+	state(0, 8)
+	come(7)
+	state(7, 8)
+	come(1)
+	state(0, 16)
+	come(4) // 20 are on their way: 10 for each
+	state(4, 16)
+	m.gate <- struct{}{}
+	state(4, 8)
+	come(8)
+	state(2, 18)
+	close(m.gate)
+	require.NoError(t, s.Shutdown(t.Context()), "and those that are left over")
+	all.Wait()
+}

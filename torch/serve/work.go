@@ -47,7 +47,7 @@ func (s *Server) work() {
 func (s *Server) ripe() (wait time.Duration, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	batch, since, full := s.queue.next(&s.o)
+	batch, since, full := s.queue.next(&s.o, s.fair())
 	if len(batch) == 0 {
 		return 0, false
 	}
@@ -59,10 +59,11 @@ func (s *Server) ripe() (wait time.Duration, ok bool) {
 func (s *Server) take() []*request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	batch, _, _ := s.queue.next(&s.o)
+	most := s.fair()
+	batch, _, _ := s.queue.next(&s.o, most)
 	if len(batch) > 0 {
 		s.share(batch[0])
-		batch, _, _ = s.queue.next(&s.o)
+		batch, _, _ = s.queue.next(&s.o, most)
 	}
 	if len(batch) > 0 { // nobody may wait for an answer any more
 		s.busy++
@@ -80,12 +81,8 @@ func (s *Server) take() []*request {
 // share divides what could share batches with a request among the lanes that have nothing to do, if there is not enough for all of them:
 // then each computes as many rows, unless that makes more rows of zeros. A card computes one large batch sooner than several small ones.
 func (s *Server) share(first *request) {
-	idle := s.o.Lanes - s.busy
-	if s.o.Share != nil { // others may compute
-		lanes := s.lanes.Stats()
-		idle = min(idle, lanes.Lanes-int(lanes.Running-s.taking.Load()))
-	}
-	if idle < 2 || first.part > 0 || !first.version.batches || !s.o.Device.IsZero() || len(s.o.Preferred) > 0 {
+	idle := s.free()
+	if idle < 2 || first.part > 0 || !first.version.batches || !s.divides() {
 		return
 	}
 	all, rows := s.queue.allLike(first)
@@ -315,6 +312,7 @@ func (s *Server) deliver(batch []*request, failed error) {
 // finish counts a request that has its answer, or needs none. What it returns has to be called without the lock.
 func (s *Server) finish(r *request, end bool) func() {
 	s.accepted--
+	s.crowd.leave(r.rows)
 	s.endIfDrained()
 	left := s.leave1(r.sequence, end)
 	closing := s.release(r.version)
