@@ -43,7 +43,8 @@ type CompileOptions struct {
 // those of each channel and what weighs channels are kernels of ours. A softmax of products of
 // queries and keys, with scale and mask, times values is libtorch's attention; a row that its mask leaves out altogether is zero then,
 // where it was not a number. [CompileOptions].Exact keeps the bits; what is computed once, twice alike or never read is left out in
-// either case, and memory is written to again where nothing reads it any more.
+// either case, memory is written to again where nothing reads it any more, and sums, products and the like that follow upon each other
+// go through memory once.
 //
 // Where autograd records, outside of torch.NoGrad and torch.Inference, a run computes the program as it is, with
 // its gradients.

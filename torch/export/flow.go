@@ -24,9 +24,16 @@ var fresh = setOf(`conv1d conv2d conv3d convolution linear addmm mm bmm baddbmm 
 	relu relu6 gelu silu sigmoid tanh hardswish hardsigmoid hardtanh leaky_relu elu softplus mish clamp clamp_min clamp_max
 	exp log sqrt rsqrt neg abs sin cos erf pow reciprocal add sub rsub mul div maximum minimum where masked_fill
 	eq ne lt le gt ge logical_not logical_and logical_or bitwise_not tril triu cumsum argmax argmin
-	softmax _softmax log_softmax mean sum amax amin var cat stack embedding index_select clone _to_copy lift_fresh_copy
+	softmax _softmax log_softmax _log_softmax mean sum amax amin var cat stack embedding index_select clone _to_copy lift_fresh_copy
 	quantize_per_tensor int_repr
 	max_pool2d avg_pool2d adaptive_avg_pool2d scaled_dot_product_attention
+	max_pool2d_with_indices _adaptive_avg_pool2d nll_loss_forward nll_loss2d_forward mse_loss smooth_l1_loss huber_loss
+	convolution_backward threshold_backward gelu_backward silu_backward mish_backward sigmoid_backward tanh_backward hardswish_backward
+	hardsigmoid_backward hardtanh_backward leaky_relu_backward elu_backward softplus_backward log_sigmoid_backward glu_backward
+	_softmax_backward_data _log_softmax_backward_data nll_loss_backward nll_loss2d_backward mse_loss_backward smooth_l1_loss_backward
+	huber_loss_backward native_layer_norm_backward native_group_norm native_group_norm_backward native_batch_norm_backward
+	embedding_dense_backward max_pool2d_with_indices_backward avg_pool2d_backward _adaptive_avg_pool2d_backward
+	_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward
 	arange zeros ones full eye linspace scalar_tensor zeros_like ones_like full_like`)
 
 func setOf(words string) map[string]bool {
@@ -97,7 +104,7 @@ func (r *rewriter) flow() *flow {
 		for _, out := range n.Outputs {
 			namesIn(out, func(name string) {
 				f.maker[name] = i
-				if _, tensor := g.Tensors[name]; !tensor || n.isFresh() {
+				if _, tensor := g.Tensors[name]; !tensor || n.isFresh() || empty[n.op()] {
 					return
 				}
 				for _, own := range shared {

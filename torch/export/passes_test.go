@@ -49,6 +49,20 @@ var passCases = []struct {
 	{"common", func(x torch.Tensor, _ map[string]torch.Tensor) torch.Tensor {
 		return x.Sin().Add(x.Sin()).Mul(x.Cos().Add(x.Sin().Exp())).Add(torch.Rand(2))
 	}, []int{2}, []pass{{"common", common}}},
+	{"copies", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := x.Sin().Clone().AddInPlace(x.Clone())                             // the first is forgotten, an input is not
+		z := torch.Empty(3, 2).CopyInPlace(y.T().Exp())                        // not as it lay
+		u := torch.Empty(2, 3).CopyInPlace(z.T().Contiguous().Narrow(0, 0, 2)) // a view of what is forgotten
+		v := u.Cos()
+		return v.Clone().MulInPlace(v.AddScalar(1)).Add(w["m"].Clone().Sum()) // which is read again
+	}, []int{2, 3}, []pass{{"copies", copies}, {"dead", dead}}},
+	{"elementwise", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := x.Add(w["m"]).Mul(x).SubScalar(2).ReLU()
+		z := x.Neg().Abs().Add(y.Exp(), torch.AddOptions{Alpha: 2})                           // Exp and the factor are none of it
+		u := torch.Call("aten::rsub.Scalar", y.Div(z), 1)[0].(torch.Tensor).Mul(w["v"].Sum()) // a single number
+		buffer := torch.Zeros(3, 3).AddInPlace(x)                                             // which is written to
+		return u.Mul(w["v"]).Add(u).Sub(buffer.Abs()).AddScalar(-2)                           // other sizes
+	}, []int{3, 3}, []pass{{"elementwise", elementwise}, {"dead", dead}}},
 	{"functional", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := x.Add(w["v"]).ReLUInPlace()
 		y.MulScalarInPlace(2)

@@ -316,6 +316,11 @@ func (r *rewriter) overwritable(f *flow, name string, i int) bool {
 	if n := &r.p.Graph.Nodes[made]; !n.isFresh() && !r.changes(made) && !n.fusesInPlace() {
 		return false
 	}
+	return f.readLast(root, i)
+}
+
+// readLast tells whether nothing but node i, once, reads memory from there on.
+func (f *flow) readLast(root string, i int) bool {
 	reads := 0
 	for _, own := range f.members[root] {
 		for _, at := range f.readers[own] {

@@ -136,7 +136,7 @@ func (s *Step) record(key string, inputs []torch.Tensor) (out []torch.Tensor, er
 			}
 			e.sign()
 			r := &rewriter{p: e.p, schemas: map[string]library.Schema{}}
-			if err = r.apply([]pass{{"dead", dead}, {"common", common}, {"inPlace", inPlace}}); err != nil {
+			if err = r.apply(stepPasses); err != nil {
 				return
 			}
 			torch.Unsafe(func() { s.tapes[key], err = newEngine(r.p) })

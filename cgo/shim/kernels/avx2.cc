@@ -1,4 +1,5 @@
 #include "depthwise.h"
+#include "elementwise.h"
 #include "gate.h"
 #include "winograd.h"
 
@@ -12,6 +13,7 @@ const Kernels avx2 = {
 	depthwise<8>,
 	means<8>,
 	scale<8>,
+	elementwise::elementwise<8>,
 };
 
 }  // namespace tg::convolution

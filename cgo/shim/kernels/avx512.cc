@@ -1,4 +1,5 @@
 #include "depthwise.h"
+#include "elementwise.h"
 #include "gate.h"
 #include "winograd.h"
 
@@ -12,6 +13,7 @@ const Kernels avx512 = {
 	depthwise<16>,
 	means<16>,
 	scale<16>,
+	elementwise::elementwise<16>,
 };
 
 }  // namespace tg::convolution

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "chain.h"
+
 namespace tg::convolution {
 
 // What is done to a result.
@@ -69,6 +71,8 @@ struct Kernels {
 	// The means of an image's channels, and channels times a number each.
 	void (*means)(const float* x, int64_t pixels, int64_t channels, float* y);
 	void (*scale)(const float* x, const float* by, int64_t pixels, int64_t channels, float* y);
+	// The numbers of a chain from first to last, with room for its slots.
+	void (*elementwise)(const elementwise::Chain& t, int64_t first, int64_t last, float* room);
 };
 
 extern const Kernels avx2;    // and FMA

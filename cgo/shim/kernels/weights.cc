@@ -64,6 +64,8 @@ const Kernels& kernels_of(int64_t vector) {
 	return *k;
 }
 
+const Kernels* best_kernels() { return runs(avx512) ? &avx512 : runs(avx2) ? &avx2 : nullptr; }
+
 const Kernels& kernels_for(int64_t outputs) {
 	for (const auto* k : {&avx512, &avx2}) {
 		if (runs(*k) && (k == &avx2 || outputs > avx2.vector)) {

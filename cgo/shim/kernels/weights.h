@@ -12,6 +12,9 @@ constexpr auto last_channels = at::MemoryFormat::ChannelsLast;
 // Kernels with vectors of so many numbers; an error where this processor has none.
 const Kernels& kernels_of(int64_t vector);
 
+// Those with the widest vectors that this processor has; null where it has none.
+const Kernels* best_kernels();
+
 // The kernels for so many outputs of direct convolutions and those of each channel by itself; an error where this processor has none.
 const Kernels& kernels_for(int64_t outputs);
 
