@@ -12,7 +12,7 @@ import (
 // Compiled is a program that runs in one call: libtorch goes from operator to operator without Go or Python between them.
 // Any number of goroutines may run it at once, each on values of its own, unless it changes its buffers.
 type Compiled struct {
-	plain *engine // the program as it is, for where autograd records
+	plain *engine // the program as it is, for where autograd records; nil if it never does
 	quick *engine // after the passes
 }
 
@@ -31,6 +31,10 @@ type CompileOptions struct {
 	// float32. Results differ by some hundredths. Processors without VNNI add two products in sixteen bits: weights have seven bits there
 	// where two neighbours would not fit, and all is still faster than float32. It is an error with Exact and with another DType.
 	Int8 Calibration
+
+	// Inference leaves out what only runs need that autograd records: the weights as they were before they were packed, which may be as
+	// much memory as the packed ones. Such a run is an error then.
+	Inference bool
 }
 
 // Compile makes a program ready to run in one call. It keeps the program's tensors, so that the program may be closed
@@ -79,6 +83,10 @@ func (c *Compiled) compile(p *Program, o CompileOptions) (err error) {
 		return fmt.Errorf("export: the program cannot be compiled: %w", err)
 	}
 	defer r.close()
+	if o.Inference {
+		c.plain.h.Close()
+		c.plain = nil
+	}
 	torch.Unsafe(func() { c.quick, err = newEngine(r.p) })
 	return err
 }
@@ -119,12 +127,15 @@ func (c *Compiled) Close() {
 // engine is what runs here. The zero value runs nothing.
 func (c *Compiled) engine() (*engine, error) {
 	switch {
-	case c.plain == nil:
+	case c.quick == nil:
 		return nil, errors.New("export: the zero Compiled has no program; export.Compile makes one")
-	case torch.IsGradEnabled():
-		return c.plain, nil
+	case !torch.IsGradEnabled():
+		return c.quick, nil
+	case c.plain == nil:
+		return nil, errors.New("export: the program was compiled for inference (CompileOptions.Inference), and autograd records here: " +
+			"run it in torch.NoGrad or torch.Inference")
 	}
-	return c.quick, nil
+	return c.plain, nil
 }
 
 // Run computes the program as [Module.Run] does.

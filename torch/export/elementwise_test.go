@@ -13,8 +13,8 @@ import (
 )
 
 // odd are numbers that operators have their rules for.
-var odd = []float32{0, float32(math.Copysign(0, -1)), 1, -1, math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, 1e-40, float32(math.Inf(1)),
-	float32(math.Inf(-1)), float32(math.NaN()), 0.1, 1.0 / 3}
+var odd = []float32{0, float32(math.Copysign(0, -1)), 1, -1, math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, 1e-40,
+	float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()), 0.1, 1.0 / 3}
 
 // oddly are random numbers, some of them odd, in a tensor of a shape.
 func oddly(r *rand.Rand, shape ...int) torch.Tensor {
@@ -79,7 +79,8 @@ func TestElementwiseKeepsBits(t *testing.T) {
 	torchtest.NoLeaks(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	layouts := map[string]func(torch.Tensor) torch.Tensor{
-		"dense": func(x torch.Tensor) torch.Tensor { return x }, "turned": func(x torch.Tensor) torch.Tensor { return x.Transpose(0, 1).Contiguous().Transpose(0, 1) },
+		"dense":  func(x torch.Tensor) torch.Tensor { return x },
+		"turned": func(x torch.Tensor) torch.Tensor { return x.Transpose(0, 1).Contiguous().Transpose(0, 1) },
 		"apart": func(x torch.Tensor) torch.Tensor {
 			return torch.Cat([]torch.Tensor{x, x}, 1).Narrow(1, 0, x.Size(1))
 		},
@@ -142,7 +143,8 @@ func TestElementwiseOperator(t *testing.T) {
 		require.NoError(t, err)
 		torchtest.Equal(t, got, torch.Full([]int{2, 3}, 2.0))
 		one := []torch.Tensor{torch.Ones(2)}
-		for _, steps := range [][]int{{}, {0, 0, 0}, {7, 0, 0, 0}, {-1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, -1, 0}, {0, 0, 17, 0}, {0, 0, 0, 16}, {0, 0, 0, -1}} {
+		for _, steps := range [][]int{{}, {0, 0, 0}, {7, 0, 0, 0}, {-1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, -1, 0}, {0, 0, 17, 0}, {0, 0, 0, 16},
+			{0, 0, 0, -1}} {
 			_, err := call(one, nil, steps...)
 			require.ErrorIs(t, err, torch.ErrValue, steps)
 		}

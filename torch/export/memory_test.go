@@ -54,3 +54,35 @@ func TestCompiledMemory(t *testing.T) {
 		require.LessOrEqual(t, float64(own), 0.8*float64(eager))
 	})
 }
+
+// A program that was compiled for inference alone keeps each weight once, and says so where autograd records.
+func TestCompiledForInference(t *testing.T) {
+	torchtest.NoLeaks(t)
+	const size, weight = 1024, 4 * 1024 * 1024
+	torch.Scope(func() {
+		x := torch.RandN(64, size)
+		for copies, alone := range map[int64]bool{1: true, 2: false} {
+			before := torch.Stats().HostBytes
+			var c *export.Compiled
+			torch.Scope(func() {
+				net := nn.NewLinear(size, size)
+				defer torch.Close(nn.Parameters(net)...)
+				p, err := export.Export(net, []any{x})
+				require.NoError(t, err)
+				defer p.Close()
+				c = compiled(t, p, export.CompileOptions{Inference: alone})
+			})
+			require.InDelta(t, copies*weight, torch.Stats().HostBytes-before, weight/8)
+			torch.NoGrad(func() {
+				_, err := c.Run(x)
+				require.NoError(t, err)
+			})
+			_, err := c.Run(x)
+			require.Equal(t, alone, err != nil)
+			if alone {
+				require.ErrorContains(t, err, "compiled for inference (CompileOptions.Inference)")
+			}
+			c.Close()
+		}
+	})
+}

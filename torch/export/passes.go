@@ -22,13 +22,15 @@ var exactPasses = []pass{{"dead", dead}, {"constants", constants}, {"common", co
 	{"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}}
 
 // stepPasses keep the bits of a step of training.
-var stepPasses = []pass{{"dead", dead}, {"common", common}, {"copies", copies}, {"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}}
+var stepPasses = []pass{{"dead", dead}, {"common", common}, {"copies", copies}, {"elementwise", elementwise},
+	{"inPlace", inPlace}, {"dead", dead}}
 
 // fusedPasses take the weights as they are now.
 var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"constants", constants},
 	{"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
 	{"dead", dead}, {"batchNorms", batchNorms}, {"taps", taps}, {"lower", lower}, {"quantize", quantize}, {"pointwise", pointwise},
-	{"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}}
+	{"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise},
+	{"inPlace", inPlace}, {"dead", dead}}
 
 // rewriter is a copy of a program that passes change.
 type rewriter struct {

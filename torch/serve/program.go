@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/export"
 )
@@ -15,7 +16,8 @@ import (
 // on. One that changes its buffers computes one batch at a time.
 //
 // Without options the program is compiled to its own bits (export.Compile with Exact), where it can be, or else runs node by node; with
-// options it is compiled as they say, such as export.CompileOptions{} for speed and rounding, or it is an error.
+// options it is compiled as they say, such as export.CompileOptions{} for speed and rounding, or it is an error. It is compiled for
+// inference alone, whatever they say of that. The program belongs to the model, which closes it as soon as it needs it no more.
 func Program(p *export.Program, opts ...export.CompileOptions) (Model, error) {
 	module, err := p.Module()
 	if err != nil {
@@ -66,10 +68,13 @@ func (m *program) compile(opts []export.CompileOptions) error {
 	if exact {
 		opts = []export.CompileOptions{{Exact: true}}
 	}
-	compiled, err := export.Compile(m.program, opts...)
+	o := option.One(opts)
+	o.Inference = true
+	compiled, err := export.Compile(m.program, o)
 	switch {
 	case err == nil:
 		m.run, m.closed = compiled.Run, compiled.Close
+		m.program.Close() // the weights that were packed are kept once
 	case !exact:
 		return err
 	}
