@@ -44,6 +44,6 @@ func (r *rewriter) forgotten(f *flow, name string, i int) bool {
 // lieAlike tells whether two tensors have the same dtype, shape and place in memory of their own.
 func (r *rewriter) lieAlike(a, b string) bool {
 	x, y := r.p.Graph.Tensors[a], r.p.Graph.Tensors[b]
-	return x.DType == y.DType && x.Device == y.Device && x.Layout == y.Layout && sameSizes(x.Sizes, y.Sizes) && sameSizes(x.Strides, y.Strides) &&
-		len(x.Strides) == len(x.Sizes) && x.StorageOffset.String() == y.StorageOffset.String()
+	return x.DType == y.DType && x.Device == y.Device && x.Layout == y.Layout && sameSizes(x.Sizes, y.Sizes) &&
+		sameSizes(x.Strides, y.Strides) && len(x.Strides) == len(x.Sizes) && x.StorageOffset.String() == y.StorageOffset.String()
 }
