@@ -3,6 +3,7 @@ package export
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -45,12 +46,15 @@ var (
 const clearly = 0.95
 
 // ownCosts are those of this processor.
-func ownCosts() costs {
-	if packed, ok := inner("libtorchgo::direct_weight", torch.Ones(1, 1, 1, 1)); ok && packed.Size(-1) == 16 {
-		return wideCosts
-	}
-	return narrowCosts
-}
+var ownCosts = sync.OnceValue(func() (c costs) {
+	c = narrowCosts
+	torch.Scope(func() {
+		if packed, ok := inner("libtorchgo::direct_weight", torch.Ones(1, 1, 1, 1)); ok && packed.Size(-1) == 16 {
+			c = wideCosts
+		}
+	})
+	return c
+})
 
 // winogradTile is how many outputs, squared, a tile has that makes a convolution of 3 x 3 faster than oneDNN's: 2 or 4, or 0 where none
 // does.
