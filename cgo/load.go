@@ -3,6 +3,7 @@ package cgo
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,9 @@ const (
 	EnvHome  = home.Env      // a folder with lib/ (our shims) and, usually, libtorch/; or a checkout that was built
 	EnvTorch = home.EnvTorch // another libtorch: Python's torch folder or an unpacked zip
 )
+
+// envMalloc leaves memory to the C library's defaults if it says so; the shim reads it, too.
+const envMalloc = "LIBTORCH_GO_MALLOC"
 
 var (
 	loaded  atomic.Bool
@@ -86,6 +90,9 @@ func open(dir string) error {
 	torch, why := home.Torch(dir)
 	torchHome = torch
 	lib := filepath.Join(torch, "lib")
+	if err := openHeap(filepath.Join(dir, "lib", home.Heap)); err != nil {
+		return err
+	}
 	for _, name := range []string{"libc10.so", "libtorch_cpu.so"} {
 		if err := openLibrary(filepath.Join(lib, name), true, true); err != nil {
 			return fmt.Errorf("torch: cannot open libtorch in %s (%s): %w\n%s, or point $%s at a folder with "+
@@ -102,6 +109,20 @@ func open(dir string) error {
 			lib, err, home.Advice())
 	}
 	return info.check(shim, lib)
+}
+
+// openHeap has libtorch find our operator new before C++'s own. Programs work without it, only slower, so a home may lack it.
+func openHeap(path string) error {
+	if os.Getenv(envMalloc) == "default" {
+		return nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil
+	}
+	if err := openLibrary(path, false, true); err != nil {
+		return fmt.Errorf("torch: cannot open %s: %w; %s", path, err, home.Advice())
+	}
+	return nil
 }
 
 // check refuses a shim that was built from other sources, or for another libtorch than

@@ -79,6 +79,10 @@ func Collect(program, dir, torch string, o Options) ([]File, error) {
 	c := collector{torch: libraries, o: o, search: newSearch(libraries), files: map[string]File{}}
 	c.add(filepath.Base(program), Program, program)
 	c.add("lib/"+home.Shim, Ours, filepath.Join(dir, "lib", home.Shim))
+	heap := filepath.Join(dir, "lib", home.Heap)
+	if _, err := os.Stat(heap); err == nil {
+		c.add("lib/"+home.Heap, Ours, heap)
+	}
 	c.add("lib/version.txt", Ours, filepath.Join(dir, "lib", "version.txt"))
 	roots := []string{filepath.Join(c.torch, "libc10.so"), filepath.Join(c.torch, "libtorch_cpu.so"), filepath.Join(dir, "lib", home.Shim)}
 	if o.CUDA {

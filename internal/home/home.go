@@ -18,6 +18,9 @@ const (
 // Shim is the library that a home must have in lib/.
 const Shim = "libtorchgo.so"
 
+// Heap is the library in lib/ that is opened before libtorch; a home that is instrumented has none.
+const Heap = "libtorchgo_heap.so"
+
 // A Place is a folder that may be a home.
 type Place struct {
 	Dir string `json:"dir"`

@@ -80,6 +80,7 @@ shim() {
 		rm -f "$lib/torch.path"
 	fi
 	[[ -n $headers ]] || rm -f "$lib/libtorchgo_cuda.so"
+	[[ -z ${ASAN:-} ]] || rm -f "$lib/libtorchgo_heap.so"
 	echo "    $(short "$lib")/libtorchgo${headers:+{,_cuda\}}.so for libtorch $found"
 }
 

@@ -1,0 +1,119 @@
+// Small blocks of C++: operator new and delete for libtorch, in a library of their own that is opened before it, so that
+// what libtorch asks for is found here. A tensor is two such blocks, three if autograd knows it. Results of a scope are freed all at
+// once, and glibc's cache of a thread keeps seven blocks of a size: the others are merged with their neighbours and cut off again,
+// a sixth of the time of an operator on a few numbers. A thread keeps more of them here. Blocks are malloc's, whoever
+// frees them; a process that has another operator new before this one, as under AddressSanitizer, uses that and is not changed.
+// It needs nothing but the C library: C++'s, which may lie beside libtorch, must not be looked for before libtorch is.
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+constexpr size_t kStep = 16;      // from one size of glibc's to the next
+constexpr size_t kSmallest = 24;  // what its smallest block holds
+constexpr size_t kSizes = 32;     // up to 520 bytes
+constexpr unsigned kDepth = 128;  // blocks kept per size and thread
+
+struct Link {
+	Link* next;
+};
+
+struct Bin {
+	Link* head = nullptr;
+	unsigned depth = 0;
+};
+
+struct Blocks {
+	Bin bins[kSizes];
+};
+
+// A thread has one of these two before its first block and after its last: they hold nothing and take nothing.
+struct Full : Blocks {
+	constexpr Full() {
+		for (auto& bin : bins) {
+			bin.depth = kDepth;
+		}
+	}
+};
+constinit Full before, after;
+
+constinit thread_local Blocks* blocks __attribute__((tls_model("initial-exec"))) = &before;
+
+// What C++ still frees on a thread that ends, it does before this.
+void end(void* kept) {
+	blocks = &after;
+	for (auto& bin : static_cast<Blocks*>(kept)->bins) {
+		while (Link* link = bin.head) {
+			bin.head = link->next;
+			std::free(link);
+		}
+	}
+	std::free(kept);
+}
+
+pthread_key_t key;
+const bool has_key = pthread_key_create(&key, end) == 0;
+
+[[gnu::noinline]] void* fetch(size_t n) {
+	if (void* block = std::malloc(std::max<size_t>(n, 1))) {
+		return block;
+	}
+	// Handlers and exceptions are the library's that is to be loaded after this one, beside libtorch: it has them behind this form, too.
+	auto fail = reinterpret_cast<void* (*)(size_t, size_t)>(dlsym(RTLD_DEFAULT, "_ZnwmSt11align_val_t"));
+	return fail != nullptr ? fail(n, alignof(std::max_align_t)) : (std::abort(), nullptr);
+}
+
+[[gnu::noinline]] void give_back(void* block) {
+	if (blocks == &before && has_key) {
+		void* room = std::malloc(sizeof(Blocks));
+		if (room != nullptr && pthread_setspecific(key, room) == 0) {
+			blocks = new (room) Blocks;
+		} else {
+			std::free(room);
+		}
+	}
+	std::free(block);
+}
+
+}  // namespace
+
+__attribute__((visibility("default"))) void* operator new(size_t n) {
+	size_t size = (std::max(n, kSmallest) - kSmallest + kStep - 1) / kStep;
+	if (__builtin_expect(size < kSizes, true)) {
+		Bin& bin = blocks->bins[size];
+		if (Link* link = bin.head) {
+			bin.head = link->next;
+			bin.depth--;
+			return link;
+		}
+	}
+	return fetch(n);
+}
+
+__attribute__((visibility("default"))) void operator delete(void* block) noexcept {
+	if (block == nullptr) {
+		return;
+	}
+	// What is below the smallest is beyond the largest, too.
+	size_t size = (malloc_usable_size(block) - kSmallest) / kStep;
+	if (__builtin_expect(size < kSizes, true)) {
+		Bin& bin = blocks->bins[size];
+		if (bin.depth < kDepth) {
+			bin.head = new (block) Link{bin.head};
+			bin.depth++;
+			return;
+		}
+	}
+	give_back(block);
+}
+
+// The size that C++ knows is not used: where a program has it wrong, glibc does not care.
+__attribute__((visibility("default"))) void operator delete(void* block, size_t) noexcept {
+	operator delete(block);
+}
