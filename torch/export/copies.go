@@ -6,8 +6,8 @@ var empty = setOf("empty_like empty_strided new_empty new_empty_strided empty")
 // copies takes out copies of what nobody looks at again afterwards, and which lies in memory as the copy would: the original takes the
 // copy's place. A gradient that is recorded has been copied, since the recording has it as well, where it would have been taken.
 func copies(r *rewriter) {
+	f := r.flow()
 	for i := 0; i < len(r.p.Graph.Nodes); i++ {
-		f := r.flow()
 		n := &r.p.Graph.Nodes[i]
 		result, ok := n.result()
 		source, gone := "", map[int]bool{i: true}
@@ -27,6 +27,7 @@ func copies(r *rewriter) {
 		r.rename(i+1, map[string]string{result: source})
 		r.remove(gone)
 		i -= len(gone)
+		f = r.flow()
 	}
 }
 

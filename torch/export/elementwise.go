@@ -85,28 +85,17 @@ func singleNumber(a Argument) (float64, bool) {
 	return 0, false
 }
 
-// chain are the nodes, in order, that compute what only the last of them and each other read.
+// chain are the nodes, in order, that compute what only the last of them and each other read. Who reads a value stands behind who makes it.
 func (r *rewriter) chain(f *flow, last int, gone map[int]bool) []int {
-	group := map[int]bool{last: true}
-	for grown := true; grown; {
-		grown = false
-		for at := range group {
-			for _, in := range r.p.Graph.Nodes[at].Inputs {
-				name, _ := kindOf(in.Value)
-				made, ok := f.maker[name]
-				inside := func(reader int) bool { return group[reader] }
-				if ok && !group[made] && !gone[made] && len(group) < mostSteps && !f.returned[f.root(name)] && all(f.readers[name], inside) &&
-					r.chains(f, made) {
-					group[made], grown = true, true
-				}
-			}
+	group, list := map[int]bool{last: true}, []int{last}
+	inside := func(reader int) bool { return group[reader] }
+	for i := last - 1; i >= 0 && len(list) < mostSteps; i-- {
+		name, ok := r.p.Graph.Nodes[i].result()
+		if readers := f.readers[name]; ok && !gone[i] && len(readers) > 0 && all(readers, inside) && r.chains(f, i) {
+			group[i], list = true, append(list, i)
 		}
 	}
-	list := make([]int, 0, len(group))
-	for at := range group {
-		list = append(list, at)
-	}
-	slices.Sort(list)
+	slices.Reverse(list)
 	return list
 }
 

@@ -32,11 +32,13 @@ func (c *crowd) lately() int { return max(c.most[0], c.most[1]) }
 // fair is how many rows a batch has at most. While other lanes compute, that is a lane's part of all that are on their way: more would
 // leave less to the others than they need, and waiting for more is in vain. Where a lane is alone, or a card computes, it is MaxBatch.
 func (s *Server) fair() int {
-	free := s.free()
-	if s.busy == 0 || free+s.busy < 2 || !s.divides() {
+	if s.busy == 0 || !s.divides() {
 		return s.o.MaxBatch
 	}
-	lanes := free + s.busy
+	lanes := s.free() + s.busy
+	if lanes < 2 {
+		return s.o.MaxBatch
+	}
 	return min(s.padded((s.crowd.lately()+lanes-1)/lanes), s.o.MaxBatch)
 }
 
