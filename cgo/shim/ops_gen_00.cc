@@ -68,7 +68,6 @@
 #include <ATen/ops/_foreach_neg_ops.h>
 #include <ATen/ops/_foreach_norm_ops.h>
 #include <ATen/ops/_foreach_pow_ops.h>
-#include <ATen/ops/_foreach_powsum_ops.h>
 #include <ATen/ops/_foreach_reciprocal_ops.h>
 #include <ATen/ops/_foreach_round_ops.h>
 #include <ATen/ops/_foreach_rsqrt_ops.h>
@@ -1138,14 +1137,6 @@ void _foreach_pow__Scalar(Args& a, Results& r) {
 	at::_ops::_foreach_pow__Scalar::call(self, exponent);
 }
 
-void _foreach_powsum_Scalar(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto ord = a.scalar();
-	auto dtype = a.opt_dtype();
-	Below below(self);
-	r.tensors(at::_ops::_foreach_powsum_Scalar::call(self, ord, dtype));
-}
-
 void _foreach_reciprocal(Args& a, Results& r) {
 	auto self = a.tensors();
 	Below below(self);
@@ -2077,6 +2068,13 @@ void bitwise_left_shift_Tensor(Args& a, Results& r) {
 	const auto& other = a.tensor();
 	Below below(self, other);
 	r.tensor(at::_ops::bitwise_left_shift_Tensor::call(self, other));
+}
+
+void bitwise_left_shift_Tensor_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	Below below(self);
+	r.tensor(at::_ops::bitwise_left_shift_Tensor_Scalar::call(self, other));
 }
 
 }  // namespace tg::op

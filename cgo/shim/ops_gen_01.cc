@@ -179,13 +179,6 @@
 
 namespace tg::op {
 
-void bitwise_left_shift_Tensor_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	Below below(self);
-	r.tensor(at::_ops::bitwise_left_shift_Tensor_Scalar::call(self, other));
-}
-
 void bitwise_left_shift__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	const auto& other = a.tensor();

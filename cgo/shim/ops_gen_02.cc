@@ -52,7 +52,6 @@
 #include <ATen/ops/less_ops.h>
 #include <ATen/ops/less_equal_ops.h>
 #include <ATen/ops/lgamma_ops.h>
-#include <ATen/ops/linalg__powsum_ops.h>
 #include <ATen/ops/linalg_cholesky_ops.h>
 #include <ATen/ops/linalg_cholesky_ex_ops.h>
 #include <ATen/ops/linalg_cond_ops.h>
@@ -186,6 +185,7 @@
 #include <ATen/ops/q_per_channel_axis_ops.h>
 #include <ATen/ops/q_per_channel_scales_ops.h>
 #include <ATen/ops/q_per_channel_zero_points_ops.h>
+#include <ATen/ops/q_scale_ops.h>
 
 namespace tg::op {
 
@@ -724,16 +724,6 @@ void lgamma_(Args& a, Results& r) {
 	Below below(self);
 	at::_ops::lgamma_::call(self);
 	below.changed(self);
-}
-
-void linalg__powsum(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto ord = a.scalar();
-	auto dim = a.opt_ints();
-	auto keepdim = a.boolean();
-	auto dtype = a.opt_dtype();
-	Below below(self);
-	r.tensor(at::_ops::linalg__powsum::call(self, ord, dim, keepdim, dtype));
 }
 
 void linalg_cholesky(Args& a, Results& r) {
@@ -2308,6 +2298,12 @@ void q_per_channel_zero_points(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	Below below(self);
 	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
+}
+
+void q_scale(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	Below below(self);
+	r.number(at::_ops::q_scale::call(self));
 }
 
 }  // namespace tg::op

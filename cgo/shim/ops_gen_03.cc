@@ -3,7 +3,6 @@
 #include "below.h"
 #include "ops_gen.h"
 
-#include <ATen/ops/q_scale_ops.h>
 #include <ATen/ops/q_zero_point_ops.h>
 #if __has_include(<ATen/ops/qr_ops.h>)
 #include <ATen/ops/qr_ops.h>
@@ -198,12 +197,6 @@
 #include <ATen/ops/zero_ops.h>
 
 namespace tg::op {
-
-void q_scale(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	Below below(self);
-	r.number(at::_ops::q_scale::call(self));
-}
 
 void q_zero_point(Args& a, Results& r) {
 	const auto& self = a.needed("self");

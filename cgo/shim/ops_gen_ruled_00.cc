@@ -89,6 +89,7 @@
 #include <ATen/ops/_foreach_minimum_ops.h>
 #include <ATen/ops/_foreach_mul_ops.h>
 #include <ATen/ops/_foreach_pow_ops.h>
+#include <ATen/ops/_foreach_powsum_ops.h>
 #include <ATen/ops/_foreach_sub_ops.h>
 #include <ATen/ops/_foreach_zero_ops.h>
 #include <ATen/ops/_functional_assert_async_ops.h>
@@ -1491,6 +1492,15 @@ void _foreach_pow__ScalarList(Args& a, Results& r) {
 	auto exponent = a.scalars();
 	rule::same_length(rule::of(self), rule::of(exponent));
 	at::_ops::_foreach_pow__ScalarList::call(self, exponent);
+}
+
+void _foreach_powsum_Scalar(Args& a, Results& r) {
+	auto self = a.tensors();
+	auto ord = a.scalar();
+	auto dtype = a.opt_dtype();
+	rule::complex_counterpart(rule::of(self), rule::of(dtype));
+	Below below(self);
+	r.tensors(at::_ops::_foreach_powsum_Scalar::call(self, ord, dtype));
 }
 
 void _foreach_sub_ScalarList(Args& a, Results& r) {

@@ -94,6 +94,7 @@
 #include <ATen/ops/lift_ops.h>
 #include <ATen/ops/lift_fresh_ops.h>
 #include <ATen/ops/lift_fresh_copy_ops.h>
+#include <ATen/ops/linalg__powsum_ops.h>
 #include <ATen/ops/linalg_eigh_ops.h>
 #include <ATen/ops/linalg_eigvals_ops.h>
 #include <ATen/ops/linalg_eigvalsh_ops.h>
@@ -173,7 +174,6 @@
 #include <ATen/ops/new_empty_strided_ops.h>
 #include <ATen/ops/new_full_ops.h>
 #include <ATen/ops/new_ones_ops.h>
-#include <ATen/ops/new_zeros_ops.h>
 
 namespace tg::op {
 
@@ -1476,6 +1476,17 @@ void lift_fresh_copy(Args& a, Results& r) {
 	r.tensor(at::_ops::lift_fresh_copy::call(self));
 }
 
+void linalg__powsum(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto ord = a.scalar();
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	rule::complex_counterpart(rule::of(self), rule::of(dtype));
+	Below below(self);
+	r.tensor(at::_ops::linalg__powsum::call(self, ord, dim, keepdim, dtype));
+}
+
 void linalg_eigh(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto UPLO = a.string();
@@ -2672,18 +2683,6 @@ void new_ones(Args& a, Results& r) {
 	rule::filled(rule::of(layout));
 	Below below(self);
 	r.tensor(at::_ops::new_ones::call(self, size, dtype, layout, device, pin_memory));
-}
-
-void new_zeros(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	rule::no_mkldnn(rule::of(layout));
-	Below below(self);
-	r.tensor(at::_ops::new_zeros::call(self, size, dtype, layout, device, pin_memory));
 }
 
 }  // namespace tg::op

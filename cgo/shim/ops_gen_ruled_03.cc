@@ -4,6 +4,7 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
+#include <ATen/ops/new_zeros_ops.h>
 #include <ATen/ops/nll_loss_ops.h>
 #include <ATen/ops/nll_loss2d_ops.h>
 #include <ATen/ops/nll_loss2d_backward_ops.h>
@@ -141,6 +142,18 @@
 #include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
+
+void new_zeros(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::no_mkldnn(rule::of(layout));
+	Below below(self);
+	r.tensor(at::_ops::new_zeros::call(self, size, dtype, layout, device, pin_memory));
+}
 
 void nll_loss(Args& a, Results& r) {
 	const auto& self = a.needed("self");

@@ -273,877 +273,880 @@ void f77(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[2]));
 }
 void f78(const c10::IValue* s) {
-	rule::float_mkldnn(boxed::tensors(s[0]));
+	rule::complex_counterpart(boxed::tensors(s[0]), boxed::opt_dtype(s[2]));
 }
 void f79(const c10::IValue* s) {
-	rule::refuse_unsafe("_functional_assert_async.msg");
+	rule::float_mkldnn(boxed::tensors(s[0]));
 }
 void f80(const c10::IValue* s) {
-	rule::refuse_unsafe("_functional_assert_scalar");
+	rule::refuse_unsafe("_functional_assert_async.msg");
 }
 void f81(const c10::IValue* s) {
-	rule::refuse_unsafe("_functional_sym_constrain_range");
+	rule::refuse_unsafe("_functional_assert_scalar");
 }
 void f82(const c10::IValue* s) {
-	rule::refuse_unsafe("_functional_sym_constrain_range_for_size");
+	rule::refuse_unsafe("_functional_sym_constrain_range");
 }
 void f83(const c10::IValue* s) {
-	rule::fused_adagrad(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]));
+	rule::refuse_unsafe("_functional_sym_constrain_range_for_size");
 }
 void f84(const c10::IValue* s) {
-	rule::fused_adam(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::tensors(s[4]), boxed::tensors(s[5]));
+	rule::fused_adagrad(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]));
 }
 void f85(const c10::IValue* s) {
-	rule::refuse_unsafe("_fused_dropout");
+	rule::fused_adam(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::tensors(s[4]), boxed::tensors(s[5]));
 }
 void f86(const c10::IValue* s) {
-	rule::refuse_unsafe("_fused_moving_avg_obs_fq_helper");
+	rule::refuse_unsafe("_fused_dropout");
 }
 void f87(const c10::IValue* s) {
-	rule::refuse_unsafe("_fused_rms_norm");
+	rule::refuse_unsafe("_fused_moving_avg_obs_fq_helper");
 }
 void f88(const c10::IValue* s) {
-	rule::refuse_unsafe("_fused_rms_norm_backward");
+	rule::refuse_unsafe("_fused_rms_norm");
 }
 void f89(const c10::IValue* s) {
-	rule::refuse_unsafe("_fused_sdp_choice");
+	rule::refuse_unsafe("_fused_rms_norm_backward");
 }
 void f90(const c10::IValue* s) {
-	rule::fused_sgd(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]));
+	rule::refuse_unsafe("_fused_sdp_choice");
 }
 void f91(const c10::IValue* s) {
-	rule::refuse_unsafe("_fw_primal");
+	rule::fused_sgd(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]));
 }
 void f92(const c10::IValue* s) {
-	rule::refuse_unsafe("_fw_primal_copy");
+	rule::refuse_unsafe("_fw_primal");
 }
 void f93(const c10::IValue* s) {
-	rule::refuse_unsafe("_gather_sparse_backward");
+	rule::refuse_unsafe("_fw_primal_copy");
 }
 void f94(const c10::IValue* s) {
-	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback");
+	rule::refuse_unsafe("_gather_sparse_backward");
 }
 void f95(const c10::IValue* s) {
-	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback_backward");
+	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback");
 }
 void f96(const c10::IValue* s) {
-	rule::refuse_unsafe("_grouped_mm");
+	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback_backward");
 }
 void f97(const c10::IValue* s) {
-	rule::refuse_unsafe("_has_compatible_shallow_copy_type");
+	rule::refuse_unsafe("_grouped_mm");
 }
 void f98(const c10::IValue* s) {
-	rule::refuse_unsafe("_has_same_storage_numel");
+	rule::refuse_unsafe("_has_compatible_shallow_copy_type");
 }
 void f99(const c10::IValue* s) {
-	rule::refuse_unsafe("_histogramdd_bin_edges");
+	rule::refuse_unsafe("_has_same_storage_numel");
 }
 void f100(const c10::IValue* s) {
-	rule::refuse_unsafe("_histogramdd_from_bin_cts");
+	rule::refuse_unsafe("_histogramdd_bin_edges");
 }
 void f101(const c10::IValue* s) {
-	rule::refuse_unsafe("_histogramdd_from_bin_tensors");
+	rule::refuse_unsafe("_histogramdd_from_bin_cts");
 }
 void f102(const c10::IValue* s) {
-	rule::refuse_unsafe("_index_put_impl_");
+	rule::refuse_unsafe("_histogramdd_from_bin_tensors");
 }
 void f103(const c10::IValue* s) {
-	rule::refuse_unsafe("_indices_copy");
+	rule::refuse_unsafe("_index_put_impl_");
 }
 void f104(const c10::IValue* s) {
-	rule::refuse_unsafe("_int_mm");
+	rule::refuse_unsafe("_indices_copy");
 }
 void f105(const c10::IValue* s) {
-	rule::refuse_unsafe("_jagged_to_padded_dense_forward");
+	rule::refuse_unsafe("_int_mm");
 }
 void f106(const c10::IValue* s) {
-	rule::refuse_unsafe("_lazy_clone");
+	rule::refuse_unsafe("_jagged_to_padded_dense_forward");
 }
 void f107(const c10::IValue* s) {
-	rule::refuse_unsafe("_linalg_check_errors");
+	rule::refuse_unsafe("_lazy_clone");
 }
 void f108(const c10::IValue* s) {
-	rule::refuse_unsafe("_linalg_det");
+	rule::refuse_unsafe("_linalg_check_errors");
 }
 void f109(const c10::IValue* s) {
+	rule::refuse_unsafe("_linalg_det");
+}
+void f110(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f110(const c10::IValue* s) {
+void f111(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigvals");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f111(const c10::IValue* s) {
+void f112(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet");
 }
-void f112(const c10::IValue* s) {
+void f113(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex");
 }
-void f113(const c10::IValue* s) {
+void f114(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd");
 }
-void f114(const c10::IValue* s) {
+void f115(const c10::IValue* s) {
 	rule::refuse_unsafe("_local_scalar_dense");
 }
-void f115(const c10::IValue* s) {
+void f116(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data");
 }
-void f116(const c10::IValue* s) {
+void f117(const c10::IValue* s) {
 	rule::refuse_unsafe("_lstm_mps");
 }
-void f117(const c10::IValue* s) {
+void f118(const c10::IValue* s) {
 	rule::refuse_unsafe("_lu_with_info");
 }
-void f118(const c10::IValue* s) {
+void f119(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dep_token");
 }
-void f119(const c10::IValue* s) {
+void f120(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dual");
 }
-void f120(const c10::IValue* s) {
+void f121(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dual_copy");
 }
-void f121(const c10::IValue* s) {
+void f122(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_per_channel_quantized_tensor");
 }
-void f122(const c10::IValue* s) {
+void f123(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_per_tensor_quantized_tensor");
 }
-void f123(const c10::IValue* s) {
+void f124(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_scale");
 }
-void f124(const c10::IValue* s) {
+void f125(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_softmax");
 }
-void f125(const c10::IValue* s) {
+void f126(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_softmax_backward");
 }
-void f126(const c10::IValue* s) {
+void f127(const c10::IValue* s) {
 	rule::refuse_unsafe("_mixed_dtypes_linear");
 }
-void f127(const c10::IValue* s) {
+void f128(const c10::IValue* s) {
 	rule::refuse_unsafe("_mkldnn_reshape");
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f128(const c10::IValue* s) {
+void f129(const c10::IValue* s) {
 	rule::refuse_unsafe("_mkldnn_transpose");
 }
-void f129(const c10::IValue* s) {
+void f130(const c10::IValue* s) {
 	rule::refuse_unsafe("_mkldnn_transpose_");
 }
-void f130(const c10::IValue* s) {
+void f131(const c10::IValue* s) {
 	rule::refuse_unsafe("_mps_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f131(const c10::IValue* s) {
+void f132(const c10::IValue* s) {
 	rule::refuse_unsafe("_mps_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f132(const c10::IValue* s) {
+void f133(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit");
 }
-void f133(const c10::IValue* s) {
+void f134(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats");
 }
-void f134(const c10::IValue* s) {
+void f135(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit_no_training");
 }
-void f135(const c10::IValue* s) {
+void f136(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_multi_head_attention");
 }
-void f136(const c10::IValue* s) {
+void f137(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_compute_contiguous_strides_offsets");
 }
-void f137(const c10::IValue* s) {
+void f138(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded");
 }
-void f138(const c10::IValue* s) {
+void f139(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded_and_nested_example");
 }
-void f139(const c10::IValue* s) {
+void f140(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded_tensor");
 }
-void f140(const c10::IValue* s) {
+void f141(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_jagged_dummy");
 }
-void f141(const c10::IValue* s) {
+void f142(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_lengths");
 }
-void f142(const c10::IValue* s) {
+void f143(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_max_seqlen");
 }
-void f143(const c10::IValue* s) {
+void f144(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_min_seqlen");
 }
-void f144(const c10::IValue* s) {
+void f145(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_offsets");
 }
-void f145(const c10::IValue* s) {
+void f146(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_ragged_idx");
 }
-void f146(const c10::IValue* s) {
+void f147(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_values");
 }
-void f147(const c10::IValue* s) {
+void f148(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_values_copy");
 }
-void f148(const c10::IValue* s) {
+void f149(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_select_backward");
 }
-void f149(const c10::IValue* s) {
+void f150(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_sum_backward");
 }
-void f150(const c10::IValue* s) {
+void f151(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask");
 }
-void f151(const c10::IValue* s) {
+void f152(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask_left_aligned");
 }
-void f152(const c10::IValue* s) {
+void f153(const c10::IValue* s) {
 	rule::quantizable(boxed::tensors(s[0]), boxed::opt_dtype(s[1]));
 }
-void f153(const c10::IValue* s) {
+void f154(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_size");
 }
-void f154(const c10::IValue* s) {
+void f155(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_softmax_with_shape");
 }
-void f155(const c10::IValue* s) {
+void f156(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_storage_offsets");
 }
-void f156(const c10::IValue* s) {
+void f157(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_strides");
 }
-void f157(const c10::IValue* s) {
+void f158(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_buffer");
 }
-void f158(const c10::IValue* s) {
+void f159(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_buffer_copy");
 }
-void f159(const c10::IValue* s) {
+void f160(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_jagged");
 }
-void f160(const c10::IValue* s) {
+void f161(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_jagged_copy");
 }
-void f161(const c10::IValue* s) {
+void f162(const c10::IValue* s) {
 	rule::refuse_unsafe("_new_zeros_with_same_feature_meta");
 }
-void f162(const c10::IValue* s) {
+void f163(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_available");
 }
-void f163(const c10::IValue* s) {
+void f164(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_spatial_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 }
-void f164(const c10::IValue* s) {
+void f165(const c10::IValue* s) {
 	rule::refuse_unsafe("_pack_padded_sequence_backward");
 }
-void f165(const c10::IValue* s) {
+void f166(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f166(const c10::IValue* s) {
+void f167(const c10::IValue* s) {
 	rule::refuse_unsafe("_pad_enum");
 	rule::lengths("pad", boxed::ints(s[1]));
 }
-void f167(const c10::IValue* s) {
+void f168(const c10::IValue* s) {
 	rule::packed(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f168(const c10::IValue* s) {
+void f169(const c10::IValue* s) {
 	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
 }
-void f169(const c10::IValue* s) {
+void f170(const c10::IValue* s) {
 	rule::refuse_unsafe("_pdist_backward");
 }
-void f170(const c10::IValue* s) {
+void f171(const c10::IValue* s) {
 	rule::refuse_unsafe("_pdist_forward");
 }
-void f171(const c10::IValue* s) {
+void f172(const c10::IValue* s) {
 	rule::refuse_unsafe("_prelu_kernel");
 }
-void f172(const c10::IValue* s) {
+void f173(const c10::IValue* s) {
 	rule::refuse_unsafe("_prelu_kernel_backward");
 }
-void f173(const c10::IValue* s) {
+void f174(const c10::IValue* s) {
 	rule::refuse_unsafe("_print");
 }
-void f174(const c10::IValue* s) {
+void f175(const c10::IValue* s) {
 	rule::refuse_unsafe("_propagate_xla_data");
 }
-void f175(const c10::IValue* s) {
+void f176(const c10::IValue* s) {
 	rule::refuse_unsafe("_remove_batch_dim");
 }
-void f176(const c10::IValue* s) {
+void f177(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f177(const c10::IValue* s) {
+void f178(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f178(const c10::IValue* s) {
+void f179(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_from_tensor");
 }
-void f179(const c10::IValue* s) {
+void f180(const c10::IValue* s) {
 	rule::refuse_unsafe("_resize_output_");
 }
-void f180(const c10::IValue* s) {
+void f181(const c10::IValue* s) {
 	rule::refuse_unsafe("_rowwise_prune");
 }
-void f181(const c10::IValue* s) {
+void f182(const c10::IValue* s) {
 	rule::refuse_unsafe("_sample_dirichlet");
 }
-void f182(const c10::IValue* s) {
+void f183(const c10::IValue* s) {
 	rule::refuse_unsafe("_saturate_weight_to_fp16");
 }
-void f183(const c10::IValue* s) {
+void f184(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math");
 }
-void f184(const c10::IValue* s) {
+void f185(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math_for_mps");
 }
-void f185(const c10::IValue* s) {
+void f186(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention");
 }
-void f186(const c10::IValue* s) {
+void f187(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention_backward");
 }
-void f187(const c10::IValue* s) {
+void f188(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention");
 }
-void f188(const c10::IValue* s) {
+void f189(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention_backward");
 }
-void f189(const c10::IValue* s) {
+void f190(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention");
 }
-void f190(const c10::IValue* s) {
+void f191(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention.quantized");
 }
-void f191(const c10::IValue* s) {
+void f192(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_backward");
 }
-void f192(const c10::IValue* s) {
+void f193(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu");
 }
-void f193(const c10::IValue* s) {
+void f194(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu_backward");
 }
-void f194(const c10::IValue* s) {
+void f195(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable");
 }
-void f195(const c10::IValue* s) {
+void f196(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable_backward");
 }
-void f196(const c10::IValue* s) {
+void f197(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm");
 }
-void f197(const c10::IValue* s) {
+void f198(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm_v2");
 }
-void f198(const c10::IValue* s) {
+void f199(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm");
 }
-void f199(const c10::IValue* s) {
+void f200(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2");
 }
-void f200(const c10::IValue* s) {
+void f201(const c10::IValue* s) {
 	rule::refuse_unsafe("_segment_reduce_backward");
 }
-void f201(const c10::IValue* s) {
+void f202(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.output_mask");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f202(const c10::IValue* s) {
+void f203(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f203(const c10::IValue* s) {
+void f204(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_draw");
 }
-void f204(const c10::IValue* s) {
+void f205(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_ff_");
 }
-void f205(const c10::IValue* s) {
+void f206(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_initialize_state_");
 }
-void f206(const c10::IValue* s) {
+void f207(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_scramble_");
 }
-void f207(const c10::IValue* s) {
+void f208(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data");
 }
-void f208(const c10::IValue* s) {
+void f209(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_addmm");
 }
-void f209(const c10::IValue* s) {
+void f210(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_broadcast_to");
 }
-void f210(const c10::IValue* s) {
+void f211(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_broadcast_to_copy");
 }
-void f211(const c10::IValue* s) {
+void f212(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_bsc_tensor_unsafe");
 }
-void f212(const c10::IValue* s) {
+void f213(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_bsr_tensor_unsafe");
 }
-void f213(const c10::IValue* s) {
+void f214(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_compressed_tensor_unsafe");
 }
-void f214(const c10::IValue* s) {
+void f215(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_compressed_tensor_with_dims");
 }
-void f215(const c10::IValue* s) {
+void f216(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_unsafe");
 }
-void f216(const c10::IValue* s) {
+void f217(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_with_dims");
 }
-void f217(const c10::IValue* s) {
+void f218(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_with_dims_and_tensors");
 }
-void f218(const c10::IValue* s) {
+void f219(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csc_tensor_unsafe");
 }
-void f219(const c10::IValue* s) {
+void f220(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_prod.dim_dtype");
 }
-void f220(const c10::IValue* s) {
+void f221(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_sum.dim_dtype");
 }
-void f221(const c10::IValue* s) {
+void f222(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_tensor_unsafe");
 }
-void f222(const c10::IValue* s) {
+void f223(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax");
 }
-void f223(const c10::IValue* s) {
+void f224(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.int");
 }
-void f224(const c10::IValue* s) {
+void f225(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax_backward_data");
 }
-void f225(const c10::IValue* s) {
+void f226(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mask_projection");
 }
-void f226(const c10::IValue* s) {
+void f227(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm");
 }
-void f227(const c10::IValue* s) {
+void f228(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm.reduce");
 }
-void f228(const c10::IValue* s) {
+void f229(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm_reduce_impl");
 }
-void f229(const c10::IValue* s) {
+void f230(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm_reduce_impl_backward");
 }
-void f230(const c10::IValue* s) {
+void f231(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_addmm");
 }
-void f231(const c10::IValue* s) {
+void f232(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_apply");
 }
-void f232(const c10::IValue* s) {
+void f233(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_apply_dense");
 }
-void f233(const c10::IValue* s) {
+void f234(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_linear");
 }
-void f234(const c10::IValue* s) {
+void f235(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_mm");
 }
-void f235(const c10::IValue* s) {
+void f236(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_tile");
 }
-void f236(const c10::IValue* s) {
+void f237(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax");
 }
-void f237(const c10::IValue* s) {
+void f238(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.int");
 }
-void f238(const c10::IValue* s) {
+void f239(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax_backward_data");
 }
-void f239(const c10::IValue* s) {
+void f240(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sparse_matmul");
 }
-void f240(const c10::IValue* s) {
+void f241(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum");
 }
-void f241(const c10::IValue* s) {
+void f242(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dim");
 }
-void f242(const c10::IValue* s) {
+void f243(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dim_dtype");
 }
-void f243(const c10::IValue* s) {
+void f244(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dtype");
 }
-void f244(const c10::IValue* s) {
+void f245(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum_backward");
 }
-void f245(const c10::IValue* s) {
+void f246(const c10::IValue* s) {
 	rule::refuse_unsafe("_spdiags");
 }
-void f246(const c10::IValue* s) {
+void f247(const c10::IValue* s) {
 	rule::refuse_unsafe("_spsolve");
 }
-void f247(const c10::IValue* s) {
+void f248(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack");
 	rule::some(boxed::tensors(s[0]));
 }
-void f248(const c10::IValue* s) {
+void f249(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma");
 }
-void f249(const c10::IValue* s) {
+void f250(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma_grad");
 }
-void f250(const c10::IValue* s) {
+void f251(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_gru_cell_backward");
 }
-void f251(const c10::IValue* s) {
+void f252(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_lstm_cell_backward");
 }
-void f252(const c10::IValue* s) {
+void f253(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell");
 }
-void f253(const c10::IValue* s) {
+void f254(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell_backward");
 }
-void f254(const c10::IValue* s) {
+void f255(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell");
 }
-void f255(const c10::IValue* s) {
+void f256(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward");
 }
-void f256(const c10::IValue* s) {
+void f257(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward_impl");
 }
-void f257(const c10::IValue* s) {
+void f258(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::opt_dtype(s[1]));
 }
-void f258(const c10::IValue* s) {
+void f259(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse");
 }
-void f259(const c10::IValue* s) {
+void f260(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse.sparse_dim");
 }
-void f260(const c10::IValue* s) {
+void f261(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsc");
 }
-void f261(const c10::IValue* s) {
+void f262(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsr");
 }
-void f262(const c10::IValue* s) {
+void f263(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csc");
 }
-void f263(const c10::IValue* s) {
+void f264(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csr");
 }
-void f264(const c10::IValue* s) {
+void f265(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_semi_structured");
 }
-void f265(const c10::IValue* s) {
+void f266(const c10::IValue* s) {
 	rule::refuse_unsafe("_transform_bias_rescale_qkv");
 }
-void f266(const c10::IValue* s) {
+void f267(const c10::IValue* s) {
 	rule::refuse_unsafe("_transformer_encoder_layer_fwd");
 }
-void f267(const c10::IValue* s) {
+void f268(const c10::IValue* s) {
 	rule::refuse_unsafe("_trilinear");
 }
-void f268(const c10::IValue* s) {
+void f269(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_multi_head_attention");
 }
-void f269(const c10::IValue* s) {
+void f270(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_scaled_dot_attention");
 }
-void f270(const c10::IValue* s) {
+void f271(const c10::IValue* s) {
 	rule::refuse_unsafe("_unpack_dual");
 }
-void f271(const c10::IValue* s) {
+void f272(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index.Tensor");
 }
-void f272(const c10::IValue* s) {
+void f273(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index_put");
 }
-void f273(const c10::IValue* s) {
+void f274(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index");
 }
-void f274(const c10::IValue* s) {
+void f275(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index_put_accumulate");
 }
-void f275(const c10::IValue* s) {
+void f276(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_view");
 }
-void f276(const c10::IValue* s) {
+void f277(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f277(const c10::IValue* s) {
+void f278(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[3]));
 }
-void f278(const c10::IValue* s) {
+void f279(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f279(const c10::IValue* s) {
+void f280(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f280(const c10::IValue* s) {
+void f281(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[2]));
 }
-void f281(const c10::IValue* s) {
+void f282(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[2]));
 }
-void f282(const c10::IValue* s) {
+void f283(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f283(const c10::IValue* s) {
+void f284(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[2]), boxed::opt_number(s[3]));
 }
-void f284(const c10::IValue* s) {
+void f285(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f285(const c10::IValue* s) {
+void f286(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[2]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f286(const c10::IValue* s) {
+void f287(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f287(const c10::IValue* s) {
+void f288(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss");
 }
-void f288(const c10::IValue* s) {
+void f289(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss.Tensor");
 }
-void f289(const c10::IValue* s) {
+void f290(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_rnn_flatten_weight");
 }
-void f290(const c10::IValue* s) {
+void f291(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss");
 }
-void f291(const c10::IValue* s) {
+void f292(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss.Tensor");
 }
-void f292(const c10::IValue* s) {
+void f293(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_compressed_sparse_indices");
 }
-void f293(const c10::IValue* s) {
+void f294(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsc_tensor_args");
 }
-void f294(const c10::IValue* s) {
+void f295(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsr_tensor_args");
 }
-void f295(const c10::IValue* s) {
+void f296(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_compressed_tensor_args");
 }
-void f296(const c10::IValue* s) {
+void f297(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_coo_tensor_args");
 }
-void f297(const c10::IValue* s) {
+void f298(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csc_tensor_args");
 }
-void f298(const c10::IValue* s) {
+void f299(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csr_tensor_args");
 }
-void f299(const c10::IValue* s) {
+void f300(const c10::IValue* s) {
 	rule::refuse_unsafe("_values_copy");
 }
-void f300(const c10::IValue* s) {
+void f301(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm");
 }
-void f301(const c10::IValue* s) {
+void f302(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_for_cpu");
 }
-void f302(const c10::IValue* s) {
+void f303(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_with_scales_and_zeros");
 }
-void f303(const c10::IValue* s) {
+void f304(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int8pack_mm");
 }
-void f304(const c10::IValue* s) {
+void f305(const c10::IValue* s) {
 	rule::weight_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[2]));
 }
-void f305(const c10::IValue* s) {
+void f306(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_differentiable_backward");
 }
-void f306(const c10::IValue* s) {
+void f307(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface");
 }
-void f307(const c10::IValue* s) {
+void f308(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface_backward");
 }
-void f308(const c10::IValue* s) {
+void f309(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_linear_prepack");
 }
-void f309(const c10::IValue* s) {
-	rule::refuse_unsafe("_wrapped_quantized_linear_prepacked");
-}
 void f310(const c10::IValue* s) {
-	rule::lengths("output_size", boxed::ints(s[1]));
-	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::refuse_unsafe("_wrapped_quantized_linear_prepacked");
 }
 void f311(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
-	rule::cells2(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f312(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
-	rule::cells3(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::cells2(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f313(const c10::IValue* s) {
-	rule::refuse_unsafe("adaptive_max_pool2d_backward");
+	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::cells3(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f314(const c10::IValue* s) {
-	rule::refuse_unsafe("adaptive_max_pool3d_backward");
+	rule::refuse_unsafe("adaptive_max_pool2d_backward");
 }
 void f315(const c10::IValue* s) {
-	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::refuse_unsafe("adaptive_max_pool3d_backward");
 }
 void f316(const c10::IValue* s) {
-	rule::one_backend(boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f317(const c10::IValue* s) {
-	rule::refuse_unsafe("affine_grid_generator_backward");
+	rule::one_backend(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f318(const c10::IValue* s) {
-	rule::some(boxed::tensors(s[0]));
+	rule::refuse_unsafe("affine_grid_generator_backward");
 }
 void f319(const c10::IValue* s) {
-	rule::not_sparse(boxed::tensor(s[0]));
+	rule::some(boxed::tensors(s[0]));
 }
 void f320(const c10::IValue* s) {
+	rule::not_sparse(boxed::tensor(s[0]));
+}
+void f321(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), boxed::opt_dtype(s[3]), {});
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f321(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
-}
 void f322(const c10::IValue* s) {
-	rule::refuse_unsafe("as_strided_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f323(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
+	rule::refuse_unsafe("as_strided_copy");
+	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f324(const c10::IValue* s) {
+	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
+}
+void f325(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f325(const c10::IValue* s) {
+void f326(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 }
-void f326(const c10::IValue* s) {
+void f327(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f327(const c10::IValue* s) {
+void f328(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f328(const c10::IValue* s) {
+void f329(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f329(const c10::IValue* s) {
+void f330(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward");
 }
-void f330(const c10::IValue* s) {
+void f331(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_elemt");
 }
-void f331(const c10::IValue* s) {
+void f332(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_reduce");
 }
-void f332(const c10::IValue* s) {
+void f333(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt");
 }
-void f333(const c10::IValue* s) {
+void f334(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats");
 }
-void f334(const c10::IValue* s) {
+void f335(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats_with_counts");
 }
-void f335(const c10::IValue* s) {
+void f336(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_stats");
 }
-void f336(const c10::IValue* s) {
+void f337(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_update_stats");
 }
-void f337(const c10::IValue* s) {
+void f338(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 	rule::fits(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f338(const c10::IValue* s) {
+void f339(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f339(const c10::IValue* s) {
+void f340(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[4]));
 }
-void f340(const c10::IValue* s) {
+void f341(const c10::IValue* s) {
 	rule::trials(boxed::tensor(s[0]));
 }
-void f341(const c10::IValue* s) {
+void f342(const c10::IValue* s) {
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f342(const c10::IValue* s) {
+void f343(const c10::IValue* s) {
 	rule::refuse_unsafe("ccol_indices_copy");
 }
-void f343(const c10::IValue* s) {
+void f344(const c10::IValue* s) {
 	rule::refuse_unsafe("choose_qparams_optimized");
 }
-void f344(const c10::IValue* s) {
+void f345(const c10::IValue* s) {
 	rule::chunks(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f345(const c10::IValue* s) {
+void f346(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
@@ -1152,23 +1155,23 @@ void f345(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[3]));
 	rule::folded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f346(const c10::IValue* s) {
+void f347(const c10::IValue* s) {
 	rule::refuse_unsafe("col_indices_copy");
 }
-void f347(const c10::IValue* s) {
+void f348(const c10::IValue* s) {
 	rule::combined(boxed::integer(s[1]));
 }
-void f348(const c10::IValue* s) {
+void f349(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f349(const c10::IValue* s) {
+void f350(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {});
 }
-void f350(const c10::IValue* s) {
+void f351(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_depthwise3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1177,10 +1180,10 @@ void f350(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f351(const c10::IValue* s) {
+void f352(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_tbc_backward");
 }
-void f352(const c10::IValue* s) {
+void f353(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("output_padding", boxed::ints(s[5]));
@@ -1188,93 +1191,93 @@ void f352(const c10::IValue* s) {
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[7]), boxed::ints(s[5]));
 	rule::scattered(boxed::tensor(s[0]), boxed::ints(s[3]));
 }
-void f353(const c10::IValue* s) {
+void f354(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::boolean(s[6]), boxed::ints(s[7]));
 }
-void f354(const c10::IValue* s) {
+void f355(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward");
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::lengths("output_padding", boxed::ints(s[8]));
 }
-void f355(const c10::IValue* s) {
+void f356(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f356(const c10::IValue* s) {
+void f357(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f357(const c10::IValue* s) {
+void f358(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::copied(boxed::tensor(s[0]));
 }
-void f358(const c10::IValue* s) {
+void f359(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f359(const c10::IValue* s) {
+void f360(const c10::IValue* s) {
 	rule::refuse_unsafe("copy_sparse_to_sparse_");
 }
-void f360(const c10::IValue* s) {
+void f361(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 }
-void f361(const c10::IValue* s) {
+void f362(const c10::IValue* s) {
 	rule::refuse_unsafe("crow_indices_copy");
 }
-void f362(const c10::IValue* s) {
+void f363(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f363(const c10::IValue* s) {
+void f364(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
 	rule::as_they_lie(boxed::tensor(s[2]));
 }
-void f364(const c10::IValue* s) {
+void f365(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator");
 }
-void f365(const c10::IValue* s) {
+void f366(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
 }
-void f366(const c10::IValue* s) {
+void f367(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm");
 }
-void f367(const c10::IValue* s) {
+void f368(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm_backward");
 }
-void f368(const c10::IValue* s) {
+void f369(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[2]), boxed::ints(s[4]), {}, {});
 }
-void f369(const c10::IValue* s) {
+void f370(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[5]), boxed::ints(s[6]), boxed::ints(s[7]), {}, {});
 }
-void f370(const c10::IValue* s) {
+void f371(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {});
 }
-void f371(const c10::IValue* s) {
+void f372(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
@@ -1282,159 +1285,159 @@ void f371(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[2]), boxed::ints(s[5]), boxed::ints(s[3]));
 }
-void f372(const c10::IValue* s) {
+void f373(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler");
 }
-void f373(const c10::IValue* s) {
+void f374(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler_backward");
 }
-void f374(const c10::IValue* s) {
+void f375(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_is_acceptable");
 }
-void f375(const c10::IValue* s) {
+void f376(const c10::IValue* s) {
 	rule::refuse_unsafe("cummaxmin_backward");
 }
-void f376(const c10::IValue* s) {
+void f377(const c10::IValue* s) {
 	rule::refuse_unsafe("cumprod_backward");
 }
-void f377(const c10::IValue* s) {
+void f378(const c10::IValue* s) {
 	rule::not_nested(boxed::tensor(s[0]));
 }
-void f378(const c10::IValue* s) {
+void f379(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensor(s[0]));
 }
-void f379(const c10::IValue* s) {
+void f380(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensors(s[0]));
 }
-void f380(const c10::IValue* s) {
+void f381(const c10::IValue* s) {
 	rule::refuse_unsafe("diagonal_backward");
 }
-void f381(const c10::IValue* s) {
+void f382(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
 }
-void f382(const c10::IValue* s) {
+void f383(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
 }
-void f383(const c10::IValue* s) {
+void f384(const c10::IValue* s) {
 	rule::sections(boxed::integer(s[1]));
 }
-void f384(const c10::IValue* s) {
+void f385(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_backward");
 }
-void f385(const c10::IValue* s) {
+void f386(const c10::IValue* s) {
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f386(const c10::IValue* s) {
+void f387(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_dense_backward");
 }
-void f387(const c10::IValue* s) {
+void f388(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_sparse_backward");
 }
-void f388(const c10::IValue* s) {
+void f389(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
 }
-void f389(const c10::IValue* s) {
+void f390(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
 }
-void f390(const c10::IValue* s) {
+void f391(const c10::IValue* s) {
 	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f391(const c10::IValue* s) {
+void f392(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
 }
-void f392(const c10::IValue* s) {
+void f393(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
 }
-void f393(const c10::IValue* s) {
+void f394(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
 }
-void f394(const c10::IValue* s) {
+void f395(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight");
 }
-void f395(const c10::IValue* s) {
+void f396(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
 }
-void f396(const c10::IValue* s) {
+void f397(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
 }
-void f397(const c10::IValue* s) {
+void f398(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
 }
-void f398(const c10::IValue* s) {
+void f399(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
 }
-void f399(const c10::IValue* s) {
+void f400(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
 }
-void f400(const c10::IValue* s) {
+void f401(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f401(const c10::IValue* s) {
+void f402(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f402(const c10::IValue* s) {
+void f403(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f403(const c10::IValue* s) {
+void f404(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f404(const c10::IValue* s) {
+void f405(const c10::IValue* s) {
 	rule::refuse_unsafe("from_file");
 }
-void f405(const c10::IValue* s) {
+void f406(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[3]));
 }
-void f406(const c10::IValue* s) {
+void f407(const c10::IValue* s) {
 	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
 }
-void f407(const c10::IValue* s) {
+void f408(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f408(const c10::IValue* s) {
+void f409(const c10::IValue* s) {
 	rule::refuse_unsafe("gather_backward");
 }
-void f409(const c10::IValue* s) {
+void f410(const c10::IValue* s) {
 	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f410(const c10::IValue* s) {
+void f411(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward");
 }
-void f411(const c10::IValue* s) {
+void f412(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward_jvp");
 }
-void f412(const c10::IValue* s) {
+void f413(const c10::IValue* s) {
 	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
 	rule::places(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[3]));
 }
-void f413(const c10::IValue* s) {
+void f414(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_2d_backward");
 }
-void f414(const c10::IValue* s) {
+void f415(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_3d_backward");
 }
-void f415(const c10::IValue* s) {
+void f416(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[3]));
 }
-void f416(const c10::IValue* s) {
+void f417(const c10::IValue* s) {
 	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f417(const c10::IValue* s) {
+void f418(const c10::IValue* s) {
 	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f418(const c10::IValue* s) {
+void f419(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm");
 }
-void f419(const c10::IValue* s) {
+void f420(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 }
-void f420(const c10::IValue* s) {
+void f421(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1442,84 +1445,87 @@ void f420(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[2]));
 	rule::unfolded(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f421(const c10::IValue* s) {
+void f422(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 }
-void f422(const c10::IValue* s) {
+void f423(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 }
-void f423(const c10::IValue* s) {
+void f424(const c10::IValue* s) {
 	rule::refuse_unsafe("index_select_backward");
 }
-void f424(const c10::IValue* s) {
+void f425(const c10::IValue* s) {
 	rule::refuse_unsafe("indices_copy");
 }
-void f425(const c10::IValue* s) {
+void f426(const c10::IValue* s) {
 	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
 }
-void f426(const c10::IValue* s) {
+void f427(const c10::IValue* s) {
 	rule::multiple(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f427(const c10::IValue* s) {
+void f428(const c10::IValue* s) {
 	rule::refuse_unsafe("lift");
 }
-void f428(const c10::IValue* s) {
+void f429(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh");
 }
-void f429(const c10::IValue* s) {
+void f430(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh_copy");
 }
-void f430(const c10::IValue* s) {
+void f431(const c10::IValue* s) {
+	rule::complex_counterpart(boxed::tensor(s[0]), boxed::opt_dtype(s[4]));
+}
+void f432(const c10::IValue* s) {
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f431(const c10::IValue* s) {
+void f433(const c10::IValue* s) {
 	rule::pivots(boxed::tensor(s[1]));
 	rule::as_many(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f432(const c10::IValue* s) {
+void f434(const c10::IValue* s) {
 	rule::columns(boxed::tensor(s[1]), boxed::opt_string(s[3]));
 }
-void f433(const c10::IValue* s) {
+void f435(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f434(const c10::IValue* s) {
+void f436(const c10::IValue* s) {
 	rule::exponent(boxed::integer(s[1]));
 }
-void f435(const c10::IValue* s) {
+void f437(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
-void f436(const c10::IValue* s) {
+void f438(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
-void f437(const c10::IValue* s) {
+void f439(const c10::IValue* s) {
 	rule::refuse_unsafe("linear_backward");
 }
-void f438(const c10::IValue* s) {
+void f440(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward");
 }
-void f439(const c10::IValue* s) {
+void f441(const c10::IValue* s) {
 	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f440(const c10::IValue* s) {
+void f442(const c10::IValue* s) {
 	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f441(const c10::IValue* s) {
+void f443(const c10::IValue* s) {
 	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
 }
-void f442(const c10::IValue* s) {
+void f444(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_scatter_backward");
 }
-void f443(const c10::IValue* s) {
+void f445(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_select_backward");
 }
-void f444(const c10::IValue* s) {
+void f446(const c10::IValue* s) {
 	rule::refuse_unsafe("matmul_backward");
 }
-void f445(const c10::IValue* s) {
+void f447(const c10::IValue* s) {
 	rule::refuse_unsafe("matrix_exp_backward");
 }
-void f446(const c10::IValue* s) {
+void f448(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1527,7 +1533,7 @@ void f446(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f447(const c10::IValue* s) {
+void f449(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1535,7 +1541,7 @@ void f447(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f448(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1543,7 +1549,7 @@ void f448(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f449(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1551,7 +1557,7 @@ void f449(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f450(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1559,7 +1565,7 @@ void f450(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f451(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1567,92 +1573,92 @@ void f451(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f452(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f453(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f454(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f455(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f456(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f457(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f458(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f459(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f460(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f461(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f462(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f463(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f464(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f465(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f466(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f467(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[3]), boxed::ints(s[5]), {}, {});
 }
-void f468(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f469(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f470(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f471(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f472(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1661,7 +1667,7 @@ void f472(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f473(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1669,7 +1675,7 @@ void f473(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f474(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1678,7 +1684,7 @@ void f474(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f475(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1686,121 +1692,121 @@ void f475(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f476(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f477(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f478(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f479(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f480(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f481(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f482(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f483(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f484(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f485(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f486(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f487(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f488(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f489(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f490(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f491(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f492(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f493(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f494(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f495(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f496(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f497(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f498(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f499(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f500(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f501(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f502(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
 }
-void f503(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f504(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f505(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f506(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1809,7 +1815,7 @@ void f506(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f507(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1818,7 +1824,7 @@ void f507(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f508(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1827,140 +1833,140 @@ void f508(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f509(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f510(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f511(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f512(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 2, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f513(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f514(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 4, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f515(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f516(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 6, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f517(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f518(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[0]));
 }
-void f519(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[1]));
 }
-void f520(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f521(const c10::IValue* s) {
+void f523(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f522(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f523(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f524(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f525(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f526(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f527(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f528(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f529(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f530(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f531(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f532(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f533(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f534(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f535(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f536(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f537(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f538(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::refuse_unsafe("select_backward");
 }
-void f539(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
 }
-void f540(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_backward");
 }
-void f541(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_inverse");
 }
-void f542(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f543(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f544(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1969,7 +1975,7 @@ void f544(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f545(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1978,7 +1984,7 @@ void f545(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f546(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1988,7 +1994,7 @@ void f546(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f547(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1998,331 +2004,331 @@ void f547(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f548(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f549(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f550(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f551(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f552(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f553(const c10::IValue* s) {
+void f555(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f554(const c10::IValue* s) {
+void f556(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f555(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f556(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f557(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f558(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f559(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f560(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f561(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f562(const c10::IValue* s) {
+void f564(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f563(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f564(const c10::IValue* s) {
+void f566(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f565(const c10::IValue* s) {
+void f567(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f566(const c10::IValue* s) {
+void f568(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f567(const c10::IValue* s) {
+void f569(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f568(const c10::IValue* s) {
+void f570(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[2]));
 }
-void f569(const c10::IValue* s) {
+void f571(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f570(const c10::IValue* s) {
+void f572(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f571(const c10::IValue* s) {
+void f573(const c10::IValue* s) {
 	rule::some_elements(boxed::tensor(s[0]));
 }
-void f572(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f573(const c10::IValue* s) {
+void f575(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f574(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f575(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f576(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f577(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f578(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f579(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f580(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f581(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f582(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f583(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f584(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f585(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f586(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f587(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f588(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f589(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f590(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f591(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f592(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f593(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
-void f594(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f595(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f596(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f597(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[2]), boxed::ints(s[4]), {}, {});
 }
-void f598(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f599(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f600(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f601(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f602(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f603(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f604(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f605(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f606(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f607(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[2]), boxed::tensor(s[1]));
 }
-void f608(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f609(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f610(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f611(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f612(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f613(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f614(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f615(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f616(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f617(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f618(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f619(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f620(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f621(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f622(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f623(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f624(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f625(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f626(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f627(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f628(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f629(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f630(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f631(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f632(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f633(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f634(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f635(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f636(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f637(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f638(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f639(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f640(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f641(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f642(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2330,7 +2336,7 @@ void f642(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f643(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2338,92 +2344,92 @@ void f643(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f644(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f645(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f646(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f647(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f648(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f649(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f650(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f651(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f652(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f653(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f654(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f655(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f656(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f657(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f658(const c10::IValue* s) {
+void f660(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f659(const c10::IValue* s) {
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f660(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f661(const c10::IValue* s) {
+void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f662(const c10::IValue* s) {
+void f664(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2433,7 +2439,7 @@ void f662(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f663(const c10::IValue* s) {
+void f665(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2443,27 +2449,27 @@ void f663(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f664(const c10::IValue* s) {
+void f666(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f665(const c10::IValue* s) {
+void f667(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f666(const c10::IValue* s) {
+void f668(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f667(const c10::IValue* s) {
+void f669(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2472,34 +2478,34 @@ void f667(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f668(const c10::IValue* s) {
+void f670(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f669(const c10::IValue* s) {
+void f671(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f670(const c10::IValue* s) {
+void f672(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f671(const c10::IValue* s) {
+void f673(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f672(const c10::IValue* s) {
+void f674(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f673(const c10::IValue* s) {
+void f675(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f674(const c10::IValue* s) {
+void f676(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -2606,937 +2612,939 @@ const GuardRow guard_rows[] = {
 	{"aten::_foreach_mul_", "ScalarList", f73},
 	{"aten::_foreach_pow", "ScalarList", f73},
 	{"aten::_foreach_pow_", "ScalarList", f73},
+	{"aten::_foreach_powsum", "Scalar", f78},
 	{"aten::_foreach_sub", "ScalarList", f73},
 	{"aten::_foreach_sub_", "List", f74},
 	{"aten::_foreach_sub_", "ScalarList", f73},
-	{"aten::_foreach_zero_", "", f78},
-	{"aten::_functional_assert_async", "msg", f79},
-	{"aten::_functional_assert_scalar", "", f80},
-	{"aten::_functional_sym_constrain_range", "", f81},
-	{"aten::_functional_sym_constrain_range_for_size", "", f82},
-	{"aten::_fused_adagrad_", "", f83},
-	{"aten::_fused_adagrad_", "tensor_lr", f83},
-	{"aten::_fused_adam_", "", f84},
-	{"aten::_fused_adam_", "tensor_lr", f84},
-	{"aten::_fused_adamw_", "", f84},
-	{"aten::_fused_adamw_", "tensor_lr", f84},
-	{"aten::_fused_dropout", "", f85},
-	{"aten::_fused_moving_avg_obs_fq_helper", "", f86},
-	{"aten::_fused_rms_norm", "", f87},
-	{"aten::_fused_rms_norm_backward", "", f88},
-	{"aten::_fused_sdp_choice", "", f89},
-	{"aten::_fused_sgd_", "", f90},
-	{"aten::_fused_sgd_", "tensor_lr", f90},
-	{"aten::_fw_primal", "", f91},
-	{"aten::_fw_primal_copy", "", f92},
-	{"aten::_gather_sparse_backward", "", f93},
-	{"aten::_grid_sampler_2d_cpu_fallback", "", f94},
-	{"aten::_grid_sampler_2d_cpu_fallback_backward", "", f95},
-	{"aten::_grouped_mm", "", f96},
-	{"aten::_has_compatible_shallow_copy_type", "", f97},
-	{"aten::_has_same_storage_numel", "", f98},
-	{"aten::_histogramdd_bin_edges", "", f99},
-	{"aten::_histogramdd_from_bin_cts", "", f100},
-	{"aten::_histogramdd_from_bin_tensors", "", f101},
-	{"aten::_index_put_impl_", "", f102},
-	{"aten::_indices_copy", "", f103},
-	{"aten::_int_mm", "", f104},
-	{"aten::_jagged_to_padded_dense_forward", "", f105},
-	{"aten::_lazy_clone", "", f106},
-	{"aten::_linalg_check_errors", "", f107},
-	{"aten::_linalg_det", "", f108},
-	{"aten::_linalg_eigh", "", f109},
-	{"aten::_linalg_eigvals", "", f110},
-	{"aten::_linalg_slogdet", "", f111},
-	{"aten::_linalg_solve_ex", "", f112},
-	{"aten::_linalg_svd", "", f113},
-	{"aten::_local_scalar_dense", "", f114},
-	{"aten::_log_softmax_backward_data", "", f115},
-	{"aten::_lstm_mps", "", f116},
-	{"aten::_lu_with_info", "", f117},
-	{"aten::_make_dep_token", "", f118},
-	{"aten::_make_dual", "", f119},
-	{"aten::_make_dual_copy", "", f120},
-	{"aten::_make_per_channel_quantized_tensor", "", f121},
-	{"aten::_make_per_tensor_quantized_tensor", "", f122},
-	{"aten::_masked_scale", "", f123},
-	{"aten::_masked_softmax", "", f124},
-	{"aten::_masked_softmax_backward", "", f125},
-	{"aten::_mixed_dtypes_linear", "", f126},
-	{"aten::_mkldnn_reshape", "", f127},
-	{"aten::_mkldnn_transpose", "", f128},
-	{"aten::_mkldnn_transpose_", "", f129},
-	{"aten::_mps_convolution", "", f130},
-	{"aten::_mps_convolution_transpose", "", f131},
-	{"aten::_native_batch_norm_legit", "", f132},
-	{"aten::_native_batch_norm_legit", "no_stats", f133},
-	{"aten::_native_batch_norm_legit_no_training", "", f134},
-	{"aten::_native_multi_head_attention", "", f135},
+	{"aten::_foreach_zero_", "", f79},
+	{"aten::_functional_assert_async", "msg", f80},
+	{"aten::_functional_assert_scalar", "", f81},
+	{"aten::_functional_sym_constrain_range", "", f82},
+	{"aten::_functional_sym_constrain_range_for_size", "", f83},
+	{"aten::_fused_adagrad_", "", f84},
+	{"aten::_fused_adagrad_", "tensor_lr", f84},
+	{"aten::_fused_adam_", "", f85},
+	{"aten::_fused_adam_", "tensor_lr", f85},
+	{"aten::_fused_adamw_", "", f85},
+	{"aten::_fused_adamw_", "tensor_lr", f85},
+	{"aten::_fused_dropout", "", f86},
+	{"aten::_fused_moving_avg_obs_fq_helper", "", f87},
+	{"aten::_fused_rms_norm", "", f88},
+	{"aten::_fused_rms_norm_backward", "", f89},
+	{"aten::_fused_sdp_choice", "", f90},
+	{"aten::_fused_sgd_", "", f91},
+	{"aten::_fused_sgd_", "tensor_lr", f91},
+	{"aten::_fw_primal", "", f92},
+	{"aten::_fw_primal_copy", "", f93},
+	{"aten::_gather_sparse_backward", "", f94},
+	{"aten::_grid_sampler_2d_cpu_fallback", "", f95},
+	{"aten::_grid_sampler_2d_cpu_fallback_backward", "", f96},
+	{"aten::_grouped_mm", "", f97},
+	{"aten::_has_compatible_shallow_copy_type", "", f98},
+	{"aten::_has_same_storage_numel", "", f99},
+	{"aten::_histogramdd_bin_edges", "", f100},
+	{"aten::_histogramdd_from_bin_cts", "", f101},
+	{"aten::_histogramdd_from_bin_tensors", "", f102},
+	{"aten::_index_put_impl_", "", f103},
+	{"aten::_indices_copy", "", f104},
+	{"aten::_int_mm", "", f105},
+	{"aten::_jagged_to_padded_dense_forward", "", f106},
+	{"aten::_lazy_clone", "", f107},
+	{"aten::_linalg_check_errors", "", f108},
+	{"aten::_linalg_det", "", f109},
+	{"aten::_linalg_eigh", "", f110},
+	{"aten::_linalg_eigvals", "", f111},
+	{"aten::_linalg_slogdet", "", f112},
+	{"aten::_linalg_solve_ex", "", f113},
+	{"aten::_linalg_svd", "", f114},
+	{"aten::_local_scalar_dense", "", f115},
+	{"aten::_log_softmax_backward_data", "", f116},
+	{"aten::_lstm_mps", "", f117},
+	{"aten::_lu_with_info", "", f118},
+	{"aten::_make_dep_token", "", f119},
+	{"aten::_make_dual", "", f120},
+	{"aten::_make_dual_copy", "", f121},
+	{"aten::_make_per_channel_quantized_tensor", "", f122},
+	{"aten::_make_per_tensor_quantized_tensor", "", f123},
+	{"aten::_masked_scale", "", f124},
+	{"aten::_masked_softmax", "", f125},
+	{"aten::_masked_softmax_backward", "", f126},
+	{"aten::_mixed_dtypes_linear", "", f127},
+	{"aten::_mkldnn_reshape", "", f128},
+	{"aten::_mkldnn_transpose", "", f129},
+	{"aten::_mkldnn_transpose_", "", f130},
+	{"aten::_mps_convolution", "", f131},
+	{"aten::_mps_convolution_transpose", "", f132},
+	{"aten::_native_batch_norm_legit", "", f133},
+	{"aten::_native_batch_norm_legit", "no_stats", f134},
+	{"aten::_native_batch_norm_legit_no_training", "", f135},
+	{"aten::_native_multi_head_attention", "", f136},
 	{"aten::_neg_view", "", f17},
 	{"aten::_neg_view_copy", "", f17},
-	{"aten::_nested_compute_contiguous_strides_offsets", "", f136},
-	{"aten::_nested_from_padded", "", f137},
-	{"aten::_nested_from_padded_and_nested_example", "", f138},
-	{"aten::_nested_from_padded_tensor", "", f139},
-	{"aten::_nested_get_jagged_dummy", "", f140},
-	{"aten::_nested_get_lengths", "", f141},
-	{"aten::_nested_get_max_seqlen", "", f142},
-	{"aten::_nested_get_min_seqlen", "", f143},
-	{"aten::_nested_get_offsets", "", f144},
-	{"aten::_nested_get_ragged_idx", "", f145},
-	{"aten::_nested_get_values", "", f146},
-	{"aten::_nested_get_values_copy", "", f147},
-	{"aten::_nested_select_backward", "", f148},
-	{"aten::_nested_sum_backward", "", f149},
-	{"aten::_nested_tensor_from_mask", "", f150},
-	{"aten::_nested_tensor_from_mask_left_aligned", "", f151},
-	{"aten::_nested_tensor_from_tensor_list", "", f152},
-	{"aten::_nested_tensor_size", "", f153},
-	{"aten::_nested_tensor_softmax_with_shape", "", f154},
-	{"aten::_nested_tensor_storage_offsets", "", f155},
-	{"aten::_nested_tensor_strides", "", f156},
-	{"aten::_nested_view_from_buffer", "", f157},
-	{"aten::_nested_view_from_buffer_copy", "", f158},
-	{"aten::_nested_view_from_jagged", "", f159},
-	{"aten::_nested_view_from_jagged_copy", "", f160},
-	{"aten::_new_zeros_with_same_feature_meta", "", f161},
-	{"aten::_nnpack_available", "", f162},
-	{"aten::_nnpack_spatial_convolution", "", f163},
-	{"aten::_pack_padded_sequence_backward", "", f164},
-	{"aten::_pad_circular", "", f165},
-	{"aten::_pad_enum", "", f166},
-	{"aten::_pad_packed_sequence", "", f167},
-	{"aten::_padded_dense_to_jagged_forward", "", f168},
-	{"aten::_pdist_backward", "", f169},
-	{"aten::_pdist_forward", "", f170},
-	{"aten::_prelu_kernel", "", f171},
-	{"aten::_prelu_kernel_backward", "", f172},
-	{"aten::_print", "", f173},
-	{"aten::_propagate_xla_data", "", f174},
-	{"aten::_remove_batch_dim", "", f175},
-	{"aten::_reshape_alias", "", f176},
-	{"aten::_reshape_alias_copy", "", f177},
-	{"aten::_reshape_from_tensor", "", f178},
-	{"aten::_resize_output_", "", f179},
-	{"aten::_rowwise_prune", "", f180},
-	{"aten::_sample_dirichlet", "", f181},
-	{"aten::_saturate_weight_to_fp16", "", f182},
-	{"aten::_scaled_dot_product_attention_math", "", f183},
-	{"aten::_scaled_dot_product_attention_math_for_mps", "", f184},
-	{"aten::_scaled_dot_product_cudnn_attention", "", f185},
-	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f186},
-	{"aten::_scaled_dot_product_efficient_attention", "", f187},
-	{"aten::_scaled_dot_product_efficient_attention_backward", "", f188},
-	{"aten::_scaled_dot_product_flash_attention", "", f189},
-	{"aten::_scaled_dot_product_flash_attention", "quantized", f190},
-	{"aten::_scaled_dot_product_flash_attention_backward", "", f191},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f192},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f193},
-	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f194},
-	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f195},
-	{"aten::_scaled_grouped_mm", "", f196},
-	{"aten::_scaled_grouped_mm_v2", "", f197},
-	{"aten::_scaled_mm", "", f198},
-	{"aten::_scaled_mm_v2", "", f199},
-	{"aten::_segment_reduce_backward", "", f200},
-	{"aten::_slow_conv2d_backward", "output_mask", f201},
-	{"aten::_slow_conv2d_forward", "", f202},
-	{"aten::_sobol_engine_draw", "", f203},
-	{"aten::_sobol_engine_ff_", "", f204},
-	{"aten::_sobol_engine_initialize_state_", "", f205},
-	{"aten::_sobol_engine_scramble_", "", f206},
-	{"aten::_softmax_backward_data", "", f207},
-	{"aten::_sparse_addmm", "", f208},
-	{"aten::_sparse_broadcast_to", "", f209},
-	{"aten::_sparse_broadcast_to_copy", "", f210},
-	{"aten::_sparse_bsc_tensor_unsafe", "", f211},
-	{"aten::_sparse_bsr_tensor_unsafe", "", f212},
-	{"aten::_sparse_compressed_tensor_unsafe", "", f213},
-	{"aten::_sparse_compressed_tensor_with_dims", "", f214},
-	{"aten::_sparse_coo_tensor_unsafe", "", f215},
-	{"aten::_sparse_coo_tensor_with_dims", "", f216},
-	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f217},
-	{"aten::_sparse_csc_tensor_unsafe", "", f218},
-	{"aten::_sparse_csr_prod", "dim_dtype", f219},
-	{"aten::_sparse_csr_sum", "dim_dtype", f220},
-	{"aten::_sparse_csr_tensor_unsafe", "", f221},
-	{"aten::_sparse_log_softmax", "", f222},
-	{"aten::_sparse_log_softmax", "int", f223},
-	{"aten::_sparse_log_softmax_backward_data", "", f224},
-	{"aten::_sparse_mask_projection", "", f225},
-	{"aten::_sparse_mm", "", f226},
-	{"aten::_sparse_mm", "reduce", f227},
-	{"aten::_sparse_mm_reduce_impl", "", f228},
-	{"aten::_sparse_mm_reduce_impl_backward", "", f229},
-	{"aten::_sparse_semi_structured_addmm", "", f230},
-	{"aten::_sparse_semi_structured_apply", "", f231},
-	{"aten::_sparse_semi_structured_apply_dense", "", f232},
-	{"aten::_sparse_semi_structured_linear", "", f233},
-	{"aten::_sparse_semi_structured_mm", "", f234},
-	{"aten::_sparse_semi_structured_tile", "", f235},
-	{"aten::_sparse_softmax", "", f236},
-	{"aten::_sparse_softmax", "int", f237},
-	{"aten::_sparse_softmax_backward_data", "", f238},
-	{"aten::_sparse_sparse_matmul", "", f239},
-	{"aten::_sparse_sum", "", f240},
-	{"aten::_sparse_sum", "dim", f241},
-	{"aten::_sparse_sum", "dim_dtype", f242},
-	{"aten::_sparse_sum", "dtype", f243},
-	{"aten::_sparse_sum_backward", "", f244},
-	{"aten::_spdiags", "", f245},
-	{"aten::_spsolve", "", f246},
-	{"aten::_stack", "", f247},
-	{"aten::_standard_gamma", "", f248},
-	{"aten::_standard_gamma_grad", "", f249},
-	{"aten::_thnn_differentiable_gru_cell_backward", "", f250},
-	{"aten::_thnn_differentiable_lstm_cell_backward", "", f251},
-	{"aten::_thnn_fused_gru_cell", "", f252},
-	{"aten::_thnn_fused_gru_cell_backward", "", f253},
-	{"aten::_thnn_fused_lstm_cell", "", f254},
-	{"aten::_thnn_fused_lstm_cell_backward", "", f255},
-	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f256},
-	{"aten::_to_copy", "", f257},
-	{"aten::_to_sparse", "", f258},
-	{"aten::_to_sparse", "sparse_dim", f259},
-	{"aten::_to_sparse_bsc", "", f260},
-	{"aten::_to_sparse_bsr", "", f261},
-	{"aten::_to_sparse_csc", "", f262},
-	{"aten::_to_sparse_csr", "", f263},
-	{"aten::_to_sparse_semi_structured", "", f264},
-	{"aten::_transform_bias_rescale_qkv", "", f265},
-	{"aten::_transformer_encoder_layer_fwd", "", f266},
-	{"aten::_trilinear", "", f267},
-	{"aten::_triton_multi_head_attention", "", f268},
-	{"aten::_triton_scaled_dot_attention", "", f269},
-	{"aten::_unpack_dual", "", f270},
-	{"aten::_unsafe_index", "Tensor", f271},
-	{"aten::_unsafe_index_put", "", f272},
-	{"aten::_unsafe_masked_index", "", f273},
-	{"aten::_unsafe_masked_index_put_accumulate", "", f274},
-	{"aten::_unsafe_view", "", f275},
-	{"aten::_upsample_bicubic2d_aa", "", f276},
-	{"aten::_upsample_bicubic2d_aa", "vec", f277},
-	{"aten::_upsample_bicubic2d_aa_backward", "", f278},
-	{"aten::_upsample_bilinear2d_aa", "", f276},
-	{"aten::_upsample_bilinear2d_aa", "vec", f277},
-	{"aten::_upsample_bilinear2d_aa_backward", "", f279},
-	{"aten::_upsample_nearest_exact1d", "", f280},
-	{"aten::_upsample_nearest_exact1d", "vec", f281},
-	{"aten::_upsample_nearest_exact1d_backward", "", f282},
-	{"aten::_upsample_nearest_exact2d", "", f283},
-	{"aten::_upsample_nearest_exact2d", "vec", f281},
-	{"aten::_upsample_nearest_exact2d_backward", "", f284},
-	{"aten::_upsample_nearest_exact3d", "", f285},
-	{"aten::_upsample_nearest_exact3d", "vec", f281},
-	{"aten::_upsample_nearest_exact3d_backward", "", f286},
-	{"aten::_use_cudnn_ctc_loss", "", f287},
-	{"aten::_use_cudnn_ctc_loss", "Tensor", f288},
-	{"aten::_use_cudnn_rnn_flatten_weight", "", f289},
-	{"aten::_use_miopen_ctc_loss", "", f290},
-	{"aten::_use_miopen_ctc_loss", "Tensor", f291},
-	{"aten::_validate_compressed_sparse_indices", "", f292},
-	{"aten::_validate_sparse_bsc_tensor_args", "", f293},
-	{"aten::_validate_sparse_bsr_tensor_args", "", f294},
-	{"aten::_validate_sparse_compressed_tensor_args", "", f295},
-	{"aten::_validate_sparse_coo_tensor_args", "", f296},
-	{"aten::_validate_sparse_csc_tensor_args", "", f297},
-	{"aten::_validate_sparse_csr_tensor_args", "", f298},
-	{"aten::_values_copy", "", f299},
-	{"aten::_weight_int4pack_mm", "", f300},
-	{"aten::_weight_int4pack_mm_for_cpu", "", f301},
-	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f302},
-	{"aten::_weight_int8pack_mm", "", f303},
-	{"aten::_weight_norm", "", f304},
-	{"aten::_weight_norm_differentiable_backward", "", f305},
-	{"aten::_weight_norm_interface", "", f306},
-	{"aten::_weight_norm_interface_backward", "", f307},
-	{"aten::_wrapped_linear_prepack", "", f308},
-	{"aten::_wrapped_quantized_linear_prepacked", "", f309},
-	{"aten::adaptive_avg_pool1d", "", f310},
-	{"aten::adaptive_avg_pool2d", "", f311},
-	{"aten::adaptive_avg_pool3d", "", f312},
-	{"aten::adaptive_max_pool1d", "", f310},
-	{"aten::adaptive_max_pool2d", "", f310},
-	{"aten::adaptive_max_pool2d_backward", "", f313},
-	{"aten::adaptive_max_pool3d", "", f310},
-	{"aten::adaptive_max_pool3d_backward", "", f314},
-	{"aten::add_", "Tensor", f315},
-	{"aten::addbmm", "", f316},
-	{"aten::addbmm_", "", f316},
-	{"aten::addmm", "", f316},
-	{"aten::addmm_", "", f316},
-	{"aten::addmv", "", f316},
-	{"aten::addmv_", "", f316},
-	{"aten::affine_grid_generator_backward", "", f317},
-	{"aten::align_tensors", "", f318},
-	{"aten::alpha_dropout", "", f319},
-	{"aten::alpha_dropout_", "", f319},
-	{"aten::arange", "start_step", f320},
-	{"aten::as_strided", "", f321},
-	{"aten::as_strided_", "", f321},
-	{"aten::as_strided_copy", "", f322},
-	{"aten::as_strided_scatter", "", f323},
-	{"aten::avg_pool1d", "", f324},
-	{"aten::avg_pool2d", "", f325},
-	{"aten::avg_pool2d_backward", "", f326},
-	{"aten::avg_pool3d", "", f327},
-	{"aten::avg_pool3d_backward", "", f328},
-	{"aten::baddbmm", "", f316},
-	{"aten::baddbmm_", "", f316},
-	{"aten::batch_norm_backward", "", f329},
-	{"aten::batch_norm_backward_elemt", "", f330},
-	{"aten::batch_norm_backward_reduce", "", f331},
-	{"aten::batch_norm_elemt", "", f332},
-	{"aten::batch_norm_gather_stats", "", f333},
-	{"aten::batch_norm_gather_stats_with_counts", "", f334},
-	{"aten::batch_norm_stats", "", f335},
-	{"aten::batch_norm_update_stats", "", f336},
-	{"aten::binary_cross_entropy", "", f337},
-	{"aten::binary_cross_entropy_backward", "", f338},
-	{"aten::binary_cross_entropy_with_logits", "", f339},
-	{"aten::binomial", "", f340},
-	{"aten::bmm", "", f341},
-	{"aten::ccol_indices_copy", "", f342},
-	{"aten::choose_qparams_optimized", "", f343},
-	{"aten::chunk", "", f344},
-	{"aten::col2im", "", f345},
-	{"aten::col_indices_copy", "", f346},
-	{"aten::combinations", "", f347},
-	{"aten::constant_pad_nd", "", f348},
-	{"aten::conv1d", "", f349},
-	{"aten::conv2d", "", f349},
-	{"aten::conv3d", "", f349},
-	{"aten::conv_depthwise3d", "", f350},
-	{"aten::conv_tbc_backward", "", f351},
-	{"aten::conv_transpose1d", "", f352},
-	{"aten::conv_transpose2d", "input", f352},
-	{"aten::conv_transpose3d", "input", f352},
-	{"aten::convolution", "", f353},
-	{"aten::convolution_backward", "", f354},
-	{"aten::convolution_backward_overrideable", "", f355},
-	{"aten::convolution_overrideable", "", f356},
-	{"aten::copy", "", f357},
-	{"aten::copy_", "", f358},
-	{"aten::copy_sparse_to_sparse_", "", f359},
-	{"aten::cosine_embedding_loss", "", f339},
-	{"aten::cross_entropy_loss", "", f360},
-	{"aten::crow_indices_copy", "", f361},
-	{"aten::ctc_loss", "IntList", f362},
-	{"aten::ctc_loss", "Tensor", f363},
-	{"aten::cudnn_affine_grid_generator", "", f364},
-	{"aten::cudnn_affine_grid_generator_backward", "", f365},
-	{"aten::cudnn_batch_norm", "", f366},
-	{"aten::cudnn_batch_norm_backward", "", f367},
-	{"aten::cudnn_convolution", "", f368},
-	{"aten::cudnn_convolution_add_relu", "", f369},
-	{"aten::cudnn_convolution_relu", "", f370},
-	{"aten::cudnn_convolution_transpose", "", f371},
-	{"aten::cudnn_grid_sampler", "", f372},
-	{"aten::cudnn_grid_sampler_backward", "", f373},
-	{"aten::cudnn_is_acceptable", "", f374},
-	{"aten::cummaxmin_backward", "", f375},
-	{"aten::cumprod_backward", "", f376},
-	{"aten::cumulative_trapezoid", "dx", f377},
-	{"aten::cumulative_trapezoid", "x", f377},
-	{"aten::dequantize", "self", f378},
-	{"aten::dequantize", "tensors", f379},
-	{"aten::diagonal_backward", "", f380},
-	{"aten::div", "Scalar_mode", f381},
-	{"aten::div", "Tensor_mode", f382},
-	{"aten::div_", "Scalar_mode", f381},
-	{"aten::div_", "Tensor_mode", f382},
-	{"aten::divide", "Scalar_mode", f381},
-	{"aten::divide", "Tensor_mode", f382},
-	{"aten::divide_", "Scalar_mode", f381},
-	{"aten::divide_", "Tensor_mode", f382},
-	{"aten::dot", "", f341},
-	{"aten::dropout", "", f319},
-	{"aten::dropout_", "", f319},
-	{"aten::dsplit", "int", f383},
-	{"aten::embedding_backward", "", f384},
-	{"aten::embedding_bag", "", f385},
-	{"aten::embedding_bag", "padding_idx", f385},
-	{"aten::embedding_dense_backward", "", f386},
-	{"aten::embedding_sparse_backward", "", f387},
-	{"aten::empty_strided", "", f388},
-	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f389},
-	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f390},
-	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f391},
-	{"aten::fbgemm_linear_fp16_weight", "", f392},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f393},
-	{"aten::fbgemm_linear_int8_weight", "", f394},
-	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f395},
-	{"aten::fbgemm_linear_quantize_weight", "", f396},
-	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f397},
-	{"aten::fbgemm_pack_quantized_matrix", "", f398},
-	{"aten::fbgemm_pack_quantized_matrix", "KN", f399},
-	{"aten::feature_alpha_dropout", "", f319},
-	{"aten::feature_alpha_dropout_", "", f319},
-	{"aten::feature_dropout", "", f319},
-	{"aten::feature_dropout_", "", f319},
-	{"aten::fill", "Tensor", f400},
-	{"aten::fill_", "Tensor", f400},
-	{"aten::fractional_max_pool2d", "", f401},
-	{"aten::fractional_max_pool2d_backward", "", f402},
-	{"aten::fractional_max_pool3d", "", f401},
-	{"aten::fractional_max_pool3d_backward", "", f403},
-	{"aten::from_file", "", f404},
-	{"aten::full", "", f405},
-	{"aten::full_like", "", f405},
-	{"aten::fused_moving_avg_obs_fake_quant", "", f406},
-	{"aten::gather", "", f407},
-	{"aten::gather_backward", "", f408},
-	{"aten::gelu_backward", "", f409},
-	{"aten::glu_backward", "", f410},
-	{"aten::glu_backward_jvp", "", f411},
-	{"aten::grid_sampler", "", f412},
-	{"aten::grid_sampler_2d", "", f412},
-	{"aten::grid_sampler_2d_backward", "", f413},
-	{"aten::grid_sampler_3d", "", f412},
-	{"aten::grid_sampler_3d_backward", "", f414},
-	{"aten::group_norm", "", f415},
-	{"aten::gru", "data", f416},
-	{"aten::gru", "input", f417},
-	{"aten::hinge_embedding_loss", "", f360},
-	{"aten::hsplit", "int", f383},
-	{"aten::hspmm", "", f418},
-	{"aten::huber_loss", "", f419},
-	{"aten::huber_loss_backward", "", f360},
-	{"aten::im2col", "", f420},
-	{"aten::index_add", "", f421},
-	{"aten::index_add_", "", f421},
-	{"aten::index_copy", "", f421},
-	{"aten::index_copy_", "", f421},
-	{"aten::index_fill", "int_Scalar", f422},
-	{"aten::index_fill", "int_Tensor", f421},
-	{"aten::index_fill_", "int_Scalar", f422},
-	{"aten::index_fill_", "int_Tensor", f421},
-	{"aten::index_reduce", "", f421},
-	{"aten::index_reduce_", "", f421},
-	{"aten::index_select_backward", "", f423},
-	{"aten::indices_copy", "", f424},
-	{"aten::infinitely_differentiable_gelu_backward", "", f425},
-	{"aten::kl_div", "", f419},
-	{"aten::l1_loss", "", f419},
-	{"aten::lcm", "", f426},
-	{"aten::lcm_", "", f426},
-	{"aten::lift", "", f427},
-	{"aten::lift_fresh", "", f428},
-	{"aten::lift_fresh_copy", "", f429},
-	{"aten::linalg_eigh", "", f430},
-	{"aten::linalg_eigvals", "", f430},
-	{"aten::linalg_eigvalsh", "", f430},
-	{"aten::linalg_ldl_solve", "", f431},
-	{"aten::linalg_lstsq", "", f432},
-	{"aten::linalg_matmul", "", f433},
-	{"aten::linalg_matrix_power", "", f434},
-	{"aten::linalg_matrix_rank", "", f435},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f436},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f436},
-	{"aten::linalg_matrix_rank", "tol_tensor", f435},
-	{"aten::linalg_pinv", "", f435},
-	{"aten::linalg_pinv", "atol_rtol_float", f436},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f436},
-	{"aten::linalg_pinv", "rcond_tensor", f435},
-	{"aten::linear_backward", "", f437},
-	{"aten::log_sigmoid_backward", "", f438},
-	{"aten::lstm", "data", f439},
-	{"aten::lstm", "input", f440},
-	{"aten::lu_unpack", "", f441},
-	{"aten::margin_ranking_loss", "", f339},
-	{"aten::masked_scatter_backward", "", f442},
-	{"aten::masked_select_backward", "", f443},
-	{"aten::matmul", "", f433},
-	{"aten::matmul_backward", "", f444},
-	{"aten::matrix_exp_backward", "", f445},
-	{"aten::matrix_power", "", f434},
-	{"aten::max_pool1d", "", f446},
-	{"aten::max_pool1d_with_indices", "", f446},
-	{"aten::max_pool2d", "", f447},
-	{"aten::max_pool2d_backward", "", f448},
-	{"aten::max_pool2d_with_indices", "", f447},
-	{"aten::max_pool2d_with_indices_backward", "", f449},
-	{"aten::max_pool3d", "", f450},
-	{"aten::max_pool3d_with_indices", "", f450},
-	{"aten::max_pool3d_with_indices_backward", "", f451},
-	{"aten::max_unpool2d", "", f452},
-	{"aten::max_unpool3d", "", f453},
-	{"aten::miopen_batch_norm", "", f454},
-	{"aten::miopen_batch_norm_backward", "", f455},
-	{"aten::miopen_convolution", "", f456},
-	{"aten::miopen_convolution_add_relu", "", f457},
-	{"aten::miopen_convolution_relu", "", f458},
-	{"aten::miopen_convolution_transpose", "", f459},
-	{"aten::miopen_ctc_loss", "", f460},
-	{"aten::miopen_ctc_loss", "Tensor", f461},
-	{"aten::miopen_depthwise_convolution", "", f462},
-	{"aten::miopen_rnn", "", f463},
-	{"aten::miopen_rnn_backward", "", f464},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f465},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f466},
-	{"aten::mkldnn_convolution", "", f467},
-	{"aten::mkldnn_linear", "", f468},
-	{"aten::mkldnn_linear_backward", "", f469},
-	{"aten::mkldnn_linear_backward_input", "", f470},
-	{"aten::mkldnn_linear_backward_weights", "", f471},
-	{"aten::mkldnn_max_pool2d", "", f472},
-	{"aten::mkldnn_max_pool2d_backward", "", f473},
-	{"aten::mkldnn_max_pool3d", "", f474},
-	{"aten::mkldnn_max_pool3d_backward", "", f475},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f476},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f477},
-	{"aten::mkldnn_rnn_layer", "", f478},
-	{"aten::mkldnn_rnn_layer_backward", "", f479},
-	{"aten::mm", "", f341},
-	{"aten::mps_convolution_backward", "", f480},
-	{"aten::mps_convolution_transpose_backward", "", f481},
-	{"aten::mse_loss", "", f419},
-	{"aten::mse_loss_backward", "", f360},
-	{"aten::mul_", "Tensor", f315},
-	{"aten::multi_margin_loss", "", f482},
-	{"aten::multi_margin_loss_backward", "", f483},
-	{"aten::multilabel_margin_loss", "", f419},
-	{"aten::multilabel_margin_loss_backward", "", f484},
-	{"aten::multilabel_margin_loss_forward", "", f485},
-	{"aten::multiply_", "Tensor", f315},
-	{"aten::mv", "", f433},
-	{"aten::native_batch_norm", "", f486},
-	{"aten::native_batch_norm_backward", "", f487},
-	{"aten::native_channel_shuffle", "", f488},
-	{"aten::native_dropout_backward", "", f489},
-	{"aten::native_group_norm", "", f490},
-	{"aten::native_group_norm_backward", "", f491},
-	{"aten::native_layer_norm_backward", "", f492},
-	{"aten::new_empty_strided", "", f493},
-	{"aten::new_full", "", f494},
-	{"aten::new_ones", "", f405},
-	{"aten::new_zeros", "", f495},
-	{"aten::nll_loss", "", f360},
-	{"aten::nll_loss2d", "", f360},
-	{"aten::nll_loss2d_backward", "", f496},
-	{"aten::nll_loss2d_forward", "", f497},
-	{"aten::nll_loss_backward", "", f498},
-	{"aten::nll_loss_forward", "", f499},
-	{"aten::nll_loss_nd", "", f360},
-	{"aten::normal", "float_float", f500},
-	{"aten::ones", "", f501},
-	{"aten::ones_like", "", f501},
-	{"aten::pad", "", f502},
-	{"aten::poisson_nll_loss", "", f482},
-	{"aten::quantize_per_tensor", "tensor_qparams", f390},
-	{"aten::quantized_batch_norm", "", f503},
-	{"aten::quantized_gru_cell", "", f504},
-	{"aten::quantized_lstm_cell", "", f505},
-	{"aten::quantized_max_pool1d", "", f506},
-	{"aten::quantized_max_pool2d", "", f507},
-	{"aten::quantized_max_pool3d", "", f508},
-	{"aten::quantized_rnn_relu_cell", "", f509},
-	{"aten::quantized_rnn_tanh_cell", "", f510},
-	{"aten::rand", "", f501},
-	{"aten::rand", "generator", f405},
-	{"aten::rand_like", "", f501},
-	{"aten::rand_like", "generator", f405},
-	{"aten::randint", "", f405},
-	{"aten::randint", "generator", f494},
-	{"aten::randint", "low", f494},
-	{"aten::randint", "low_generator", f500},
-	{"aten::randint_like", "", f405},
-	{"aten::randint_like", "Tensor", f405},
-	{"aten::randint_like", "Tensor_generator", f494},
-	{"aten::randint_like", "generator", f494},
-	{"aten::randint_like", "low_dtype", f494},
-	{"aten::randint_like", "low_generator_dtype", f500},
-	{"aten::randn", "", f501},
-	{"aten::randn", "generator", f405},
-	{"aten::randn_like", "", f501},
-	{"aten::randn_like", "generator", f405},
-	{"aten::random_", "from", f511},
-	{"aten::randperm", "", f501},
-	{"aten::randperm", "generator", f405},
-	{"aten::range", "step", f320},
-	{"aten::reflection_pad1d", "", f512},
-	{"aten::reflection_pad1d_backward", "", f513},
-	{"aten::reflection_pad2d", "", f514},
-	{"aten::reflection_pad2d_backward", "", f515},
-	{"aten::reflection_pad3d", "", f516},
-	{"aten::reflection_pad3d_backward", "", f517},
-	{"aten::repeat_interleave", "Tensor", f518},
-	{"aten::repeat_interleave", "self_Tensor", f519},
-	{"aten::replication_pad1d", "", f512},
-	{"aten::replication_pad1d_backward", "", f520},
-	{"aten::replication_pad2d", "", f514},
-	{"aten::replication_pad2d_backward", "", f521},
-	{"aten::replication_pad3d", "", f516},
-	{"aten::replication_pad3d_backward", "", f522},
-	{"aten::reshape", "", f523},
-	{"aten::resize_", "", f524},
-	{"aten::resize_as_", "", f525},
-	{"aten::resize_as_sparse_", "", f526},
-	{"aten::rnn_relu", "data", f527},
-	{"aten::rnn_relu", "input", f528},
-	{"aten::rnn_tanh", "data", f527},
-	{"aten::rnn_tanh", "input", f528},
-	{"aten::row_indices_copy", "", f529},
-	{"aten::rrelu_with_noise", "", f530},
-	{"aten::rrelu_with_noise_", "", f531},
-	{"aten::rrelu_with_noise_backward", "", f532},
-	{"aten::scaled_dot_product_attention", "", f533},
-	{"aten::scatter", "reduce", f534},
-	{"aten::scatter", "src", f534},
-	{"aten::scatter", "value", f535},
-	{"aten::scatter", "value_reduce", f535},
-	{"aten::scatter_", "reduce", f534},
-	{"aten::scatter_", "src", f534},
-	{"aten::scatter_", "value", f535},
-	{"aten::scatter_", "value_reduce", f535},
-	{"aten::scatter_add", "", f534},
-	{"aten::scatter_add_", "", f534},
-	{"aten::scatter_reduce", "two", f534},
-	{"aten::scatter_reduce_", "two", f534},
-	{"aten::segment_reduce", "", f536},
-	{"aten::select", "int", f537},
-	{"aten::select_backward", "", f538},
-	{"aten::select_copy", "int", f537},
-	{"aten::set_", "source_Tensor_storage_offset", f539},
-	{"aten::slice_backward", "", f540},
-	{"aten::slice_inverse", "", f541},
-	{"aten::slow_conv3d", "", f542},
-	{"aten::slow_conv3d_forward", "", f543},
-	{"aten::slow_conv_dilated2d", "", f544},
-	{"aten::slow_conv_dilated3d", "", f545},
-	{"aten::slow_conv_transpose2d", "", f546},
-	{"aten::slow_conv_transpose3d", "", f547},
-	{"aten::smooth_l1_loss", "", f419},
-	{"aten::smooth_l1_loss_backward", "", f360},
-	{"aten::soft_margin_loss", "", f419},
-	{"aten::soft_margin_loss_backward", "", f360},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f548},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f549},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f550},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f551},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f552},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f553},
-	{"aten::sparse_coo_tensor", "indices_size", f554},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f555},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f556},
-	{"aten::sparse_csr_tensor", "crow_col_value", f557},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f558},
-	{"aten::sparse_resize_", "", f559},
-	{"aten::sparse_resize_and_clear_", "", f560},
-	{"aten::special_chebyshev_polynomial_t", "", f561},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f562},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f563},
-	{"aten::special_chebyshev_polynomial_u", "", f561},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f562},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f563},
-	{"aten::special_chebyshev_polynomial_v", "", f561},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f562},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f563},
-	{"aten::special_chebyshev_polynomial_w", "", f561},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f562},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f563},
-	{"aten::special_hermite_polynomial_h", "", f561},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f562},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f563},
-	{"aten::special_hermite_polynomial_he", "", f561},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f562},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f563},
-	{"aten::special_laguerre_polynomial_l", "", f561},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f562},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f563},
-	{"aten::special_legendre_polynomial_p", "", f561},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f562},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f563},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f561},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f562},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f563},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f561},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f562},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f563},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f561},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f562},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f563},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f561},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f562},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f563},
-	{"aten::split", "Tensor", f564},
-	{"aten::split_copy", "Tensor", f564},
-	{"aten::sspaddmm", "", f565},
-	{"aten::sub_", "Tensor", f315},
-	{"aten::subtract_", "Tensor", f315},
-	{"aten::tensor_split", "sections", f383},
-	{"aten::tensor_split", "tensor_indices_or_sections", f566},
-	{"aten::thnn_conv2d", "", f567},
-	{"aten::to", "device", f568},
-	{"aten::to", "dtype", f569},
-	{"aten::to", "dtype_layout", f257},
-	{"aten::to_dense_backward", "", f570},
-	{"aten::to_mkldnn", "", f571},
-	{"aten::to_mkldnn_backward", "", f572},
-	{"aten::trace_backward", "", f573},
-	{"aten::trapezoid", "dx", f377},
-	{"aten::trapezoid", "x", f377},
-	{"aten::trapz", "dx", f377},
-	{"aten::trapz", "x", f377},
-	{"aten::triplet_margin_loss", "", f574},
-	{"aten::unbind", "int", f575},
-	{"aten::unbind_copy", "int", f575},
-	{"aten::unfold_backward", "", f576},
-	{"aten::unsafe_chunk", "", f344},
-	{"aten::unsafe_split", "Tensor", f564},
-	{"aten::upsample_bicubic2d", "", f577},
-	{"aten::upsample_bicubic2d", "vec", f277},
-	{"aten::upsample_bicubic2d_backward", "", f578},
-	{"aten::upsample_bilinear2d", "", f577},
-	{"aten::upsample_bilinear2d", "vec", f277},
-	{"aten::upsample_bilinear2d_backward", "", f579},
-	{"aten::upsample_linear1d", "", f580},
-	{"aten::upsample_linear1d", "vec", f277},
-	{"aten::upsample_linear1d_backward", "", f581},
-	{"aten::upsample_nearest1d", "", f280},
-	{"aten::upsample_nearest1d", "vec", f281},
-	{"aten::upsample_nearest1d_backward", "", f582},
-	{"aten::upsample_nearest2d", "", f283},
-	{"aten::upsample_nearest2d", "vec", f281},
-	{"aten::upsample_nearest2d_backward", "", f583},
-	{"aten::upsample_nearest3d", "", f285},
-	{"aten::upsample_nearest3d", "vec", f281},
-	{"aten::upsample_nearest3d_backward", "", f584},
-	{"aten::upsample_trilinear3d", "", f585},
-	{"aten::upsample_trilinear3d", "vec", f277},
-	{"aten::upsample_trilinear3d_backward", "", f586},
-	{"aten::value_selecting_reduction_backward", "", f587},
-	{"aten::values_copy", "", f588},
-	{"aten::vander", "", f589},
-	{"aten::view", "dtype", f590},
-	{"aten::view_copy", "dtype", f590},
-	{"aten::vsplit", "int", f383},
-	{"aten::zeros", "", f591},
-	{"aten::zeros_like", "", f591},
-	{"aten::align_to", "ellipsis_idx", f592},
-	{"aten::add", "out", f593},
-	{"aten::addmv", "out", f316},
-	{"aten::arange", "start_out", f594},
-	{"aten::baddbmm", "out", f316},
-	{"aten::binary_cross_entropy", "out", f337},
-	{"aten::binary_cross_entropy_backward", "grad_input", f595},
-	{"aten::bmm", "out", f341},
-	{"aten::cat", "out", f318},
-	{"aten::concat", "out", f318},
-	{"aten::concatenate", "out", f318},
-	{"aten::cudnn_batch_norm", "out", f596},
-	{"aten::cudnn_convolution", "out", f597},
-	{"aten::div", "out_mode", f382},
-	{"aten::divide", "out_mode", f382},
-	{"aten::dot", "out", f341},
-	{"aten::full", "names", f494},
-	{"aten::lcm", "out", f426},
-	{"aten::_fft_r2c", "out", f598},
-	{"aten::_fft_c2r", "out", f599},
-	{"aten::_fft_c2c", "out", f600},
-	{"aten::index_copy", "out", f421},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f601},
-	{"aten::fbgemm_linear_fp16_weight", "out", f602},
-	{"aten::_log_softmax_backward_data", "out", f603},
-	{"aten::_logcumsumexp", "out", f604},
-	{"aten::matmul", "out", f433},
-	{"aten::matrix_power", "out", f434},
-	{"aten::_compute_linear_combination", "out", f605},
-	{"aten::mm", "out", f341},
-	{"aten::_int_mm", "out", f606},
-	{"aten::mul", "out", f607},
-	{"aten::multiply", "out", f607},
-	{"aten::mv", "out", f433},
-	{"aten::native_batch_norm", "out", f486},
-	{"aten::_native_batch_norm_legit", "out", f608},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f609},
-	{"aten::batch_norm_elemt", "out", f610},
-	{"aten::ones", "names", f405},
-	{"aten::rand", "names", f405},
-	{"aten::rand", "generator_with_names", f494},
-	{"aten::randn", "names", f405},
-	{"aten::randn", "generator_with_names", f494},
-	{"aten::range", "out", f594},
-	{"aten::gelu_backward", "grad_input", f409},
-	{"aten::_softmax_backward_data", "out", f611},
-	{"aten::sspaddmm", "out", f612},
-	{"aten::_chunk_cat", "out", f613},
-	{"aten::_stack", "out", f614},
-	{"aten::zeros", "names", f495},
-	{"aten::_batch_norm_with_update", "out", f615},
-	{"aten::_sparse_softmax", "Dimname", f616},
-	{"aten::_sparse_log_softmax", "Dimname", f617},
-	{"aten::sub", "out", f593},
-	{"aten::subtract", "out", f593},
-	{"aten::addmm", "out", f316},
-	{"aten::_scaled_mm", "out", f618},
-	{"aten::_scaled_mm_v2", "out", f619},
-	{"aten::hspmm", "out", f620},
-	{"aten::lstm_mps_backward", "", f621},
-	{"aten::set_", "source_Storage_storage_offset", f539},
-	{"aten::index_add", "out", f421},
-	{"aten::index_reduce", "out", f421},
-	{"aten::scatter", "src_out", f534},
-	{"aten::scatter", "value_out", f535},
-	{"aten::scatter", "reduce_out", f534},
-	{"aten::scatter", "value_reduce_out", f535},
-	{"aten::scatter", "dimname_src", f407},
-	{"aten::scatter", "dimname_value", f407},
-	{"aten::scatter_add", "out", f534},
-	{"aten::scatter_reduce", "two_out", f534},
-	{"aten::addbmm", "out", f316},
-	{"aten::gather", "out", f407},
-	{"aten::lu_unpack", "out", f441},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f622},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f623},
-	{"aten::mse_loss", "out", f419},
-	{"aten::mse_loss_backward", "grad_input", f360},
-	{"aten::multi_margin_loss", "out", f482},
-	{"aten::multi_margin_loss_backward", "grad_input", f624},
-	{"aten::multilabel_margin_loss", "out", f419},
-	{"aten::multilabel_margin_loss_forward", "output", f625},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f626},
-	{"aten::nll_loss", "out", f360},
-	{"aten::nll_loss_forward", "output", f627},
-	{"aten::nll_loss_backward", "grad_input", f628},
-	{"aten::nll_loss2d", "out", f360},
-	{"aten::nll_loss2d_forward", "output", f629},
-	{"aten::nll_loss2d_backward", "grad_input", f630},
-	{"aten::smooth_l1_loss", "out", f419},
-	{"aten::smooth_l1_loss_backward", "grad_input", f360},
-	{"aten::huber_loss", "out", f419},
-	{"aten::huber_loss_backward", "out", f360},
-	{"aten::soft_margin_loss", "out", f419},
-	{"aten::soft_margin_loss_backward", "grad_input", f360},
-	{"aten::glu_backward", "grad_input", f631},
-	{"aten::log_sigmoid_backward", "grad_input", f632},
-	{"aten::rrelu_with_noise", "out", f633},
-	{"aten::adaptive_avg_pool2d", "out", f311},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f634},
-	{"aten::adaptive_avg_pool3d", "out", f312},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f635},
-	{"aten::adaptive_max_pool2d", "out", f310},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f636},
-	{"aten::adaptive_max_pool3d", "out", f310},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f637},
-	{"aten::avg_pool2d", "out", f325},
-	{"aten::avg_pool2d_backward", "grad_input", f638},
-	{"aten::avg_pool3d", "out", f327},
-	{"aten::avg_pool3d_backward", "grad_input", f639},
-	{"aten::fractional_max_pool2d", "output", f401},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f640},
-	{"aten::fractional_max_pool3d", "output", f401},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f641},
-	{"aten::max_pool2d_with_indices", "out", f447},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f642},
-	{"aten::max_pool3d_with_indices", "out", f450},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f643},
-	{"aten::max_unpool2d", "out", f452},
-	{"aten::max_unpool3d", "out", f453},
-	{"aten::reflection_pad1d", "out", f512},
-	{"aten::reflection_pad1d_backward", "grad_input", f644},
-	{"aten::reflection_pad2d", "out", f514},
-	{"aten::reflection_pad2d_backward", "grad_input", f645},
-	{"aten::reflection_pad3d", "out", f516},
-	{"aten::reflection_pad3d_backward", "grad_input", f646},
-	{"aten::replication_pad1d", "out", f512},
-	{"aten::replication_pad1d_backward", "grad_input", f647},
-	{"aten::replication_pad2d", "out", f514},
-	{"aten::replication_pad2d_backward", "grad_input", f648},
-	{"aten::replication_pad3d", "out", f516},
-	{"aten::replication_pad3d_backward", "grad_input", f649},
-	{"aten::upsample_linear1d", "out", f580},
-	{"aten::upsample_linear1d_backward", "grad_input", f650},
-	{"aten::upsample_bilinear2d", "out", f577},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f651},
-	{"aten::_upsample_bilinear2d_aa", "out", f276},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f652},
-	{"aten::upsample_bicubic2d", "out", f577},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f653},
-	{"aten::_upsample_bicubic2d_aa", "out", f276},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f654},
-	{"aten::upsample_trilinear3d", "out", f585},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f655},
-	{"aten::upsample_nearest1d", "out", f280},
-	{"aten::_upsample_nearest_exact1d", "out", f280},
-	{"aten::upsample_nearest1d_backward", "grad_input", f656},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f657},
-	{"aten::upsample_nearest2d", "out", f283},
-	{"aten::_upsample_nearest_exact2d", "out", f283},
-	{"aten::upsample_nearest2d_backward", "grad_input", f658},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f659},
-	{"aten::upsample_nearest3d", "out", f285},
-	{"aten::_upsample_nearest_exact3d", "out", f285},
-	{"aten::upsample_nearest3d_backward", "grad_input", f660},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f661},
-	{"aten::slow_conv_transpose2d", "out", f662},
-	{"aten::slow_conv_transpose3d", "out", f663},
-	{"aten::thnn_conv2d", "out", f664},
-	{"aten::_slow_conv2d_forward", "output", f665},
-	{"aten::_slow_conv2d_backward", "grad_input", f666},
-	{"aten::_conv_depthwise2d", "out", f667},
-	{"aten::slow_conv3d", "out", f668},
-	{"aten::slow_conv3d_forward", "output", f669},
-	{"aten::col2im", "out", f345},
-	{"aten::im2col", "out", f420},
-	{"aten::_linalg_det", "result", f670},
-	{"aten::linalg_ldl_solve", "out", f431},
-	{"aten::linalg_lstsq", "out", f432},
-	{"aten::linalg_matmul", "out", f433},
-	{"aten::_linalg_slogdet", "sign", f671},
-	{"aten::linalg_eigvals", "out", f430},
-	{"aten::_linalg_eigh", "eigenvalues", f672},
-	{"aten::linalg_eigh", "eigvals", f430},
-	{"aten::linalg_eigvalsh", "out", f430},
-	{"aten::_linalg_svd", "U", f673},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f436},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f436},
-	{"aten::linalg_pinv", "out", f435},
-	{"aten::linalg_pinv", "out_rcond_tensor", f435},
-	{"aten::_linalg_solve_ex", "result", f674},
-	{"aten::linalg_matrix_power", "out", f434},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f436},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f436},
-	{"aten::linalg_matrix_rank", "out", f435},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f435},
-	{"aten::unbind_copy", "int_out", f575},
-	{"aten::split_copy", "Tensor_out", f564},
-	{"aten::special_chebyshev_polynomial_t", "out", f561},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f563},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f562},
-	{"aten::special_chebyshev_polynomial_u", "out", f561},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f563},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f562},
-	{"aten::special_chebyshev_polynomial_v", "out", f561},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f563},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f562},
-	{"aten::special_chebyshev_polynomial_w", "out", f561},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f563},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f562},
-	{"aten::special_hermite_polynomial_h", "out", f561},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f563},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f562},
-	{"aten::special_hermite_polynomial_he", "out", f561},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f563},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f562},
-	{"aten::special_laguerre_polynomial_l", "out", f561},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f563},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f562},
-	{"aten::special_legendre_polynomial_p", "out", f561},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f563},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f562},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f561},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f563},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f562},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f561},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f563},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f562},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f561},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f563},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f562},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f561},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f563},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f562},
+	{"aten::_nested_compute_contiguous_strides_offsets", "", f137},
+	{"aten::_nested_from_padded", "", f138},
+	{"aten::_nested_from_padded_and_nested_example", "", f139},
+	{"aten::_nested_from_padded_tensor", "", f140},
+	{"aten::_nested_get_jagged_dummy", "", f141},
+	{"aten::_nested_get_lengths", "", f142},
+	{"aten::_nested_get_max_seqlen", "", f143},
+	{"aten::_nested_get_min_seqlen", "", f144},
+	{"aten::_nested_get_offsets", "", f145},
+	{"aten::_nested_get_ragged_idx", "", f146},
+	{"aten::_nested_get_values", "", f147},
+	{"aten::_nested_get_values_copy", "", f148},
+	{"aten::_nested_select_backward", "", f149},
+	{"aten::_nested_sum_backward", "", f150},
+	{"aten::_nested_tensor_from_mask", "", f151},
+	{"aten::_nested_tensor_from_mask_left_aligned", "", f152},
+	{"aten::_nested_tensor_from_tensor_list", "", f153},
+	{"aten::_nested_tensor_size", "", f154},
+	{"aten::_nested_tensor_softmax_with_shape", "", f155},
+	{"aten::_nested_tensor_storage_offsets", "", f156},
+	{"aten::_nested_tensor_strides", "", f157},
+	{"aten::_nested_view_from_buffer", "", f158},
+	{"aten::_nested_view_from_buffer_copy", "", f159},
+	{"aten::_nested_view_from_jagged", "", f160},
+	{"aten::_nested_view_from_jagged_copy", "", f161},
+	{"aten::_new_zeros_with_same_feature_meta", "", f162},
+	{"aten::_nnpack_available", "", f163},
+	{"aten::_nnpack_spatial_convolution", "", f164},
+	{"aten::_pack_padded_sequence_backward", "", f165},
+	{"aten::_pad_circular", "", f166},
+	{"aten::_pad_enum", "", f167},
+	{"aten::_pad_packed_sequence", "", f168},
+	{"aten::_padded_dense_to_jagged_forward", "", f169},
+	{"aten::_pdist_backward", "", f170},
+	{"aten::_pdist_forward", "", f171},
+	{"aten::_prelu_kernel", "", f172},
+	{"aten::_prelu_kernel_backward", "", f173},
+	{"aten::_print", "", f174},
+	{"aten::_propagate_xla_data", "", f175},
+	{"aten::_remove_batch_dim", "", f176},
+	{"aten::_reshape_alias", "", f177},
+	{"aten::_reshape_alias_copy", "", f178},
+	{"aten::_reshape_from_tensor", "", f179},
+	{"aten::_resize_output_", "", f180},
+	{"aten::_rowwise_prune", "", f181},
+	{"aten::_sample_dirichlet", "", f182},
+	{"aten::_saturate_weight_to_fp16", "", f183},
+	{"aten::_scaled_dot_product_attention_math", "", f184},
+	{"aten::_scaled_dot_product_attention_math_for_mps", "", f185},
+	{"aten::_scaled_dot_product_cudnn_attention", "", f186},
+	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f187},
+	{"aten::_scaled_dot_product_efficient_attention", "", f188},
+	{"aten::_scaled_dot_product_efficient_attention_backward", "", f189},
+	{"aten::_scaled_dot_product_flash_attention", "", f190},
+	{"aten::_scaled_dot_product_flash_attention", "quantized", f191},
+	{"aten::_scaled_dot_product_flash_attention_backward", "", f192},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f193},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f194},
+	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f195},
+	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f196},
+	{"aten::_scaled_grouped_mm", "", f197},
+	{"aten::_scaled_grouped_mm_v2", "", f198},
+	{"aten::_scaled_mm", "", f199},
+	{"aten::_scaled_mm_v2", "", f200},
+	{"aten::_segment_reduce_backward", "", f201},
+	{"aten::_slow_conv2d_backward", "output_mask", f202},
+	{"aten::_slow_conv2d_forward", "", f203},
+	{"aten::_sobol_engine_draw", "", f204},
+	{"aten::_sobol_engine_ff_", "", f205},
+	{"aten::_sobol_engine_initialize_state_", "", f206},
+	{"aten::_sobol_engine_scramble_", "", f207},
+	{"aten::_softmax_backward_data", "", f208},
+	{"aten::_sparse_addmm", "", f209},
+	{"aten::_sparse_broadcast_to", "", f210},
+	{"aten::_sparse_broadcast_to_copy", "", f211},
+	{"aten::_sparse_bsc_tensor_unsafe", "", f212},
+	{"aten::_sparse_bsr_tensor_unsafe", "", f213},
+	{"aten::_sparse_compressed_tensor_unsafe", "", f214},
+	{"aten::_sparse_compressed_tensor_with_dims", "", f215},
+	{"aten::_sparse_coo_tensor_unsafe", "", f216},
+	{"aten::_sparse_coo_tensor_with_dims", "", f217},
+	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f218},
+	{"aten::_sparse_csc_tensor_unsafe", "", f219},
+	{"aten::_sparse_csr_prod", "dim_dtype", f220},
+	{"aten::_sparse_csr_sum", "dim_dtype", f221},
+	{"aten::_sparse_csr_tensor_unsafe", "", f222},
+	{"aten::_sparse_log_softmax", "", f223},
+	{"aten::_sparse_log_softmax", "int", f224},
+	{"aten::_sparse_log_softmax_backward_data", "", f225},
+	{"aten::_sparse_mask_projection", "", f226},
+	{"aten::_sparse_mm", "", f227},
+	{"aten::_sparse_mm", "reduce", f228},
+	{"aten::_sparse_mm_reduce_impl", "", f229},
+	{"aten::_sparse_mm_reduce_impl_backward", "", f230},
+	{"aten::_sparse_semi_structured_addmm", "", f231},
+	{"aten::_sparse_semi_structured_apply", "", f232},
+	{"aten::_sparse_semi_structured_apply_dense", "", f233},
+	{"aten::_sparse_semi_structured_linear", "", f234},
+	{"aten::_sparse_semi_structured_mm", "", f235},
+	{"aten::_sparse_semi_structured_tile", "", f236},
+	{"aten::_sparse_softmax", "", f237},
+	{"aten::_sparse_softmax", "int", f238},
+	{"aten::_sparse_softmax_backward_data", "", f239},
+	{"aten::_sparse_sparse_matmul", "", f240},
+	{"aten::_sparse_sum", "", f241},
+	{"aten::_sparse_sum", "dim", f242},
+	{"aten::_sparse_sum", "dim_dtype", f243},
+	{"aten::_sparse_sum", "dtype", f244},
+	{"aten::_sparse_sum_backward", "", f245},
+	{"aten::_spdiags", "", f246},
+	{"aten::_spsolve", "", f247},
+	{"aten::_stack", "", f248},
+	{"aten::_standard_gamma", "", f249},
+	{"aten::_standard_gamma_grad", "", f250},
+	{"aten::_thnn_differentiable_gru_cell_backward", "", f251},
+	{"aten::_thnn_differentiable_lstm_cell_backward", "", f252},
+	{"aten::_thnn_fused_gru_cell", "", f253},
+	{"aten::_thnn_fused_gru_cell_backward", "", f254},
+	{"aten::_thnn_fused_lstm_cell", "", f255},
+	{"aten::_thnn_fused_lstm_cell_backward", "", f256},
+	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f257},
+	{"aten::_to_copy", "", f258},
+	{"aten::_to_sparse", "", f259},
+	{"aten::_to_sparse", "sparse_dim", f260},
+	{"aten::_to_sparse_bsc", "", f261},
+	{"aten::_to_sparse_bsr", "", f262},
+	{"aten::_to_sparse_csc", "", f263},
+	{"aten::_to_sparse_csr", "", f264},
+	{"aten::_to_sparse_semi_structured", "", f265},
+	{"aten::_transform_bias_rescale_qkv", "", f266},
+	{"aten::_transformer_encoder_layer_fwd", "", f267},
+	{"aten::_trilinear", "", f268},
+	{"aten::_triton_multi_head_attention", "", f269},
+	{"aten::_triton_scaled_dot_attention", "", f270},
+	{"aten::_unpack_dual", "", f271},
+	{"aten::_unsafe_index", "Tensor", f272},
+	{"aten::_unsafe_index_put", "", f273},
+	{"aten::_unsafe_masked_index", "", f274},
+	{"aten::_unsafe_masked_index_put_accumulate", "", f275},
+	{"aten::_unsafe_view", "", f276},
+	{"aten::_upsample_bicubic2d_aa", "", f277},
+	{"aten::_upsample_bicubic2d_aa", "vec", f278},
+	{"aten::_upsample_bicubic2d_aa_backward", "", f279},
+	{"aten::_upsample_bilinear2d_aa", "", f277},
+	{"aten::_upsample_bilinear2d_aa", "vec", f278},
+	{"aten::_upsample_bilinear2d_aa_backward", "", f280},
+	{"aten::_upsample_nearest_exact1d", "", f281},
+	{"aten::_upsample_nearest_exact1d", "vec", f282},
+	{"aten::_upsample_nearest_exact1d_backward", "", f283},
+	{"aten::_upsample_nearest_exact2d", "", f284},
+	{"aten::_upsample_nearest_exact2d", "vec", f282},
+	{"aten::_upsample_nearest_exact2d_backward", "", f285},
+	{"aten::_upsample_nearest_exact3d", "", f286},
+	{"aten::_upsample_nearest_exact3d", "vec", f282},
+	{"aten::_upsample_nearest_exact3d_backward", "", f287},
+	{"aten::_use_cudnn_ctc_loss", "", f288},
+	{"aten::_use_cudnn_ctc_loss", "Tensor", f289},
+	{"aten::_use_cudnn_rnn_flatten_weight", "", f290},
+	{"aten::_use_miopen_ctc_loss", "", f291},
+	{"aten::_use_miopen_ctc_loss", "Tensor", f292},
+	{"aten::_validate_compressed_sparse_indices", "", f293},
+	{"aten::_validate_sparse_bsc_tensor_args", "", f294},
+	{"aten::_validate_sparse_bsr_tensor_args", "", f295},
+	{"aten::_validate_sparse_compressed_tensor_args", "", f296},
+	{"aten::_validate_sparse_coo_tensor_args", "", f297},
+	{"aten::_validate_sparse_csc_tensor_args", "", f298},
+	{"aten::_validate_sparse_csr_tensor_args", "", f299},
+	{"aten::_values_copy", "", f300},
+	{"aten::_weight_int4pack_mm", "", f301},
+	{"aten::_weight_int4pack_mm_for_cpu", "", f302},
+	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f303},
+	{"aten::_weight_int8pack_mm", "", f304},
+	{"aten::_weight_norm", "", f305},
+	{"aten::_weight_norm_differentiable_backward", "", f306},
+	{"aten::_weight_norm_interface", "", f307},
+	{"aten::_weight_norm_interface_backward", "", f308},
+	{"aten::_wrapped_linear_prepack", "", f309},
+	{"aten::_wrapped_quantized_linear_prepacked", "", f310},
+	{"aten::adaptive_avg_pool1d", "", f311},
+	{"aten::adaptive_avg_pool2d", "", f312},
+	{"aten::adaptive_avg_pool3d", "", f313},
+	{"aten::adaptive_max_pool1d", "", f311},
+	{"aten::adaptive_max_pool2d", "", f311},
+	{"aten::adaptive_max_pool2d_backward", "", f314},
+	{"aten::adaptive_max_pool3d", "", f311},
+	{"aten::adaptive_max_pool3d_backward", "", f315},
+	{"aten::add_", "Tensor", f316},
+	{"aten::addbmm", "", f317},
+	{"aten::addbmm_", "", f317},
+	{"aten::addmm", "", f317},
+	{"aten::addmm_", "", f317},
+	{"aten::addmv", "", f317},
+	{"aten::addmv_", "", f317},
+	{"aten::affine_grid_generator_backward", "", f318},
+	{"aten::align_tensors", "", f319},
+	{"aten::alpha_dropout", "", f320},
+	{"aten::alpha_dropout_", "", f320},
+	{"aten::arange", "start_step", f321},
+	{"aten::as_strided", "", f322},
+	{"aten::as_strided_", "", f322},
+	{"aten::as_strided_copy", "", f323},
+	{"aten::as_strided_scatter", "", f324},
+	{"aten::avg_pool1d", "", f325},
+	{"aten::avg_pool2d", "", f326},
+	{"aten::avg_pool2d_backward", "", f327},
+	{"aten::avg_pool3d", "", f328},
+	{"aten::avg_pool3d_backward", "", f329},
+	{"aten::baddbmm", "", f317},
+	{"aten::baddbmm_", "", f317},
+	{"aten::batch_norm_backward", "", f330},
+	{"aten::batch_norm_backward_elemt", "", f331},
+	{"aten::batch_norm_backward_reduce", "", f332},
+	{"aten::batch_norm_elemt", "", f333},
+	{"aten::batch_norm_gather_stats", "", f334},
+	{"aten::batch_norm_gather_stats_with_counts", "", f335},
+	{"aten::batch_norm_stats", "", f336},
+	{"aten::batch_norm_update_stats", "", f337},
+	{"aten::binary_cross_entropy", "", f338},
+	{"aten::binary_cross_entropy_backward", "", f339},
+	{"aten::binary_cross_entropy_with_logits", "", f340},
+	{"aten::binomial", "", f341},
+	{"aten::bmm", "", f342},
+	{"aten::ccol_indices_copy", "", f343},
+	{"aten::choose_qparams_optimized", "", f344},
+	{"aten::chunk", "", f345},
+	{"aten::col2im", "", f346},
+	{"aten::col_indices_copy", "", f347},
+	{"aten::combinations", "", f348},
+	{"aten::constant_pad_nd", "", f349},
+	{"aten::conv1d", "", f350},
+	{"aten::conv2d", "", f350},
+	{"aten::conv3d", "", f350},
+	{"aten::conv_depthwise3d", "", f351},
+	{"aten::conv_tbc_backward", "", f352},
+	{"aten::conv_transpose1d", "", f353},
+	{"aten::conv_transpose2d", "input", f353},
+	{"aten::conv_transpose3d", "input", f353},
+	{"aten::convolution", "", f354},
+	{"aten::convolution_backward", "", f355},
+	{"aten::convolution_backward_overrideable", "", f356},
+	{"aten::convolution_overrideable", "", f357},
+	{"aten::copy", "", f358},
+	{"aten::copy_", "", f359},
+	{"aten::copy_sparse_to_sparse_", "", f360},
+	{"aten::cosine_embedding_loss", "", f340},
+	{"aten::cross_entropy_loss", "", f361},
+	{"aten::crow_indices_copy", "", f362},
+	{"aten::ctc_loss", "IntList", f363},
+	{"aten::ctc_loss", "Tensor", f364},
+	{"aten::cudnn_affine_grid_generator", "", f365},
+	{"aten::cudnn_affine_grid_generator_backward", "", f366},
+	{"aten::cudnn_batch_norm", "", f367},
+	{"aten::cudnn_batch_norm_backward", "", f368},
+	{"aten::cudnn_convolution", "", f369},
+	{"aten::cudnn_convolution_add_relu", "", f370},
+	{"aten::cudnn_convolution_relu", "", f371},
+	{"aten::cudnn_convolution_transpose", "", f372},
+	{"aten::cudnn_grid_sampler", "", f373},
+	{"aten::cudnn_grid_sampler_backward", "", f374},
+	{"aten::cudnn_is_acceptable", "", f375},
+	{"aten::cummaxmin_backward", "", f376},
+	{"aten::cumprod_backward", "", f377},
+	{"aten::cumulative_trapezoid", "dx", f378},
+	{"aten::cumulative_trapezoid", "x", f378},
+	{"aten::dequantize", "self", f379},
+	{"aten::dequantize", "tensors", f380},
+	{"aten::diagonal_backward", "", f381},
+	{"aten::div", "Scalar_mode", f382},
+	{"aten::div", "Tensor_mode", f383},
+	{"aten::div_", "Scalar_mode", f382},
+	{"aten::div_", "Tensor_mode", f383},
+	{"aten::divide", "Scalar_mode", f382},
+	{"aten::divide", "Tensor_mode", f383},
+	{"aten::divide_", "Scalar_mode", f382},
+	{"aten::divide_", "Tensor_mode", f383},
+	{"aten::dot", "", f342},
+	{"aten::dropout", "", f320},
+	{"aten::dropout_", "", f320},
+	{"aten::dsplit", "int", f384},
+	{"aten::embedding_backward", "", f385},
+	{"aten::embedding_bag", "", f386},
+	{"aten::embedding_bag", "padding_idx", f386},
+	{"aten::embedding_dense_backward", "", f387},
+	{"aten::embedding_sparse_backward", "", f388},
+	{"aten::empty_strided", "", f389},
+	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f390},
+	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f391},
+	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f392},
+	{"aten::fbgemm_linear_fp16_weight", "", f393},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f394},
+	{"aten::fbgemm_linear_int8_weight", "", f395},
+	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f396},
+	{"aten::fbgemm_linear_quantize_weight", "", f397},
+	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f398},
+	{"aten::fbgemm_pack_quantized_matrix", "", f399},
+	{"aten::fbgemm_pack_quantized_matrix", "KN", f400},
+	{"aten::feature_alpha_dropout", "", f320},
+	{"aten::feature_alpha_dropout_", "", f320},
+	{"aten::feature_dropout", "", f320},
+	{"aten::feature_dropout_", "", f320},
+	{"aten::fill", "Tensor", f401},
+	{"aten::fill_", "Tensor", f401},
+	{"aten::fractional_max_pool2d", "", f402},
+	{"aten::fractional_max_pool2d_backward", "", f403},
+	{"aten::fractional_max_pool3d", "", f402},
+	{"aten::fractional_max_pool3d_backward", "", f404},
+	{"aten::from_file", "", f405},
+	{"aten::full", "", f406},
+	{"aten::full_like", "", f406},
+	{"aten::fused_moving_avg_obs_fake_quant", "", f407},
+	{"aten::gather", "", f408},
+	{"aten::gather_backward", "", f409},
+	{"aten::gelu_backward", "", f410},
+	{"aten::glu_backward", "", f411},
+	{"aten::glu_backward_jvp", "", f412},
+	{"aten::grid_sampler", "", f413},
+	{"aten::grid_sampler_2d", "", f413},
+	{"aten::grid_sampler_2d_backward", "", f414},
+	{"aten::grid_sampler_3d", "", f413},
+	{"aten::grid_sampler_3d_backward", "", f415},
+	{"aten::group_norm", "", f416},
+	{"aten::gru", "data", f417},
+	{"aten::gru", "input", f418},
+	{"aten::hinge_embedding_loss", "", f361},
+	{"aten::hsplit", "int", f384},
+	{"aten::hspmm", "", f419},
+	{"aten::huber_loss", "", f420},
+	{"aten::huber_loss_backward", "", f361},
+	{"aten::im2col", "", f421},
+	{"aten::index_add", "", f422},
+	{"aten::index_add_", "", f422},
+	{"aten::index_copy", "", f422},
+	{"aten::index_copy_", "", f422},
+	{"aten::index_fill", "int_Scalar", f423},
+	{"aten::index_fill", "int_Tensor", f422},
+	{"aten::index_fill_", "int_Scalar", f423},
+	{"aten::index_fill_", "int_Tensor", f422},
+	{"aten::index_reduce", "", f422},
+	{"aten::index_reduce_", "", f422},
+	{"aten::index_select_backward", "", f424},
+	{"aten::indices_copy", "", f425},
+	{"aten::infinitely_differentiable_gelu_backward", "", f426},
+	{"aten::kl_div", "", f420},
+	{"aten::l1_loss", "", f420},
+	{"aten::lcm", "", f427},
+	{"aten::lcm_", "", f427},
+	{"aten::lift", "", f428},
+	{"aten::lift_fresh", "", f429},
+	{"aten::lift_fresh_copy", "", f430},
+	{"aten::linalg__powsum", "", f431},
+	{"aten::linalg_eigh", "", f432},
+	{"aten::linalg_eigvals", "", f432},
+	{"aten::linalg_eigvalsh", "", f432},
+	{"aten::linalg_ldl_solve", "", f433},
+	{"aten::linalg_lstsq", "", f434},
+	{"aten::linalg_matmul", "", f435},
+	{"aten::linalg_matrix_power", "", f436},
+	{"aten::linalg_matrix_rank", "", f437},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f438},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f438},
+	{"aten::linalg_matrix_rank", "tol_tensor", f437},
+	{"aten::linalg_pinv", "", f437},
+	{"aten::linalg_pinv", "atol_rtol_float", f438},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f438},
+	{"aten::linalg_pinv", "rcond_tensor", f437},
+	{"aten::linear_backward", "", f439},
+	{"aten::log_sigmoid_backward", "", f440},
+	{"aten::lstm", "data", f441},
+	{"aten::lstm", "input", f442},
+	{"aten::lu_unpack", "", f443},
+	{"aten::margin_ranking_loss", "", f340},
+	{"aten::masked_scatter_backward", "", f444},
+	{"aten::masked_select_backward", "", f445},
+	{"aten::matmul", "", f435},
+	{"aten::matmul_backward", "", f446},
+	{"aten::matrix_exp_backward", "", f447},
+	{"aten::matrix_power", "", f436},
+	{"aten::max_pool1d", "", f448},
+	{"aten::max_pool1d_with_indices", "", f448},
+	{"aten::max_pool2d", "", f449},
+	{"aten::max_pool2d_backward", "", f450},
+	{"aten::max_pool2d_with_indices", "", f449},
+	{"aten::max_pool2d_with_indices_backward", "", f451},
+	{"aten::max_pool3d", "", f452},
+	{"aten::max_pool3d_with_indices", "", f452},
+	{"aten::max_pool3d_with_indices_backward", "", f453},
+	{"aten::max_unpool2d", "", f454},
+	{"aten::max_unpool3d", "", f455},
+	{"aten::miopen_batch_norm", "", f456},
+	{"aten::miopen_batch_norm_backward", "", f457},
+	{"aten::miopen_convolution", "", f458},
+	{"aten::miopen_convolution_add_relu", "", f459},
+	{"aten::miopen_convolution_relu", "", f460},
+	{"aten::miopen_convolution_transpose", "", f461},
+	{"aten::miopen_ctc_loss", "", f462},
+	{"aten::miopen_ctc_loss", "Tensor", f463},
+	{"aten::miopen_depthwise_convolution", "", f464},
+	{"aten::miopen_rnn", "", f465},
+	{"aten::miopen_rnn_backward", "", f466},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f467},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f468},
+	{"aten::mkldnn_convolution", "", f469},
+	{"aten::mkldnn_linear", "", f470},
+	{"aten::mkldnn_linear_backward", "", f471},
+	{"aten::mkldnn_linear_backward_input", "", f472},
+	{"aten::mkldnn_linear_backward_weights", "", f473},
+	{"aten::mkldnn_max_pool2d", "", f474},
+	{"aten::mkldnn_max_pool2d_backward", "", f475},
+	{"aten::mkldnn_max_pool3d", "", f476},
+	{"aten::mkldnn_max_pool3d_backward", "", f477},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f478},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f479},
+	{"aten::mkldnn_rnn_layer", "", f480},
+	{"aten::mkldnn_rnn_layer_backward", "", f481},
+	{"aten::mm", "", f342},
+	{"aten::mps_convolution_backward", "", f482},
+	{"aten::mps_convolution_transpose_backward", "", f483},
+	{"aten::mse_loss", "", f420},
+	{"aten::mse_loss_backward", "", f361},
+	{"aten::mul_", "Tensor", f316},
+	{"aten::multi_margin_loss", "", f484},
+	{"aten::multi_margin_loss_backward", "", f485},
+	{"aten::multilabel_margin_loss", "", f420},
+	{"aten::multilabel_margin_loss_backward", "", f486},
+	{"aten::multilabel_margin_loss_forward", "", f487},
+	{"aten::multiply_", "Tensor", f316},
+	{"aten::mv", "", f435},
+	{"aten::native_batch_norm", "", f488},
+	{"aten::native_batch_norm_backward", "", f489},
+	{"aten::native_channel_shuffle", "", f490},
+	{"aten::native_dropout_backward", "", f491},
+	{"aten::native_group_norm", "", f492},
+	{"aten::native_group_norm_backward", "", f493},
+	{"aten::native_layer_norm_backward", "", f494},
+	{"aten::new_empty_strided", "", f495},
+	{"aten::new_full", "", f496},
+	{"aten::new_ones", "", f406},
+	{"aten::new_zeros", "", f497},
+	{"aten::nll_loss", "", f361},
+	{"aten::nll_loss2d", "", f361},
+	{"aten::nll_loss2d_backward", "", f498},
+	{"aten::nll_loss2d_forward", "", f499},
+	{"aten::nll_loss_backward", "", f500},
+	{"aten::nll_loss_forward", "", f501},
+	{"aten::nll_loss_nd", "", f361},
+	{"aten::normal", "float_float", f502},
+	{"aten::ones", "", f503},
+	{"aten::ones_like", "", f503},
+	{"aten::pad", "", f504},
+	{"aten::poisson_nll_loss", "", f484},
+	{"aten::quantize_per_tensor", "tensor_qparams", f391},
+	{"aten::quantized_batch_norm", "", f505},
+	{"aten::quantized_gru_cell", "", f506},
+	{"aten::quantized_lstm_cell", "", f507},
+	{"aten::quantized_max_pool1d", "", f508},
+	{"aten::quantized_max_pool2d", "", f509},
+	{"aten::quantized_max_pool3d", "", f510},
+	{"aten::quantized_rnn_relu_cell", "", f511},
+	{"aten::quantized_rnn_tanh_cell", "", f512},
+	{"aten::rand", "", f503},
+	{"aten::rand", "generator", f406},
+	{"aten::rand_like", "", f503},
+	{"aten::rand_like", "generator", f406},
+	{"aten::randint", "", f406},
+	{"aten::randint", "generator", f496},
+	{"aten::randint", "low", f496},
+	{"aten::randint", "low_generator", f502},
+	{"aten::randint_like", "", f406},
+	{"aten::randint_like", "Tensor", f406},
+	{"aten::randint_like", "Tensor_generator", f496},
+	{"aten::randint_like", "generator", f496},
+	{"aten::randint_like", "low_dtype", f496},
+	{"aten::randint_like", "low_generator_dtype", f502},
+	{"aten::randn", "", f503},
+	{"aten::randn", "generator", f406},
+	{"aten::randn_like", "", f503},
+	{"aten::randn_like", "generator", f406},
+	{"aten::random_", "from", f513},
+	{"aten::randperm", "", f503},
+	{"aten::randperm", "generator", f406},
+	{"aten::range", "step", f321},
+	{"aten::reflection_pad1d", "", f514},
+	{"aten::reflection_pad1d_backward", "", f515},
+	{"aten::reflection_pad2d", "", f516},
+	{"aten::reflection_pad2d_backward", "", f517},
+	{"aten::reflection_pad3d", "", f518},
+	{"aten::reflection_pad3d_backward", "", f519},
+	{"aten::repeat_interleave", "Tensor", f520},
+	{"aten::repeat_interleave", "self_Tensor", f521},
+	{"aten::replication_pad1d", "", f514},
+	{"aten::replication_pad1d_backward", "", f522},
+	{"aten::replication_pad2d", "", f516},
+	{"aten::replication_pad2d_backward", "", f523},
+	{"aten::replication_pad3d", "", f518},
+	{"aten::replication_pad3d_backward", "", f524},
+	{"aten::reshape", "", f525},
+	{"aten::resize_", "", f526},
+	{"aten::resize_as_", "", f527},
+	{"aten::resize_as_sparse_", "", f528},
+	{"aten::rnn_relu", "data", f529},
+	{"aten::rnn_relu", "input", f530},
+	{"aten::rnn_tanh", "data", f529},
+	{"aten::rnn_tanh", "input", f530},
+	{"aten::row_indices_copy", "", f531},
+	{"aten::rrelu_with_noise", "", f532},
+	{"aten::rrelu_with_noise_", "", f533},
+	{"aten::rrelu_with_noise_backward", "", f534},
+	{"aten::scaled_dot_product_attention", "", f535},
+	{"aten::scatter", "reduce", f536},
+	{"aten::scatter", "src", f536},
+	{"aten::scatter", "value", f537},
+	{"aten::scatter", "value_reduce", f537},
+	{"aten::scatter_", "reduce", f536},
+	{"aten::scatter_", "src", f536},
+	{"aten::scatter_", "value", f537},
+	{"aten::scatter_", "value_reduce", f537},
+	{"aten::scatter_add", "", f536},
+	{"aten::scatter_add_", "", f536},
+	{"aten::scatter_reduce", "two", f536},
+	{"aten::scatter_reduce_", "two", f536},
+	{"aten::segment_reduce", "", f538},
+	{"aten::select", "int", f539},
+	{"aten::select_backward", "", f540},
+	{"aten::select_copy", "int", f539},
+	{"aten::set_", "source_Tensor_storage_offset", f541},
+	{"aten::slice_backward", "", f542},
+	{"aten::slice_inverse", "", f543},
+	{"aten::slow_conv3d", "", f544},
+	{"aten::slow_conv3d_forward", "", f545},
+	{"aten::slow_conv_dilated2d", "", f546},
+	{"aten::slow_conv_dilated3d", "", f547},
+	{"aten::slow_conv_transpose2d", "", f548},
+	{"aten::slow_conv_transpose3d", "", f549},
+	{"aten::smooth_l1_loss", "", f420},
+	{"aten::smooth_l1_loss_backward", "", f361},
+	{"aten::soft_margin_loss", "", f420},
+	{"aten::soft_margin_loss_backward", "", f361},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f550},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f551},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f552},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f553},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f554},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f555},
+	{"aten::sparse_coo_tensor", "indices_size", f556},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f557},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f558},
+	{"aten::sparse_csr_tensor", "crow_col_value", f559},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f560},
+	{"aten::sparse_resize_", "", f561},
+	{"aten::sparse_resize_and_clear_", "", f562},
+	{"aten::special_chebyshev_polynomial_t", "", f563},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f564},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f565},
+	{"aten::special_chebyshev_polynomial_u", "", f563},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f564},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f565},
+	{"aten::special_chebyshev_polynomial_v", "", f563},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f564},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f565},
+	{"aten::special_chebyshev_polynomial_w", "", f563},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f564},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f565},
+	{"aten::special_hermite_polynomial_h", "", f563},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f564},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f565},
+	{"aten::special_hermite_polynomial_he", "", f563},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f564},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f565},
+	{"aten::special_laguerre_polynomial_l", "", f563},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f564},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f565},
+	{"aten::special_legendre_polynomial_p", "", f563},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f564},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f565},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f563},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f564},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f565},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f563},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f564},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f565},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f563},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f564},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f565},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f563},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f564},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f565},
+	{"aten::split", "Tensor", f566},
+	{"aten::split_copy", "Tensor", f566},
+	{"aten::sspaddmm", "", f567},
+	{"aten::sub_", "Tensor", f316},
+	{"aten::subtract_", "Tensor", f316},
+	{"aten::tensor_split", "sections", f384},
+	{"aten::tensor_split", "tensor_indices_or_sections", f568},
+	{"aten::thnn_conv2d", "", f569},
+	{"aten::to", "device", f570},
+	{"aten::to", "dtype", f571},
+	{"aten::to", "dtype_layout", f258},
+	{"aten::to_dense_backward", "", f572},
+	{"aten::to_mkldnn", "", f573},
+	{"aten::to_mkldnn_backward", "", f574},
+	{"aten::trace_backward", "", f575},
+	{"aten::trapezoid", "dx", f378},
+	{"aten::trapezoid", "x", f378},
+	{"aten::trapz", "dx", f378},
+	{"aten::trapz", "x", f378},
+	{"aten::triplet_margin_loss", "", f576},
+	{"aten::unbind", "int", f577},
+	{"aten::unbind_copy", "int", f577},
+	{"aten::unfold_backward", "", f578},
+	{"aten::unsafe_chunk", "", f345},
+	{"aten::unsafe_split", "Tensor", f566},
+	{"aten::upsample_bicubic2d", "", f579},
+	{"aten::upsample_bicubic2d", "vec", f278},
+	{"aten::upsample_bicubic2d_backward", "", f580},
+	{"aten::upsample_bilinear2d", "", f579},
+	{"aten::upsample_bilinear2d", "vec", f278},
+	{"aten::upsample_bilinear2d_backward", "", f581},
+	{"aten::upsample_linear1d", "", f582},
+	{"aten::upsample_linear1d", "vec", f278},
+	{"aten::upsample_linear1d_backward", "", f583},
+	{"aten::upsample_nearest1d", "", f281},
+	{"aten::upsample_nearest1d", "vec", f282},
+	{"aten::upsample_nearest1d_backward", "", f584},
+	{"aten::upsample_nearest2d", "", f284},
+	{"aten::upsample_nearest2d", "vec", f282},
+	{"aten::upsample_nearest2d_backward", "", f585},
+	{"aten::upsample_nearest3d", "", f286},
+	{"aten::upsample_nearest3d", "vec", f282},
+	{"aten::upsample_nearest3d_backward", "", f586},
+	{"aten::upsample_trilinear3d", "", f587},
+	{"aten::upsample_trilinear3d", "vec", f278},
+	{"aten::upsample_trilinear3d_backward", "", f588},
+	{"aten::value_selecting_reduction_backward", "", f589},
+	{"aten::values_copy", "", f590},
+	{"aten::vander", "", f591},
+	{"aten::view", "dtype", f592},
+	{"aten::view_copy", "dtype", f592},
+	{"aten::vsplit", "int", f384},
+	{"aten::zeros", "", f593},
+	{"aten::zeros_like", "", f593},
+	{"aten::align_to", "ellipsis_idx", f594},
+	{"aten::add", "out", f595},
+	{"aten::addmv", "out", f317},
+	{"aten::arange", "start_out", f596},
+	{"aten::baddbmm", "out", f317},
+	{"aten::binary_cross_entropy", "out", f338},
+	{"aten::binary_cross_entropy_backward", "grad_input", f597},
+	{"aten::bmm", "out", f342},
+	{"aten::cat", "out", f319},
+	{"aten::concat", "out", f319},
+	{"aten::concatenate", "out", f319},
+	{"aten::cudnn_batch_norm", "out", f598},
+	{"aten::cudnn_convolution", "out", f599},
+	{"aten::div", "out_mode", f383},
+	{"aten::divide", "out_mode", f383},
+	{"aten::dot", "out", f342},
+	{"aten::full", "names", f496},
+	{"aten::lcm", "out", f427},
+	{"aten::_fft_r2c", "out", f600},
+	{"aten::_fft_c2r", "out", f601},
+	{"aten::_fft_c2c", "out", f602},
+	{"aten::index_copy", "out", f422},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f603},
+	{"aten::fbgemm_linear_fp16_weight", "out", f604},
+	{"aten::_log_softmax_backward_data", "out", f605},
+	{"aten::_logcumsumexp", "out", f606},
+	{"aten::matmul", "out", f435},
+	{"aten::matrix_power", "out", f436},
+	{"aten::_compute_linear_combination", "out", f607},
+	{"aten::mm", "out", f342},
+	{"aten::_int_mm", "out", f608},
+	{"aten::mul", "out", f609},
+	{"aten::multiply", "out", f609},
+	{"aten::mv", "out", f435},
+	{"aten::native_batch_norm", "out", f488},
+	{"aten::_native_batch_norm_legit", "out", f610},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f611},
+	{"aten::batch_norm_elemt", "out", f612},
+	{"aten::ones", "names", f406},
+	{"aten::rand", "names", f406},
+	{"aten::rand", "generator_with_names", f496},
+	{"aten::randn", "names", f406},
+	{"aten::randn", "generator_with_names", f496},
+	{"aten::range", "out", f596},
+	{"aten::gelu_backward", "grad_input", f410},
+	{"aten::_softmax_backward_data", "out", f613},
+	{"aten::sspaddmm", "out", f614},
+	{"aten::_chunk_cat", "out", f615},
+	{"aten::_stack", "out", f616},
+	{"aten::zeros", "names", f497},
+	{"aten::_batch_norm_with_update", "out", f617},
+	{"aten::_sparse_softmax", "Dimname", f618},
+	{"aten::_sparse_log_softmax", "Dimname", f619},
+	{"aten::sub", "out", f595},
+	{"aten::subtract", "out", f595},
+	{"aten::addmm", "out", f317},
+	{"aten::_scaled_mm", "out", f620},
+	{"aten::_scaled_mm_v2", "out", f621},
+	{"aten::hspmm", "out", f622},
+	{"aten::lstm_mps_backward", "", f623},
+	{"aten::set_", "source_Storage_storage_offset", f541},
+	{"aten::index_add", "out", f422},
+	{"aten::index_reduce", "out", f422},
+	{"aten::scatter", "src_out", f536},
+	{"aten::scatter", "value_out", f537},
+	{"aten::scatter", "reduce_out", f536},
+	{"aten::scatter", "value_reduce_out", f537},
+	{"aten::scatter", "dimname_src", f408},
+	{"aten::scatter", "dimname_value", f408},
+	{"aten::scatter_add", "out", f536},
+	{"aten::scatter_reduce", "two_out", f536},
+	{"aten::addbmm", "out", f317},
+	{"aten::gather", "out", f408},
+	{"aten::lu_unpack", "out", f443},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f624},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f625},
+	{"aten::mse_loss", "out", f420},
+	{"aten::mse_loss_backward", "grad_input", f361},
+	{"aten::multi_margin_loss", "out", f484},
+	{"aten::multi_margin_loss_backward", "grad_input", f626},
+	{"aten::multilabel_margin_loss", "out", f420},
+	{"aten::multilabel_margin_loss_forward", "output", f627},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f628},
+	{"aten::nll_loss", "out", f361},
+	{"aten::nll_loss_forward", "output", f629},
+	{"aten::nll_loss_backward", "grad_input", f630},
+	{"aten::nll_loss2d", "out", f361},
+	{"aten::nll_loss2d_forward", "output", f631},
+	{"aten::nll_loss2d_backward", "grad_input", f632},
+	{"aten::smooth_l1_loss", "out", f420},
+	{"aten::smooth_l1_loss_backward", "grad_input", f361},
+	{"aten::huber_loss", "out", f420},
+	{"aten::huber_loss_backward", "out", f361},
+	{"aten::soft_margin_loss", "out", f420},
+	{"aten::soft_margin_loss_backward", "grad_input", f361},
+	{"aten::glu_backward", "grad_input", f633},
+	{"aten::log_sigmoid_backward", "grad_input", f634},
+	{"aten::rrelu_with_noise", "out", f635},
+	{"aten::adaptive_avg_pool2d", "out", f312},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f636},
+	{"aten::adaptive_avg_pool3d", "out", f313},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f637},
+	{"aten::adaptive_max_pool2d", "out", f311},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f638},
+	{"aten::adaptive_max_pool3d", "out", f311},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f639},
+	{"aten::avg_pool2d", "out", f326},
+	{"aten::avg_pool2d_backward", "grad_input", f640},
+	{"aten::avg_pool3d", "out", f328},
+	{"aten::avg_pool3d_backward", "grad_input", f641},
+	{"aten::fractional_max_pool2d", "output", f402},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f642},
+	{"aten::fractional_max_pool3d", "output", f402},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f643},
+	{"aten::max_pool2d_with_indices", "out", f449},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f644},
+	{"aten::max_pool3d_with_indices", "out", f452},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f645},
+	{"aten::max_unpool2d", "out", f454},
+	{"aten::max_unpool3d", "out", f455},
+	{"aten::reflection_pad1d", "out", f514},
+	{"aten::reflection_pad1d_backward", "grad_input", f646},
+	{"aten::reflection_pad2d", "out", f516},
+	{"aten::reflection_pad2d_backward", "grad_input", f647},
+	{"aten::reflection_pad3d", "out", f518},
+	{"aten::reflection_pad3d_backward", "grad_input", f648},
+	{"aten::replication_pad1d", "out", f514},
+	{"aten::replication_pad1d_backward", "grad_input", f649},
+	{"aten::replication_pad2d", "out", f516},
+	{"aten::replication_pad2d_backward", "grad_input", f650},
+	{"aten::replication_pad3d", "out", f518},
+	{"aten::replication_pad3d_backward", "grad_input", f651},
+	{"aten::upsample_linear1d", "out", f582},
+	{"aten::upsample_linear1d_backward", "grad_input", f652},
+	{"aten::upsample_bilinear2d", "out", f579},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f653},
+	{"aten::_upsample_bilinear2d_aa", "out", f277},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f654},
+	{"aten::upsample_bicubic2d", "out", f579},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f655},
+	{"aten::_upsample_bicubic2d_aa", "out", f277},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f656},
+	{"aten::upsample_trilinear3d", "out", f587},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f657},
+	{"aten::upsample_nearest1d", "out", f281},
+	{"aten::_upsample_nearest_exact1d", "out", f281},
+	{"aten::upsample_nearest1d_backward", "grad_input", f658},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f659},
+	{"aten::upsample_nearest2d", "out", f284},
+	{"aten::_upsample_nearest_exact2d", "out", f284},
+	{"aten::upsample_nearest2d_backward", "grad_input", f660},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f661},
+	{"aten::upsample_nearest3d", "out", f286},
+	{"aten::_upsample_nearest_exact3d", "out", f286},
+	{"aten::upsample_nearest3d_backward", "grad_input", f662},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f663},
+	{"aten::slow_conv_transpose2d", "out", f664},
+	{"aten::slow_conv_transpose3d", "out", f665},
+	{"aten::thnn_conv2d", "out", f666},
+	{"aten::_slow_conv2d_forward", "output", f667},
+	{"aten::_slow_conv2d_backward", "grad_input", f668},
+	{"aten::_conv_depthwise2d", "out", f669},
+	{"aten::slow_conv3d", "out", f670},
+	{"aten::slow_conv3d_forward", "output", f671},
+	{"aten::col2im", "out", f346},
+	{"aten::im2col", "out", f421},
+	{"aten::_linalg_det", "result", f672},
+	{"aten::linalg_ldl_solve", "out", f433},
+	{"aten::linalg_lstsq", "out", f434},
+	{"aten::linalg_matmul", "out", f435},
+	{"aten::_linalg_slogdet", "sign", f673},
+	{"aten::linalg_eigvals", "out", f432},
+	{"aten::_linalg_eigh", "eigenvalues", f674},
+	{"aten::linalg_eigh", "eigvals", f432},
+	{"aten::linalg_eigvalsh", "out", f432},
+	{"aten::_linalg_svd", "U", f675},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f438},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f438},
+	{"aten::linalg_pinv", "out", f437},
+	{"aten::linalg_pinv", "out_rcond_tensor", f437},
+	{"aten::_linalg_solve_ex", "result", f676},
+	{"aten::linalg_matrix_power", "out", f436},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f438},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f438},
+	{"aten::linalg_matrix_rank", "out", f437},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f437},
+	{"aten::unbind_copy", "int_out", f577},
+	{"aten::split_copy", "Tensor_out", f566},
+	{"aten::special_chebyshev_polynomial_t", "out", f563},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f565},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f564},
+	{"aten::special_chebyshev_polynomial_u", "out", f563},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f565},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f564},
+	{"aten::special_chebyshev_polynomial_v", "out", f563},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f565},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f564},
+	{"aten::special_chebyshev_polynomial_w", "out", f563},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f565},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f564},
+	{"aten::special_hermite_polynomial_h", "out", f563},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f565},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f564},
+	{"aten::special_hermite_polynomial_he", "out", f563},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f565},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f564},
+	{"aten::special_laguerre_polynomial_l", "out", f563},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f565},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f564},
+	{"aten::special_legendre_polynomial_p", "out", f563},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f565},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f564},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f563},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f565},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f564},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f563},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f565},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f564},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f563},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f565},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f564},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f563},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f565},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f564},
 };
 const size_t guard_count = std::size(guard_rows);
 

@@ -158,6 +158,8 @@ void not_nested(const Tensor& x);
 void fits(const Tensor& x, const Tensor& target);
 void quantizable(const Tensor& x, std::optional<at::ScalarType> dtype);
 void quantizable(TensorList xs, std::optional<at::ScalarType> dtype);
+void complex_counterpart(const Tensor& x, std::optional<at::ScalarType> dtype);
+void complex_counterpart(TensorList xs, std::optional<at::ScalarType> dtype);
 void same_dtype(const Tensor& x, const Tensor& out);
 void nested_dim(const Tensor& x, int64_t dim);
 void same_size(const Tensor& gradient, const Tensor& x);

@@ -198,6 +198,22 @@ void quantizable(TensorList xs, std::optional<at::ScalarType> dtype) {
 	}
 }
 
+// Sums over complex numbers are computed in the dtype's complex counterpart and written as its real part, which for bfloat16 is float32 and
+// has no room in the result.
+void complex_counterpart(const Tensor& x, std::optional<at::ScalarType> dtype) {
+	if (!x.defined() || !x.is_complex() || !dtype || !at::isFloatingType(*dtype)) {
+		return;
+	}
+	auto written = at::toRealValueType(at::toComplexType(*dtype));
+	TORCH_CHECK_VALUE(written == *dtype, "the dtype for complex inputs has to be one that has a complex counterpart, but got ", *dtype);
+}
+
+void complex_counterpart(TensorList xs, std::optional<at::ScalarType> dtype) {
+	for (const auto& x : xs) {
+		complex_counterpart(x, dtype);
+	}
+}
+
 // The kernel writes what it computes, whatever the output's dtype.
 void same_dtype(const Tensor& x, const Tensor& out) {
 	TORCH_CHECK(!x.defined() || !out.defined() || x.scalar_type() == out.scalar_type(), "expected out of dtype ", x.scalar_type(), ", but got ", out.scalar_type());
