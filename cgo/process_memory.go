@@ -54,7 +54,7 @@ func (g *trash) trim(used int64) {
 	const slack = headroom / 2 // what libtorch keeps beside the elements
 	live, _, spare := HostMemory()
 	if spare > used+headroom {
-		emptyHeaps()
+		EmptyHeaps()
 		spare = 0
 	} else {
 		if resident()-spare-g.kept.Load() < max(live+headroom, used)+slack {
@@ -65,8 +65,8 @@ func (g *trash) trim(used int64) {
 	g.kept.Store(resident() - spare - live)
 }
 
-// emptyHeaps gives all that is free back to the kernel, for tensors of any size.
-func emptyHeaps() {
+// EmptyHeaps gives all that is free back to the kernel, for tensors of any size.
+func EmptyHeaps() {
 	var c Call
 	c.Begin(OpEmptyCache)
 	c.Code(0) // the CPU
@@ -76,7 +76,7 @@ func emptyHeaps() {
 // ReleaseSpare gives freed memory back to the kernel if it is much: after work that takes a lot of it, and that is not done again soon.
 func ReleaseSpare() {
 	if _, _, spare := HostMemory(); spare > headroom {
-		emptyHeaps()
+		EmptyHeaps()
 	}
 }
 

@@ -83,7 +83,7 @@ func (r *rest) look() {
 		}
 	case r.idle < still:
 		if r.idle++; r.idle == still {
-			emptyHeaps()
+			EmptyHeaps()
 			r.left = strays()
 		}
 	}

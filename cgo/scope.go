@@ -15,6 +15,7 @@ const chunkSize = 64
 // every result: there is no lookup of "the current goroutine".
 type Scope struct {
 	id     uint64
+	next   atomic.Uint64 // id of the next idle one, while it is idle itself
 	parent *Scope
 	outer  uint64        // the thread's scope before this one
 	state  atomic.Uint64 // outer + 1 while it is open, for goroutines that only read
@@ -26,37 +27,62 @@ type Scope struct {
 }
 
 // Open scopes by id. A page never moves, so reading takes no lock.
-const pageSize = 1024
+const pageSize, idBits = 1024, 20
 
 var scopes struct {
 	pages [pageSize]atomic.Pointer[[pageSize]Scope]
-	mu    sync.Mutex
-	idle  []*Scope
-	next  uint64
+	last  atomic.Uint64 // id; they start at 1: 0 is "no scope"
+	// The idle ones are a list. Its first has changes counted above its id, so that who was about to take it sees that it has been away.
+	// With a mutex goroutines that are locked to their threads would pass it on from thread to thread, and each that waits takes one.
+	idle atomic.Uint64
 }
 
 func scopeAt(id uint64) *Scope {
 	return &scopes.pages[id/pageSize].Load()[id%pageSize]
 }
 
-// acquire takes an idle scope. Ids start at 1: 0 is "no scope".
+// acquire takes an idle scope.
 func acquire() *Scope {
-	scopes.mu.Lock()
-	defer scopes.mu.Unlock()
-	if n := len(scopes.idle); n > 0 {
-		s := scopes.idle[n-1]
-		scopes.idle = scopes.idle[:n-1]
-		return s
+	for {
+		first := scopes.idle.Load()
+		id := first % (1 << idBits)
+		if id == 0 {
+			return newScope()
+		}
+		if s := scopeAt(id); swapIdle(first, s.next.Load()) {
+			return s
+		}
 	}
-	scopes.next++
-	id := scopes.next
-	page := &scopes.pages[id/pageSize]
-	if page.Load() == nil {
-		page.Store(new([pageSize]Scope))
+}
+
+func newScope() *Scope {
+	for {
+		id := scopes.last.Load() + 1
+		page := &scopes.pages[id/pageSize]
+		if page.Load() == nil {
+			page.CompareAndSwap(nil, new([pageSize]Scope))
+		}
+		if scopes.last.CompareAndSwap(id-1, id) {
+			s := scopeAt(id)
+			s.id = id
+			return s
+		}
 	}
-	s := scopeAt(id)
-	s.id = id
-	return s
+}
+
+// release makes a scope idle.
+func (s *Scope) release() {
+	for {
+		first := scopes.idle.Load()
+		s.next.Store(first % (1 << idBits))
+		if swapIdle(first, s.id) {
+			return
+		}
+	}
+}
+
+func swapIdle(first, id uint64) bool {
+	return scopes.idle.CompareAndSwap(first, (first>>idBits+1)<<idBits|id)
 }
 
 // EnterScope locks the goroutine to its thread and opens a scope on it.
@@ -80,9 +106,7 @@ func (s *Scope) Leave() {
 	s.state.Store(0)
 	s.free()
 	s.parent, s.outer, s.made = nil, 0, 0
-	scopes.mu.Lock()
-	scopes.idle = append(scopes.idle, s)
-	scopes.mu.Unlock()
+	s.release()
 	UnlockThread()
 }
 
@@ -218,9 +242,7 @@ func ScopesInUse() (list []ScopeUse) {
 
 // allScopes are all that were ever made, open or idle.
 func allScopes() iter.Seq[*Scope] {
-	scopes.mu.Lock()
-	last := scopes.next
-	scopes.mu.Unlock()
+	last := scopes.last.Load()
 	return func(yield func(*Scope) bool) {
 		for id := uint64(1); id <= last && yield(scopeAt(id)); id++ {
 		}

@@ -6,10 +6,12 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/reliability"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -33,8 +35,8 @@ func onFreshThread(fn func()) {
 	<-done
 }
 
-// Goroutines make large tensors of all sizes, and others free them: no two ever share memory.
-func TestLargeTensorsHaveMemoryOfTheirOwn(t *testing.T) {
+// Goroutines make tensors of all sizes, and others free them, while what threads keep is taken from them: no two ever share memory.
+func TestTensorsHaveMemoryOfTheirOwn(t *testing.T) {
 	torchtest.NoLeaks(t)
 	type owned struct {
 		x  torch.Tensor
@@ -52,7 +54,7 @@ func TestLargeTensorsHaveMemoryOfTheirOwn(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(g), 1))
 			var held []owned
 			for i := range reliability.Size(20_000, 1_000) {
-				n := 1 << (12 + random.IntN(8)) // 16 KB to 2 MB
+				n := 1 << (4 + random.IntN(16)) // 64 bytes to 2 MB
 				o := owned{torch.Empty(n + random.IntN(n)), float32(g*100_000 + i)}
 				o.x.FillInPlace(o.id)
 				if held = append(held, o); len(held) < 12 {
@@ -73,7 +75,21 @@ func TestLargeTensorsHaveMemoryOfTheirOwn(t *testing.T) {
 			}
 		})
 	}
+	over := make(chan struct{})
+	var emptier sync.WaitGroup
+	emptier.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(100 * time.Microsecond):
+				cgo.EmptyHeaps()
+			}
+		}
+	})
 	all.Wait()
+	close(over)
+	emptier.Wait()
 	close(exchange)
 	for o := range exchange {
 		check(o)
@@ -98,6 +114,35 @@ func TestFreedMemoryIsForAllThreads(t *testing.T) {
 	}
 	require.Less(t, faults(t)-before, int64(8*tensors*size*4/page/4), "pages that were missing again")
 	require.Less(t, process().Resident, resident+32*megabyte)
+}
+
+// What threads keep that sleep is taken from them.
+func TestFreedMemoryOfSleepingThreads(t *testing.T) {
+	torchtest.NoLeaks(t)
+	const threads, perThread = 32, megabyte // about as many bytes
+	begun, over := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	for range threads {
+		all.Go(func() {
+			onFreshThread(func() {
+				torch.Scope(func() {
+					for range perThread / (16 << 10) {
+						torch.Zeros(4 << 10)
+					}
+				})
+				begun <- struct{}{}
+				<-over
+			})
+		})
+	}
+	for range threads {
+		<-begun
+	}
+	before := process().Resident
+	cgo.EmptyHeaps()
+	require.Less(t, process().Resident, before-threads*perThread/2)
+	close(over)
+	all.Wait()
 }
 
 // Memory that was in use once and is not any more goes back to the kernel with the second collection: the first cannot know.

@@ -6,7 +6,7 @@
 #include <ATen/Context.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
-#include <c10/core/impl/alloc_cpu.h>
+#include <dlfcn.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "entries.h"
 #include "guardpages.h"
 #include "pool.h"
+#include "threadblocks.h"
 
 namespace tg {
 
@@ -36,6 +37,17 @@ void count(int64_t bytes) {
 	int64_t peak = host_peak.load(std::memory_order_relaxed);
 	while (live > peak && !host_peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
 	}
+}
+
+// Gives what is free in glibc's arenas back to the kernel, and before it to them what threads keep, of tensors and of our operator new,
+// where that is in use: a block that is kept holds the whole page that it is in.
+void trim_glibc() {
+	static const auto empty_heap = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "tg_heap_empty"));
+	empty_threads();
+	if (empty_heap != nullptr) {
+		empty_heap();
+	}
+	malloc_trim(0);
 }
 
 // A Claim is an allocation's room below the bound, from before it is made until it is counted:
@@ -69,69 +81,14 @@ class Claim {
 	int64_t bytes_ = 0;
 };
 
-// Small blocks that were freed on a thread wait there for its next tensor. libtorch wants
-// 64-byte alignment, and glibc's aligned allocation skips its own per-thread cache: for a
-// tensor of one element that was an eighth of the cost of an addition.
-class SmallBlocks {
- public:
-	static constexpr size_t kLargest = 1024;
-
-	~SmallBlocks() {
-		for (auto& bin : bins_) {
-			while (void* block = bin.pop()) {
-				c10::free_cpu(block);
-			}
-		}
-	}
-	void* take(size_t n) { return bins_[index(n)].pop(); }
-	// False if the block has to go back to the heap.
-	bool keep(void* block, size_t usable) { return usable >= kStep && usable < kLargest + kStep && bins_[usable / kStep - 1].push(block); }
-	// All blocks of a bin have its size, whatever was asked for.
-	static size_t round(size_t n) { return (index(n) + 1) * kStep; }
-
- private:
-	static constexpr size_t kStep = 64;
-	static constexpr int kDepth = 128; // blocks kept per size and thread
-
-	static size_t index(size_t n) { return n == 0 ? 0 : (n - 1) / kStep; }
-
-	struct Bin {
-		struct Link {
-			Link* next;
-		};
-		Link* head = nullptr;
-		int depth = 0;
-
-		void* pop() {
-			Link* link = head;
-			if (link != nullptr) {
-				head = link->next;
-				depth--;
-			}
-			return link;
-		}
-		bool push(void* block) {
-			if (depth == kDepth) {
-				return false;
-			}
-			head = new (block) Link{head};
-			depth++;
-			return true;
-		}
-	};
-	Bin bins_[kLargest / kStep];
-};
-
-thread_local SmallBlocks small_blocks;
-
 // libtorch's default allocator with a counter around it: the same alignment, the same
 // reports to the profiler. glibc and the pool know each block's size, so nothing is stored.
 struct CountingAllocator final : c10::Allocator {
 	c10::DataPtr allocate(size_t n) override {
 		Claim claim(n);
-		void* data = n == 0 ? nullptr : block(n);
+		void* data = n == 0 ? nullptr : take_block(n);
 		if (data != nullptr) {
-			count(counted(usable_size(data)) - claim.take());
+			count(counted(block_size(data)) - claim.take());
 			c10::profiledCPUMemoryReporter().New(data, n);
 		}
 		return {data, data, &release, at::Device(at::DeviceType::CPU)};
@@ -140,33 +97,19 @@ struct CountingAllocator final : c10::Allocator {
 		if (data == nullptr) {
 			return;
 		}
-		size_t usable = usable_size(data);
-		host_bytes.fetch_sub(counted(usable), std::memory_order_relaxed);
+		host_bytes.fetch_sub(counted(block_size(data)), std::memory_order_relaxed);
 		c10::profiledCPUMemoryReporter().Delete(data);
-		if (is_pooled(data)) {
-			pool_give(data);
-		} else if (!small_blocks.keep(data, usable)) {
-			c10::free_cpu(data);
-		}
+		give_block(data);
 	}
 	c10::DeleterFnPtr raw_deleter() const override { return &release; }
 	void copy_data(void* dest, const void* src, std::size_t n) const override { default_copy_data(dest, src, n); }
 
  private:
-	static size_t usable_size(void* data) { return is_pooled(data) ? pool_size(data) : malloc_usable_size(data); }
 	// glibc adds more to one block than to the next: only whole steps count, so that the same
 	// tensors are the same bytes every time.
 	static int64_t counted(size_t usable) {
 		constexpr size_t step = c10::gAlignment;
 		return static_cast<int64_t>(usable / step * step);
-	}
-	static void* block(size_t n) {
-		if (n > SmallBlocks::kLargest) {
-			void* large = pool_take(n);
-			return large != nullptr ? large : c10::alloc_cpu(n);
-		}
-		void* data = small_blocks.take(n);
-		return data != nullptr ? data : c10::alloc_cpu(SmallBlocks::round(n));
 	}
 };
 
@@ -326,8 +269,8 @@ void device_stats(Args& a, Results& r) {
 void empty_cache(Args& a, Results&) {
 	auto device = a.device();
 	if (device.is_cpu()) {
+		trim_glibc();
 		pool_trim();
-		malloc_trim(0);
 	} else {
 		if (auto* allocator = device_allocator(device); allocator->initialized()) {
 			allocator->emptyCache();
@@ -337,7 +280,7 @@ void empty_cache(Args& a, Results&) {
 
 // trim_heaps(): gives what is free in glibc's arenas back to the kernel.
 void trim_heaps(Args&, Results&) {
-	malloc_trim(0);
+	trim_glibc();
 }
 
 // memory_info(device) -> free, total bytes on the card.

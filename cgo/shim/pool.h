@@ -7,7 +7,7 @@
 
 namespace tg {
 
-constexpr size_t kSmallestPooled = 64 << 10;  // what is smaller takes glibc less time than a lock that all threads want
+constexpr size_t kSmallestPooled = 4 << 10;  // what is smaller would leave holes of no use
 
 void open_pool();                       // without it there is none
 void* pool_take(size_t n);              // nullptr where it has no room: n is too small or too large, or the system refuses memory

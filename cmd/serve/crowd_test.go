@@ -204,6 +204,7 @@ func TestCrowdOfProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, c.right.Load(), int64(100))
 	require.LessOrEqual(t, most.Peak, before.Resident+96<<20)
+	require.LessOrEqual(t, most.Threads, 2*runtime.GOMAXPROCS(0)+32, "goroutines that have a thread of their own waited for each other")
 	require.Eventually(t, func() bool {
 		after, err := proc.Of(r.pid)
 		require.NoError(t, err)

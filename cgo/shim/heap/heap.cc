@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "../keepers.h"
+
 namespace {
 
 constexpr size_t kStep = 16;      // from one size of glibc's to the next
@@ -43,17 +45,27 @@ struct Full : Blocks {
 };
 constinit Full before, after;
 
-constinit thread_local Blocks* blocks __attribute__((tls_model("initial-exec"))) = &before;
+struct Own : tg::Keeper {
+	Blocks* blocks = &before;
+};
+constinit thread_local Own own __attribute__((tls_model("initial-exec")));
+constinit tg::Keepers keepers;
 
-// What C++ still frees on a thread that ends, it does before this.
-void end(void* kept) {
-	blocks = &after;
-	for (auto& bin : static_cast<Blocks*>(kept)->bins) {
+void empty(Blocks& kept) {
+	for (auto& bin : kept.bins) {
 		while (Link* link = bin.head) {
 			bin.head = link->next;
 			std::free(link);
 		}
+		bin.depth = 0;
 	}
+}
+
+// What C++ still frees on a thread that ends, it does before this.
+void end(void* kept) {
+	keepers.remove(own);
+	own.blocks = &after;
+	empty(*static_cast<Blocks*>(kept));
 	std::free(kept);
 }
 
@@ -70,10 +82,11 @@ const bool has_key = pthread_key_create(&key, end) == 0;
 }
 
 [[gnu::noinline]] void give_back(void* block) {
-	if (blocks == &before && has_key) {
+	if (own.blocks == &before && has_key) {
 		void* room = std::malloc(sizeof(Blocks));
 		if (room != nullptr && pthread_setspecific(key, room) == 0) {
-			blocks = new (room) Blocks;
+			own.blocks = new (room) Blocks;
+			keepers.add(own);
 		} else {
 			std::free(room);
 		}
@@ -86,8 +99,9 @@ const bool has_key = pthread_key_create(&key, end) == 0;
 __attribute__((visibility("default"))) void* operator new(size_t n) {
 	size_t size = (std::max(n, kSmallest) - kSmallest + kStep - 1) / kStep;
 	if (__builtin_expect(size < kSizes, true)) {
-		Bin& bin = blocks->bins[size];
-		if (Link* link = bin.head) {
+		tg::Turn turn(own, keepers);
+		Bin& bin = own.blocks->bins[size];
+		if (Link* link = turn ? bin.head : nullptr) {
 			bin.head = link->next;
 			bin.depth--;
 			return link;
@@ -103,8 +117,9 @@ __attribute__((visibility("default"))) void operator delete(void* block) noexcep
 	// What is below the smallest is beyond the largest, too.
 	size_t size = (malloc_usable_size(block) - kSmallest) / kStep;
 	if (__builtin_expect(size < kSizes, true)) {
-		Bin& bin = blocks->bins[size];
-		if (bin.depth < kDepth) {
+		tg::Turn turn(own, keepers);
+		Bin& bin = own.blocks->bins[size];
+		if (turn && bin.depth < kDepth) {
 			bin.head = new (block) Link{bin.head};
 			bin.depth++;
 			return;
@@ -116,4 +131,9 @@ __attribute__((visibility("default"))) void operator delete(void* block) noexcep
 // The size that C++ knows is not used: where a program has it wrong, glibc does not care.
 __attribute__((visibility("default"))) void operator delete(void* block, size_t) noexcept {
 	operator delete(block);
+}
+
+// Gives malloc what threads keep: a block holds the whole page that it is in.
+extern "C" __attribute__((visibility("default"))) void tg_heap_empty() {
+	keepers.each([](tg::Keeper& k) { empty(*static_cast<Own&>(k).blocks); });
 }
