@@ -11,8 +11,57 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <new>
 
 namespace tg {
+
+// A free block is a link to the next one of its size.
+struct Link {
+	Link* next;
+};
+
+// A Bin is the free blocks of a size, the latest first.
+struct Bin {
+	Link* head = nullptr;
+	unsigned depth = 0;
+
+	void push(void* block) {
+		head = new (block) Link{head};
+		depth++;
+	}
+
+	// Null if there is none.
+	void* pop() {
+		Link* link = head;
+		if (link != nullptr) {
+			head = link->next;
+			depth--;
+		}
+		return link;
+	}
+
+	// Cuts off all but so many, the older ones.
+	Link* cut(unsigned left) {
+		Link** end = &head;
+		for (unsigned n = 0; n < left; n++) {
+			end = &(*end)->next;
+		}
+		Link* older = *end;
+		*end = nullptr;
+		depth = left;
+		return older;
+	}
+};
+
+// Calls free for each block of a chain.
+template <class Free>
+void free_all(Link* link, Free&& free) {
+	while (link != nullptr) {
+		Link* next = link->next;
+		free(link);
+		link = next;
+	}
+}
 
 // A Keeper is a thread's place among all who keep blocks of a kind.
 struct Keeper {

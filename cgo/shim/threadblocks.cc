@@ -30,7 +30,7 @@ static_assert(size_at(kSizes - 1) == kLargest && index_of(kLargest) == kSizes - 
 static_assert(index_of(kEdge) == kShorts - 1 && index_below(kEdge + kLong - 1) == kShorts - 1 && index_of(kEdge + 1) == kShorts);
 
 // What a thread keeps: so many of a size, which is what a scope frees at once, and so many bytes, which are near its processor.
-constexpr int kDepth = 128;
+constexpr unsigned kDepth = 128;
 constexpr size_t kRoom = size_t{1} << 20;
 
 void give(void* block) {
@@ -40,31 +40,6 @@ void give(void* block) {
 		c10::free_cpu(block);
 	}
 }
-
-struct Link {
-	Link* next;
-};
-
-void give_all(Link* link) {
-	while (link != nullptr) {
-		give(std::exchange(link, link->next));
-	}
-}
-
-struct Bin {
-	Link* head = nullptr;
-	int depth = 0;
-
-	// Cuts the older ones off.
-	Link* cut(int left) {
-		Link** end = &head;
-		for (int n = 0; n < left; n++) {
-			end = &(*end)->next;
-		}
-		depth = left;
-		return std::exchange(*end, nullptr);
-	}
-};
 
 constinit Keepers keepers;
 
@@ -85,14 +60,11 @@ class ThreadBlocks : public Keeper {
 			return nullptr;
 		}
 		Turn turn(*this, keepers);
-		Bin& bin = bins_[i];
-		Link* link = turn ? bin.head : nullptr;
-		if (link != nullptr) {
-			bin.head = link->next;
-			bin.depth--;
+		void* block = turn ? bins_[i].pop() : nullptr;
+		if (block != nullptr) {
 			kept_ -= size_at(i);
 		}
-		return link;
+		return block;
 	}
 
 	// False if it has to go back to where it came from.
@@ -109,8 +81,7 @@ class ThreadBlocks : public Keeper {
 			if (!turn || bin.depth == kDepth) {
 				return false;
 			}
-			bin.head = new (block) Link{bin.head};
-			bin.depth++;
+			bin.push(block);
 			if (kept_ += size_at(i); kept_ <= kRoom) {
 				return true;
 			}
@@ -121,7 +92,7 @@ class ThreadBlocks : public Keeper {
 
 	void empty() {
 		for (size_t i = 0; i < kSizes; i++) {
-			give_all(bins_[i].cut(0));
+			free_all(bins_[i].cut(0), give);
 		}
 		kept_ = 0;
 	}
@@ -139,11 +110,11 @@ class ThreadBlocks : public Keeper {
 		for (size_t i = 0; i < kSizes; i++) {
 			Link* older = nullptr;
 			if (Turn turn(*this, keepers); turn) {
-				int depth = bins_[i].depth;
+				unsigned depth = bins_[i].depth;
 				older = bins_[i].cut(depth / 2);
-				kept_ -= static_cast<size_t>(depth - depth / 2) * size_at(i);
+				kept_ -= (depth - depth / 2) * size_at(i);
 			}
-			give_all(older);
+			free_all(older, give);
 		}
 	}
 

@@ -22,17 +22,8 @@ constexpr size_t kSmallest = 24;  // what its smallest block holds
 constexpr size_t kSizes = 32;     // up to 520 bytes
 constexpr unsigned kDepth = 128;  // blocks kept per size and thread
 
-struct Link {
-	Link* next;
-};
-
-struct Bin {
-	Link* head = nullptr;
-	unsigned depth = 0;
-};
-
 struct Blocks {
-	Bin bins[kSizes];
+	tg::Bin bins[kSizes];
 };
 
 // A thread has one of these two before its first block and after its last: they hold nothing and take nothing.
@@ -53,11 +44,7 @@ constinit tg::Keepers keepers;
 
 void empty(Blocks& kept) {
 	for (auto& bin : kept.bins) {
-		while (Link* link = bin.head) {
-			bin.head = link->next;
-			std::free(link);
-		}
-		bin.depth = 0;
+		tg::free_all(bin.cut(0), std::free);
 	}
 }
 
@@ -100,11 +87,8 @@ __attribute__((visibility("default"))) void* operator new(size_t n) {
 	size_t size = (std::max(n, kSmallest) - kSmallest + kStep - 1) / kStep;
 	if (__builtin_expect(size < kSizes, true)) {
 		tg::Turn turn(own, keepers);
-		Bin& bin = own.blocks->bins[size];
-		if (Link* link = turn ? bin.head : nullptr) {
-			bin.head = link->next;
-			bin.depth--;
-			return link;
+		if (void* block = turn ? own.blocks->bins[size].pop() : nullptr) {
+			return block;
 		}
 	}
 	return fetch(n);
@@ -118,10 +102,9 @@ __attribute__((visibility("default"))) void operator delete(void* block) noexcep
 	size_t size = (malloc_usable_size(block) - kSmallest) / kStep;
 	if (__builtin_expect(size < kSizes, true)) {
 		tg::Turn turn(own, keepers);
-		Bin& bin = own.blocks->bins[size];
+		tg::Bin& bin = own.blocks->bins[size];
 		if (turn && bin.depth < kDepth) {
-			bin.head = new (block) Link{bin.head};
-			bin.depth++;
+			bin.push(block);
 			return;
 		}
 	}
