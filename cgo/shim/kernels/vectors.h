@@ -145,9 +145,9 @@ INLINE Sums<W, V, R> product(const float* const* from, int64_t parts, int64_t st
 // by each of the first V times of rows one of V vectors.
 template <int W, int V, int R, class At, class Done>
 INLINE void products(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, const float* panel, int64_t n, const Vec<W>* start,
-                     const Done& done) {
+                     const Done& done, int64_t i = 0) {
 	const int64_t next = parts * n * V * W;
-	for (int64_t i = 0; last - first >= R; first += R, i++) {
+	for (; last - first >= R; first += R, i++) {
 		const float* rows[R];
 		for (int r = 0; r < R; r++) {
 			rows[r] = at(first + r);
@@ -155,7 +155,7 @@ INLINE void products(int64_t first, int64_t last, At& at, int64_t parts, int64_t
 		done(first, product<W, V, R>(rows, parts, step, panel, next + i % V * W, n, start));
 	}
 	if constexpr (R > 1) {
-		products<W, V, (R > 6 ? 6 : R > 4 ? 4 : R / 2)>(first, last, at, parts, step, panel, n, start, done);
+		products<W, V, (R > 6 ? 6 : R > 4 ? 4 : R / 2)>(first, last, at, parts, step, panel, n, start, done, i);
 	}
 }
 
