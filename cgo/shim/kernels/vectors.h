@@ -89,7 +89,7 @@ struct Sums {
 };
 
 // R rows times a panel of V vectors for each of their numbers, added to start. A row is in parts of n numbers, step apart. Where there are
-// few sums, each is made of some that do not wait for each other. A vector of weights that lies so far ahead of each V is brought nearer.
+// few sums, each is made of some that do not wait for each other. Two vectors of weights that lie so far ahead of each V are brought nearer.
 template <int W, int V, int R>
 INLINE Sums<W, V, R> product(const float* const* from, int64_t parts, int64_t step, const float* panel, int64_t ahead, int64_t n,
                              const Vec<W>* start) {
@@ -104,6 +104,7 @@ INLINE Sums<W, V, R> product(const float* const* from, int64_t parts, int64_t st
 	}
 	auto add = [&](int64_t k, int s) {
 		__builtin_prefetch(panel + ahead, 0, 2);
+		__builtin_prefetch(panel + ahead + W, 0, 2);
 		Vec<W> weights[V];
 		for (int v = 0; v < V; v++) {
 			weights[v] = load<W>(panel + v * W);
@@ -142,7 +143,7 @@ INLINE Sums<W, V, R> product(const float* const* from, int64_t parts, int64_t st
 
 // Rows from first to last: as many at a time as there are registers for, then fewer. at tells where a row is, and is asked for one after
 // the other; done takes the sums of some rows from one on. Meanwhile the panel behind this one, which comes from afar, is brought nearer:
-// by each of the first V times of rows one of V vectors.
+// by the first times of rows two vectors each.
 template <int W, int V, int R, class At, class Done>
 INLINE void products(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, const float* panel, int64_t n, const Vec<W>* start,
                      const Done& done, int64_t i = 0) {
@@ -152,7 +153,7 @@ INLINE void products(int64_t first, int64_t last, At& at, int64_t parts, int64_t
 		for (int r = 0; r < R; r++) {
 			rows[r] = at(first + r);
 		}
-		done(first, product<W, V, R>(rows, parts, step, panel, next + i % V * W, n, start));
+		done(first, product<W, V, R>(rows, parts, step, panel, next + 2 * i % V * W, n, start));
 	}
 	if constexpr (R > 1) {
 		products<W, V, (R > 6 ? 6 : R > 4 ? 4 : R / 2)>(first, last, at, parts, step, panel, n, start, done, i);
