@@ -15,54 +15,6 @@
 
 namespace tg {
 
-// A free block is a link to the next one of its size.
-struct Link {
-	Link* next;
-};
-
-// A Bin is the free blocks of a size, the latest first.
-struct Bin {
-	Link* head = nullptr;
-	unsigned depth = 0;
-
-	void push(void* block) {
-		head = new (block) Link{head};
-		depth++;
-	}
-
-	// Null if there is none.
-	void* pop() {
-		Link* link = head;
-		if (link != nullptr) {
-			head = link->next;
-			depth--;
-		}
-		return link;
-	}
-
-	// Cuts off all but so many, the older ones.
-	Link* cut(unsigned left) {
-		Link** end = &head;
-		for (unsigned n = 0; n < left; n++) {
-			end = &(*end)->next;
-		}
-		Link* older = *end;
-		*end = nullptr;
-		depth = left;
-		return older;
-	}
-};
-
-// Calls free for each block of a chain.
-template <class Free>
-void free_all(Link* link, Free&& free) {
-	while (link != nullptr) {
-		Link* next = link->next;
-		free(link);
-		link = next;
-	}
-}
-
 // A Keeper is a thread's place among all who keep blocks of a kind.
 struct Keeper {
 	std::atomic<bool> busy{false};
@@ -136,6 +88,104 @@ class Turn {
  private:
 	Keeper& keeper_;
 	bool mine_;
+};
+
+// A free block is a link to the next one of its size.
+struct Link {
+	Link* next;
+};
+
+// Bins are the free blocks that a thread keeps of some sizes. Of tells kSizes, the size of each in bytes, and how a block is freed.
+template <class Of>
+class Bins {
+ public:
+	// Those that are full have no room, and nothing in them.
+	explicit constexpr Bins(bool full = false) {
+		for (auto& bin : bins_) {
+			bin.depth = full ? kDepth : 0;
+		}
+	}
+
+	// The latest block of a size; null if there is none.
+	void* take(size_t i, Keeper& own, const Keepers& all) {
+		Turn turn(own, all);
+		Link* link = turn ? bins_[i].head : nullptr;
+		if (link != nullptr) {
+			bins_[i].head = link->next;
+			bins_[i].depth--;
+			kept_ -= Of::size(i);
+		}
+		return link;
+	}
+
+	// False if the block has to go back to where it came from.
+	bool keep(size_t i, void* block, Keeper& own, const Keepers& all) {
+		{
+			Turn turn(own, all);
+			if (!turn || bins_[i].depth == kDepth) {
+				return false;
+			}
+			bins_[i].head = new (block) Link{bins_[i].head};
+			bins_[i].depth++;
+			if (kept_ += Of::size(i); __builtin_expect(kept_ <= kRoom, true)) {
+				return true;
+			}
+		}
+		thin(own, all);
+		return true;
+	}
+
+	void empty() {
+		for (size_t i = 0; i < Of::kSizes; i++) {
+			give(cut(i, 0));
+		}
+	}
+
+ private:
+	// What a thread keeps: so many of a size, which is what Go's collector frees at once, and so many bytes, which are near its processor.
+	static constexpr unsigned kDepth = 2048;
+	static constexpr size_t kRoom = size_t{1} << 20;
+
+	struct Bin {
+		Link* head = nullptr;
+		unsigned depth = 0;
+	};
+
+	// Gives back the older half of each size: what is needed no more becomes nothing, in time.
+	[[gnu::noinline]] void thin(Keeper& own, const Keepers& all) {
+		for (size_t i = 0; i < Of::kSizes; i++) {
+			Link* older = nullptr;
+			if (Turn turn(own, all); turn) {
+				older = cut(i, bins_[i].depth / 2);
+			}
+			give(older);
+		}
+	}
+
+	// Cuts off all of a size but so many, the older ones.
+	Link* cut(size_t i, unsigned left) {
+		Bin& bin = bins_[i];
+		Link** end = &bin.head;
+		for (unsigned n = 0; n < left; n++) {
+			end = &(*end)->next;
+		}
+		Link* older = *end;
+		*end = nullptr;
+		kept_ -= (bin.depth - left) * Of::size(i);
+		bin.depth = left;
+		return older;
+	}
+
+	static void give(Link* link) {
+		while (link != nullptr) {
+			Link* next = link->next;
+			Of::free(link);
+			link = next;
+		}
+	}
+
+	Bin bins_[Of::kSizes];
+	size_t kept_ = 0;
 };
 
 }  // namespace tg

@@ -19,22 +19,16 @@ namespace {
 
 constexpr size_t kStep = 16;      // from one size of glibc's to the next
 constexpr size_t kSmallest = 24;  // what its smallest block holds
-constexpr size_t kSizes = 32;     // up to 520 bytes
-constexpr unsigned kDepth = 128;  // blocks kept per size and thread
 
-struct Blocks {
-	tg::Bin bins[kSizes];
+struct Small {
+	static constexpr size_t kSizes = 32;  // up to 520 bytes
+	static constexpr size_t size(size_t i) { return kSmallest + i * kStep; }
+	static void free(void* block) { std::free(block); }
 };
+using Blocks = tg::Bins<Small>;
 
 // A thread has one of these two before its first block and after its last: they hold nothing and take nothing.
-struct Full : Blocks {
-	constexpr Full() {
-		for (auto& bin : bins) {
-			bin.depth = kDepth;
-		}
-	}
-};
-constinit Full before, after;
+constinit Blocks before(true), after(true);
 
 struct Own : tg::Keeper {
 	Blocks* blocks = &before;
@@ -42,17 +36,11 @@ struct Own : tg::Keeper {
 constinit thread_local Own own __attribute__((tls_model("initial-exec")));
 constinit tg::Keepers keepers;
 
-void empty(Blocks& kept) {
-	for (auto& bin : kept.bins) {
-		tg::free_all(bin.cut(0), std::free);
-	}
-}
-
 // What C++ still frees on a thread that ends, it does before this.
 void end(void* kept) {
 	keepers.remove(own);
 	own.blocks = &after;
-	empty(*static_cast<Blocks*>(kept));
+	static_cast<Blocks*>(kept)->empty();
 	std::free(kept);
 }
 
@@ -85,9 +73,8 @@ const bool has_key = pthread_key_create(&key, end) == 0;
 
 __attribute__((visibility("default"))) void* operator new(size_t n) {
 	size_t size = (std::max(n, kSmallest) - kSmallest + kStep - 1) / kStep;
-	if (__builtin_expect(size < kSizes, true)) {
-		tg::Turn turn(own, keepers);
-		if (void* block = turn ? own.blocks->bins[size].pop() : nullptr) {
+	if (__builtin_expect(size < Small::kSizes, true)) {
+		if (void* block = own.blocks->take(size, own, keepers)) {
 			return block;
 		}
 	}
@@ -100,15 +87,9 @@ __attribute__((visibility("default"))) void operator delete(void* block) noexcep
 	}
 	// What is below the smallest is beyond the largest, too.
 	size_t size = (malloc_usable_size(block) - kSmallest) / kStep;
-	if (__builtin_expect(size < kSizes, true)) {
-		tg::Turn turn(own, keepers);
-		tg::Bin& bin = own.blocks->bins[size];
-		if (turn && bin.depth < kDepth) {
-			bin.push(block);
-			return;
-		}
+	if (__builtin_expect(size >= Small::kSizes || !own.blocks->keep(size, block, own, keepers), false)) {
+		give_back(block);
 	}
-	give_back(block);
 }
 
 // The size that C++ knows is not used: where a program has it wrong, glibc does not care.
@@ -118,5 +99,5 @@ __attribute__((visibility("default"))) void operator delete(void* block, size_t)
 
 // Gives malloc what threads keep: a block holds the whole page that it is in.
 extern "C" __attribute__((visibility("default"))) void tg_heap_empty() {
-	keepers.each([](tg::Keeper& k) { empty(*static_cast<Own&>(k).blocks); });
+	keepers.each([](tg::Keeper& k) { static_cast<Own&>(k).blocks->empty(); });
 }
