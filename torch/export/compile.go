@@ -14,6 +14,7 @@ import (
 type Compiled struct {
 	plain *engine // the program as it is, for where autograd records; nil if it never does
 	quick *engine // after the passes
+	dtype torch.DType
 }
 
 // CompileOptions say how a program is compiled.
@@ -22,8 +23,12 @@ type CompileOptions struct {
 	Exact bool
 
 	// DType is what float32 is computed in: BFloat16, or Float32, the default. Inputs and results keep their dtypes. It is an error
-	// with Exact, and BFloat16 is one on processors without its instructions, where it would be slower.
+	// with Exact, and BFloat16 is one on processors where it would be slower: those without AMX, but AMD's with AVX-512's instructions
+	// for it (from Zen 4 on). What a program has in bfloat16 itself runs in it everywhere.
 	DType torch.DType
+
+	// Fallback has float32 computed where DType is an error only because it would be slower here; [Compiled.DType] tells.
+	Fallback bool
 
 	// Int8 computes convolutions and linear layers in whole numbers of eight bits, with the ranges that [Calibrate] found: weights
 	// with a scale for each channel, inputs with one scale, activations and sums at once, and biases less what rounding the weights adds on
@@ -74,10 +79,14 @@ func (c *Compiled) compile(p *Program, o CompileOptions) (err error) {
 	if o.Int8 != nil && (o.Exact || !o.DType.IsZero() && o.DType != torch.Float32) {
 		return errors.New("export: CompileOptions: Int8 goes neither with Exact nor with another DType than float32")
 	}
-	if o.DType == torch.BFloat16 && p.onCPU() && !computesBFloat16() {
-		return errors.New("export: CompileOptions.DType is bfloat16, for which this processor has no instructions (AVX-512 or AVX-NE-CONVERT): " +
-			"leave it out, float32 is faster here")
+	if o.DType == torch.BFloat16 && p.onCPU() && !bfloat16IsFaster() {
+		if !o.Fallback {
+			return errors.New("export: CompileOptions.DType is bfloat16, which is slower than float32 on this processor (it has neither AMX nor " +
+				"AMD's AVX512_BF16): leave it out, or set CompileOptions.Fallback for float32 in its place")
+		}
+		o.DType = torch.Float32
 	}
+	c.dtype = o.DType
 	r, err := rewritten(p, o)
 	if err != nil {
 		return fmt.Errorf("export: the program cannot be compiled: %w", err)
@@ -101,10 +110,23 @@ func (p *Program) onCPU() bool {
 	return false
 }
 
-// computesBFloat16 tells whether oneDNN computes in bfloat16 on this processor.
-func computesBFloat16() (yes bool) {
-	torch.Unsafe(func() { yes = torch.Call("mkldnn::_is_mkldnn_bf16_supported")[0].(bool) })
+// bfloat16IsFaster tells whether this processor, and oneDNN on it, computes bfloat16 in less time than float32.
+func bfloat16IsFaster() bool {
+	yes := true
+	torch.Unsafe(func() {
+		for _, name := range []string{"mkldnn::_is_mkldnn_bf16_supported", "libtorchgo::bfloat16_is_faster"} {
+			yes = yes && torch.Call(name)[0].(bool)
+		}
+	})
 	return yes
+}
+
+// DType is what float32 is computed in where autograd does not record: that of [CompileOptions], but for [CompileOptions].Fallback.
+func (c *Compiled) DType() torch.DType {
+	if c.dtype.IsZero() {
+		return torch.Float32
+	}
+	return c.dtype
 }
 
 // String prints the program that runs where autograd does not record: the graph after all passes.

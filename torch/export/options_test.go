@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -21,10 +22,33 @@ func requireNear(t *testing.T, want, got []torch.Tensor, relative float64) {
 	require.LessOrEqual(t, a.Sub(b).Abs().Max().Float64(), relative*b.Abs().Max().Float64())
 }
 
-// computesBFloat16 tells whether this processor has the instructions; the others are refused.
-func computesBFloat16() (yes bool) {
-	torch.Unsafe(func() { yes = torch.Call("mkldnn::_is_mkldnn_bf16_supported")[0].(bool) })
-	return yes
+// bfloat16IsFaster tells by what Linux says of the processor whether it computes in bfloat16; the others are refused.
+func bfloat16IsFaster() bool {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	info := string(text)
+	return strings.Contains(info, " amx_bf16") || strings.Contains(info, "AuthenticAMD") && strings.Contains(info, " avx512_bf16")
+}
+
+// Where bfloat16 would be slower it is refused, or float32 takes its place if that is asked for.
+func TestFallback(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		x := torch.RandN(2, 3, 8, 8)
+		p, err := export.Export(nn.NewConv2d(3, 4, 3), []any{x})
+		require.NoError(t, err)
+		defer p.Close()
+		want := torch.Float32
+		if bfloat16IsFaster() {
+			want = torch.BFloat16
+		} else {
+			_, err := export.Compile(p, export.CompileOptions{DType: torch.BFloat16})
+			require.ErrorContains(t, err, "slower than float32 on this processor")
+		}
+		c := compiled(t, p, export.CompileOptions{DType: torch.BFloat16, Fallback: true})
+		require.Equal(t, want, c.DType())
+		require.Equal(t, want == torch.BFloat16, strings.Contains(c.String(), "bf16["))
+		require.Equal(t, torch.Float32, compiled(t, p).DType())
+	})
 }
 
 // The options of Compile: bits, rounding, and weights in bfloat16, for a network of Go's.
@@ -41,7 +65,7 @@ func TestCompileOptions(t *testing.T) {
 		require.NoError(t, err)
 		defer exact.Close()
 		fused, half := compiled(t, p), &export.Compiled{}
-		if computesBFloat16() {
+		if bfloat16IsFaster() {
 			half = compiled(t, p, export.CompileOptions{DType: torch.BFloat16})
 			require.Contains(t, half.String(), "bf16[")
 		}
@@ -59,7 +83,7 @@ func TestCompileOptions(t *testing.T) {
 					run      *export.Compiled
 					relative float64
 				}{{exact, 0}, {fused, 1e-5}, {half, 2e-2}} {
-					if c.run == half && !computesBFloat16() {
+					if c.run == half && !bfloat16IsFaster() {
 						continue
 					}
 					got, err := c.run.Run(x)
@@ -75,8 +99,8 @@ func TestCompileOptions(t *testing.T) {
 
 // Nothing times the largest number of float32, which bfloat16 does not have, is nothing: so masks are made.
 func TestMaskInBFloat16(t *testing.T) {
-	if !computesBFloat16() {
-		t.Skip("this processor has no instructions")
+	if !bfloat16IsFaster() {
+		t.Skip("it is refused on this processor")
 	}
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
@@ -136,8 +160,8 @@ func TestCompileRefuses(t *testing.T) {
 	p := sample()
 	defer p.Close()
 	lowered := "is computed in its own dtypes"
-	if !computesBFloat16() {
-		lowered = "this processor has no instructions"
+	if !bfloat16IsFaster() {
+		lowered = "slower than float32 on this processor"
 	}
 	for want, o := range map[string]export.CompileOptions{
 		"Exact keeps the bits":         {Exact: true, DType: torch.BFloat16},

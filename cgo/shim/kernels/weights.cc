@@ -75,6 +75,16 @@ const Kernels& kernels_for(int64_t outputs) {
 	TORCH_CHECK_NOT_IMPLEMENTED(false, "this processor has no kernel");
 }
 
+// Tiles (AMX) take many times as many numbers of bfloat16 as vectors take of float32, and AMD's vectors twice as many. With Intel's vectors
+// bfloat16 took twice as long as float32 where it was measured (bench/README.md).
+bool bfloat16_is_faster() {
+#if defined(__x86_64__)
+	return __builtin_cpu_supports("amx-bf16") || (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512bf16"));
+#else
+	return true;  // wherever libtorch has instructions for it
+#endif
+}
+
 Tensor winograd_weight(const Tensor& weight, int64_t tile) {
 	TORCH_CHECK_VALUE(tile == 2 || tile == 4, "tiles of ", tile, " outputs, expected 2 or 4");
 	TORCH_CHECK_VALUE(checked(weight).size(2) == 3 && weight.size(3) == 3, "expected weights of 3 x 3, got ", weight.sizes());

@@ -18,6 +18,9 @@ const Kernels* best_kernels();
 // The kernels for so many outputs of direct convolutions and those of each channel by itself; an error where this processor has none.
 const Kernels& kernels_for(int64_t outputs);
 
+// Whether products of bfloat16 take less time than those of float32 on this processor.
+bool bfloat16_is_faster();
+
 // Weights [outputs, channels, 3, 3] for tiles of 2 x 2 or 4 x 4 outputs: [numbers, outputs / width, channels, width]. They are computed in
 // double precision and rounded once.
 at::Tensor winograd_weight(const at::Tensor& weight, int64_t tile);
