@@ -51,9 +51,13 @@ struct Panels {
 // Numbers of a transformed tile.
 constexpr int64_t numbers(int tile) { return (tile + 2) * (tile + 2); }
 
+// The floats from one of a tile's numbers to the next: a line of cache more than a block of them takes, because what is a power of two apart
+// shares few lines of the cache.
+constexpr int64_t apart(int64_t block, int64_t size) { return block * size + 16; }
+
 // The floats of room that a block of tiles needs.
 constexpr int64_t room(int tile, int64_t block, int64_t channels, int64_t outputs) {
-	return channels + numbers(tile) * block * (channels + outputs);
+	return channels + numbers(tile) * (apart(block, channels) + apart(block, outputs));
 }
 
 // Kernels are what one kind of processors computes with.

@@ -8,7 +8,7 @@
 namespace tg::convolution {
 namespace {
 
-// One side of a tile: the inputs become numbers, and numbers become outputs. Both are step apart.
+// One side of a tile: the inputs become numbers, and numbers become outputs, step apart.
 template <int M>
 struct Side;
 
@@ -16,17 +16,17 @@ template <>
 struct Side<2> {
 	template <class V>
 	static INLINE void in(const V* d, V* to, int step) {
-		to[0] = d[2 * step] - d[0];
-		to[step] = d[2 * step] + d[step];
-		to[2 * step] = d[2 * step] - d[step];
-		to[3 * step] = d[3 * step] - d[step];
+		to[0] = d[2] - d[0];
+		to[step] = d[2] + d[1];
+		to[2 * step] = d[2] - d[1];
+		to[3 * step] = d[3] - d[1];
 	}
 
 	template <class V>
 	static INLINE void out(const V* m, V* to, int step) {
-		V a = m[step], b = m[2 * step];
+		V a = m[1], b = m[2];
 		to[0] = m[0] + a + b;
-		to[step] = a - b + m[3 * step];
+		to[step] = a - b + m[3];
 	}
 };
 
@@ -36,25 +36,24 @@ struct Side<4> {
 
 	template <class V>
 	static INLINE void in(const V* d, V* to, int step) {
-		V d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step], d5 = d[5 * step];
-		V near = d4 - b2 * d2, far = d4 - a2 * d2;
-		V odd_near = a * (d3 - b2 * d1), odd_far = b * (d3 - a2 * d1);
-		to[0] = a2 * b2 * d0 - (a2 + b2) * d2 + d4;
+		V near = d[4] - b2 * d[2], far = d[4] - a2 * d[2];
+		V odd_near = a * (d[3] - b2 * d[1]), odd_far = b * (d[3] - a2 * d[1]);
+		to[0] = a2 * b2 * d[0] - (a2 + b2) * d[2] + d[4];
 		to[step] = near + odd_near;
 		to[2 * step] = near - odd_near;
 		to[3 * step] = far + odd_far;
 		to[4 * step] = far - odd_far;
-		to[5 * step] = a2 * b2 * d1 - (a2 + b2) * d3 + d5;
+		to[5 * step] = a2 * b2 * d[1] - (a2 + b2) * d[3] + d[5];
 	}
 
 	template <class V>
 	static INLINE void out(const V* m, V* to, int step) {
-		V near = m[step] + m[2 * step], far = m[3 * step] + m[4 * step];
-		V odd_near = m[step] - m[2 * step], odd_far = m[3 * step] - m[4 * step];
+		V near = m[1] + m[2], far = m[3] + m[4];
+		V odd_near = m[1] - m[2], odd_far = m[3] - m[4];
 		to[0] = m[0] + near + far;
 		to[step] = a * odd_near + b * odd_far;
 		to[2 * step] = a2 * near + b2 * far;
-		to[3 * step] = a2 * a * odd_near + b2 * b * odd_far + m[5 * step];
+		to[3 * step] = a2 * a * odd_near + b2 * b * odd_far + m[5];
 	}
 };
 
@@ -82,19 +81,20 @@ struct Tiles {
 			}
 		}
 		float* to = numbers_in + at * c.channels;
+		const int64_t next = apart(block, c.channels);
 		for (int64_t k = 0; k < c.channels; k += W) {
-			Vec<W> d[A * A], half[A * A];
-			for (int i = 0; i < A * A; i++) {
-				d[i] = load<W>(from[i] + k);
-			}
+			Vec<W> half[A * A], side[A];
 			for (int j = 0; j < A; j++) {
-				Side<M>::in(d + j, half + j, A);
+				for (int i = 0; i < A; i++) {
+					side[i] = load<W>(from[i * A + j] + k);
+				}
+				Side<M>::in(side, half + j, A);
 			}
 			for (int i = 0; i < A; i++) {
-				Side<M>::in(half + i * A, d + i * A, 1);
-			}
-			for (int i = 0; i < A * A; i++) {
-				store(to + i * block * c.channels + k, d[i]);
+				Side<M>::in(half + i * A, side, 1);
+				for (int j = 0; j < A; j++) {
+					store(to + (i * A + j) * next + k, side[j]);
+				}
 			}
 		}
 	}
@@ -103,21 +103,20 @@ struct Tiles {
 		const float* from = numbers_out + at * c.outputs;
 		int64_t first = (image(tile) * c.out_height + top(tile)) * c.out_width + side(tile);
 		int64_t rows = least(M, c.out_height - top(tile)), columns = least(M, c.out_width - side(tile));
+		const int64_t next = apart(block, c.outputs);
 		for (int64_t k = 0; k < c.outputs; k += W) {
-			Vec<W> m[A * A], half[A * A], y[M * A], bias;
+			Vec<W> half[M * A], side[A], y[M], bias;
 			biases<W, 1>(c, k, &bias);
-			for (int i = 0; i < A * A; i++) {
-				m[i] = load<W>(from + i * block * c.outputs + k);
-			}
 			for (int j = 0; j < A; j++) {
-				Side<M>::out(m + j, half + j, A);
-			}
-			for (int i = 0; i < M; i++) {
-				Side<M>::out(half + i * A, y + i * A, 1);
+				for (int i = 0; i < A; i++) {
+					side[i] = load<W>(from + (i * A + j) * next + k);
+				}
+				Side<M>::out(side, half + j, A);
 			}
 			for (int64_t i = 0; i < rows; i++) {
+				Side<M>::out(half + i * A, y, 1);
 				for (int64_t j = 0; j < columns; j++) {
-					finish<W, 1, 1>(c, {{{y[i * A + j] + bias}}}, (first + i * c.out_width + j) * c.outputs + k, k);
+					finish<W, 1, 1>(c, {{{y[j] + bias}}}, (first + i * c.out_width + j) * c.outputs + k, k);
 				}
 			}
 		}
@@ -129,7 +128,7 @@ void winograd(const Task& c, int64_t first, int64_t last, int64_t block, float* 
 	constexpr int64_t A = M + 2;
 	memset(room, 0, c.channels * sizeof(float));
 	float* in = room + c.channels;
-	float* out = in + A * A * block * c.channels;
+	float* out = in + A * A * apart(block, c.channels);
 	Tiles<W, M> tiles{c, block, room, in, out};
 	const Vec<W> none[2] = {};
 	for (; first < last; first += block) {
@@ -140,9 +139,9 @@ void winograd(const Task& c, int64_t first, int64_t last, int64_t block, float* 
 		for (int64_t i = 0; i < A * A; i++) {
 			for (int64_t k = 0; k < c.outputs; k += 2 * W) {
 				const float* panel = c.weight + (i * c.outputs + k) * c.channels;
-				auto at = [&](int64_t t) { return in + (i * block + t) * c.channels; };
+				auto at = [&](int64_t t) { return in + i * apart(block, c.channels) + t * c.channels; };
 				auto done = [&](int64_t t, const auto& sums) {
-					float* to = out + (i * block + t) * c.outputs + k;
+					float* to = out + i * apart(block, c.outputs) + t * c.outputs + k;
 					for (const auto& row : sums.rows) {
 						store(to, row[0]);
 						store(to + W, row[1]);
