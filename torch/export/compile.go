@@ -49,7 +49,7 @@ type CompileOptions struct {
 // weights are taken as they are now, batch norms are multiplied into the weights before them, and convolutions, large linear layers and
 // the activations and sums behind them are oneDNN's, with weights that lie as they are read (on the CPU). Convolutions of 3 x 3 have
 // fewer multiplications after Winograd where that is faster, for about twice to four times the memory of their weights, and small ones,
-// those of each channel and what weighs channels are kernels of ours. A softmax of products of
+// those of each channel, linear layers of few rows and what weighs channels are kernels of ours. A softmax of products of
 // queries and keys, with scale and mask, times values is libtorch's attention; a row that its mask leaves out altogether is zero then,
 // where it was not a number. [CompileOptions].Exact keeps the bits; what is computed once, twice alike or never read is left out in
 // either case, memory is written to again where nothing reads it any more, and sums, products and the like that follow upon each other

@@ -122,3 +122,17 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 	}
 	return to, false
 }
+
+// fewRowed is the operator of ours that computes a linear layer, with an activation behind it.
+func (r *rewriter) fewRowed(n *Node, w torch.Tensor, a activation) (to Node, ok bool) {
+	activation, known := ownActivation(a)
+	if w.DType() != torch.Float32 || !known || w.NumEl() == 0 {
+		return to, false
+	}
+	packed, ok := inner("libtorchgo::direct_weight", w.Reshape(w.Size(0), w.Size(1), 1, 1))
+	if !ok {
+		return to, false
+	}
+	return n.with("torch.ops.libtorchgo.linear.default", given("x", n.arg("input")), given("weight", r.constant("direct_weight", packed)),
+		given("outputs", int64(w.Size(0))), given("bias", n.arg("bias")), given("activation", activation)), true
+}

@@ -190,6 +190,46 @@ func refuses(t *testing.T, cases map[string]refusal) {
 	}
 }
 
+// Linear layers of ours take rows in any shape, and their results are those in double precision, as near as float32's.
+func TestOwnLinear(t *testing.T) {
+	for _, c := range []struct {
+		shape      []int
+		outputs    int
+		bias       bool
+		activation string
+	}{
+		{[]int{1, 512}, 10, true, "none"},
+		{[]int{40}, 7, false, "relu"},
+		{[]int{2, 3, 100}, 49, true, "hardswish"},
+		{[]int{61, 33}, 96, true, "relu6"},
+		{[]int{0, 16}, 32, true, "none"},
+		{[]int{130, 1}, 1, false, "hardsigmoid"},
+	} {
+		t.Run(fmt.Sprint(c.shape, c.outputs), func(t *testing.T) {
+			torchtest.NoLeaks(t)
+			torch.Scope(func() {
+				in := c.shape[len(c.shape)-1]
+				x, w, bias := torch.RandN(c.shape...), torch.RandN(c.outputs, in), torch.Tensor{}
+				packed, ok := inner("libtorchgo::direct_weight", w.Reshape(c.outputs, in, 1, 1))
+				if !ok {
+					t.Skip("this processor has no kernel")
+				}
+				args, sums := []any{x, packed, c.outputs, nil, c.activation}, F.Linear(x.To(torch.Float64), w.To(torch.Float64), bias)
+				if c.bias {
+					bias = torch.RandN(c.outputs)
+					args[3], sums = bias, sums.Add(bias.To(torch.Float64))
+				}
+				got, ok := inner("libtorchgo::linear", args...)
+				require.True(t, ok)
+				require.Equal(t, sums.Shape(), got.Shape())
+				if want := activations[c.activation](sums); want.NumEl() > 0 {
+					require.Less(t, got.To(torch.Float64).Sub(want).Abs().Max().Float64(), 4e-6*sums.Abs().Max().Float64())
+				}
+			})
+		})
+	}
+}
+
 // Wrong arguments are errors: the operators look at all that they read.
 func TestOwnConvolutionsErrors(t *testing.T) {
 	torchtest.NoLeaks(t)
@@ -219,6 +259,9 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			"stride":     {"direct", []any{x, direct, 32, nil, nil, []int{1, 0}, one, "relu"}, "stride is"},
 			"larger":     {"direct", []any{torch.RandN(1, 16, 2, 4), direct, 32, nil, nil, one, []int{0, 0}, "relu"}, "smaller than the kernel"},
 			"activation": {"direct", []any{x, direct, 32, nil, nil, one, one, "swish"}, "there is no activation swish"},
+			"number":     {"linear", []any{torch.RandN(), direct, 32, nil, "none"}, "expected rows of numbers"},
+			"narrow":     {"linear", []any{torch.RandN(2, 15), direct, 32, nil, "none"}, "do not fit images of"},
+			"kernels":    {"linear", []any{torch.RandN(2, 16), direct, 32, nil, "none"}, "smaller than the kernel"},
 			"alone":      {"depthwise_weight", []any{w}, "expected weights of one channel"},
 			"too many":   {"direct", []any{x, direct, 33, nil, nil, one, one, "relu"}, "do not fit 33 outputs"},
 			"too few":    {"direct", []any{x, direct, 16, nil, nil, one, one, "relu"}, "do not fit 16 outputs"},

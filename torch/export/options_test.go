@@ -71,7 +71,8 @@ func TestCompileOptions(t *testing.T) {
 		}
 		text := fused.String()
 		own := strings.Count(text, "torch.ops.libtorchgo.") - strings.Count(text, "torch.ops.libtorchgo.means.")
-		require.Equal(t, 20, own+strings.Count(text, "torch.ops.mkldnn._convolution_pointwise"))
+		require.Equal(t, 21, own+strings.Count(text, "torch.ops.mkldnn._convolution_pointwise"))
+		require.Equal(t, 1, strings.Count(text, "torch.ops.libtorchgo.linear."))
 		require.NotContains(t, text, "torch.ops.aten.add.")
 		require.NotContains(t, text, "torch.ops.aten.batch_norm")
 		require.Equal(t, 20, strings.Count(exact.String(), "torch.ops.aten.batch_norm"))

@@ -179,6 +179,15 @@ Tensor direct(const Tensor& x, const Tensor& weight, int64_t outputs, const std:
 	return c.y;
 }
 
+// A linear layer is a convolution of images of one pixel.
+Tensor linear(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias, std::string_view activation) {
+	TORCH_CHECK_VALUE(x.dim() > 0 && x.size(-1) > 0, "expected rows of numbers, got ", x.sizes());
+	auto sizes = x.sizes().vec();
+	auto rows = x.contiguous().view({x.numel() / sizes.back(), sizes.back(), 1, 1});
+	sizes.back() = outputs;
+	return direct(rows, weight, outputs, bias, {}, {1, 1}, {0, 0}, activation).view(sizes);
+}
+
 // The kernel of each channel by itself, as depthwise_weight made it.
 void kernel_of_each(Call& c, const Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
 	TORCH_CHECK_VALUE(weight.dim() == 3 && weight.numel() > 0, "weights of ", weight.sizes(), " are not those of depthwise_weight");
@@ -276,6 +285,7 @@ TORCH_LIBRARY(libtorchgo, m) {
 	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, str activation) -> Tensor");
 	m.def("direct_weight(Tensor weight) -> Tensor");
 	m.def("direct(Tensor x, Tensor weight, int outputs, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
+	m.def("linear(Tensor x, Tensor weight, int outputs, Tensor? bias, str activation) -> Tensor");
 	m.def("depthwise_weight(Tensor weight) -> Tensor");
 	m.def("depthwise(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
 	m.def("direct_depthwise(Tensor x, Tensor weight, int outputs, Tensor? bias, str activation, Tensor each, Tensor? each_bias, "
@@ -287,6 +297,7 @@ TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {
 	m.impl("winograd", winograd);
 	m.impl("direct_weight", direct_weight);
 	m.impl("direct", direct);
+	m.impl("linear", linear);
 	m.impl("depthwise_weight", depthwise_weight);
 	m.impl("depthwise", depthwise);
 	m.impl("direct_depthwise", direct_depthwise);
