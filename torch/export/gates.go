@@ -7,7 +7,8 @@ import (
 )
 
 // gates lets the means of images that convolutions of ours made, and products with a number for each channel, be computed by operators of
-// ours: between them lies what weighs the channels in networks with few multiplications, where libtorch's take as long as a convolution.
+// ours: between them lies what weighs the channels in networks with few multiplications, where libtorch's take as long as a convolution. So
+// are the largest of neighbouring pixels, which libtorch finds together with their places.
 func gates(r *rewriter) {
 	f := r.flow()
 	ours := func(a Argument) bool { // images, which lie with their channels last
@@ -22,6 +23,8 @@ func gates(r *rewriter) {
 		switch self, other := n.arg("self"), n.arg("other"); {
 		case isMeans(n) && ours(self):
 			to = n.with("torch.ops.libtorchgo.means.default", given("x", self))
+		case n.Target == "torch.ops.aten.max_pool2d.default" && ours(self):
+			to, _ = largest(n)
 		case n.Target != "torch.ops.aten.mul.Tensor":
 		case ours(self) && r.isGate(other, self):
 			to = r.scale(f, i, self, other)
@@ -42,6 +45,26 @@ func (r *rewriter) scale(f *flow, at int, x, by Argument) Node {
 		target = "torch.ops.libtorchgo.scale_.default"
 	}
 	return r.p.Graph.Nodes[at].with(target, given("x", x), given("by", by))
+}
+
+// largest is the operator of ours for a node that takes the largest of neighbouring pixels.
+func largest(n *Node) (to Node, ok bool) {
+	pair := func(name string, otherwise []int64) []int64 {
+		switch list, _ := n.arg(name).([]int64); len(list) {
+		case 0:
+			return otherwise
+		case 1:
+			return []int64{list[0], list[0]}
+		default:
+			return list
+		}
+	}
+	kernel := pair("kernel_size", nil)
+	if ones := []int64{1, 1}; !slices.Equal(pair("dilation", ones), ones) || n.arg("ceil_mode") == true {
+		return to, false
+	}
+	return n.with("torch.ops.libtorchgo.max_pool2d.default", given("x", n.arg("self")), given("kernel", kernel),
+		given("stride", pair("stride", kernel)), given("padding", pair("padding", []int64{0, 0}))), true
 }
 
 // isMeans tells whether a node makes images of one pixel of images, their means.

@@ -2,6 +2,8 @@ package export
 
 import (
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,6 +90,58 @@ func TestOwnGates(t *testing.T) {
 	}
 }
 
+// The largest of neighbouring pixels are libtorch's to the bit: of channels that fill no vector, at all sides, with what is no number.
+func TestOwnMaxima(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.ManualSeed(1)
+	for _, c := range []struct{ shape, kernel, stride, padding []int }{
+		{[]int{1, 64, 112, 112}, []int{3, 3}, []int{2, 2}, []int{1, 1}},
+		{[]int{2, 21, 9, 7}, []int{2, 2}, []int{2, 2}, []int{0, 0}},
+		{[]int{1, 100, 5, 5}, []int{5, 3}, []int{1, 4}, []int{2, 1}},
+		{[]int{3, 1, 1, 6}, []int{2, 2}, []int{1, 1}, []int{1, 1}},
+		{[]int{0, 16, 4, 4}, []int{3, 3}, []int{1, 1}, []int{1, 1}},
+	} {
+		torch.Scope(func() {
+			x := torch.RandN(c.shape...).Contiguous(torch.ChannelsLast)
+			x.MaskedFillInPlace(x.GtScalar(2), math.NaN()).MaskedFillInPlace(x.LtScalar(-1), math.Inf(-1))
+			got, ok := inner("libtorchgo::max_pool2d", x, c.kernel, c.stride, c.padding)
+			if !ok {
+				t.Skip("this processor has no kernel")
+			}
+			want := F.MaxPool2d(x, c.kernel, F.MaxPoolOptions{Stride: c.stride, Padding: c.padding})
+			require.Equal(t, want.Shape(), got.Shape())
+			torchtest.Equal(t, got, want.Contiguous(torch.ChannelsLast))
+		})
+	}
+}
+
+// Programs take them where the windows lie as ours do.
+func TestLargest(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		x, w := torch.RandN(1, 3, 12, 12), torch.RandN(16, 3, 3, 3)
+		for _, o := range []F.MaxPoolOptions{{}, {Stride: 2, Padding: 1}, {Dilation: 2}, {Stride: 3, CeilMode: true}} {
+			p, err := Export(func(x torch.Tensor) torch.Tensor {
+				return F.MaxPool2d(F.Conv2d(x, w, torch.Tensor{}, F.ConvOptions{}), 3, o)
+			}, []any{x})
+			require.NoError(t, err)
+			defer p.Close()
+			c, err := Compile(p)
+			require.NoError(t, err)
+			defer c.Close()
+			own := strings.Contains(c.String(), "libtorchgo.max_pool2d.")
+			require.Equal(t, strings.Contains(c.String(), "libtorchgo.direct.") && o.Dilation == nil && !o.CeilMode, own)
+			torch.Inference(func() {
+				got, err := c.Run(x)
+				require.NoError(t, err)
+				want, err := p.Run(x)
+				require.NoError(t, err)
+				torchtest.AllClose(t, got[0], want[0])
+			})
+		}
+	})
+}
+
 // Wrong arguments are errors here, too.
 func TestOwnGatesErrors(t *testing.T) {
 	torchtest.NoLeaks(t)
@@ -108,6 +162,10 @@ func TestOwnGatesErrors(t *testing.T) {
 			"strided": {"direct_depthwise", []any{x, plain, 32, nil, "relu", torch.RandN(32, 3, 3).Permute(1, 2, 0), nil, one, one, "relu"},
 				"expected contiguous weights"},
 			"no images": {"means", []any{torch.RandN(16, 4, 4)}, "expected float32 images"},
+			"padding":   {"max_pool2d", []any{x, []int{3, 2}, one, []int{1, 2}}, "more than half of the kernel"},
+			"kernel":    {"max_pool2d", []any{x, []int{0, 2}, one, []int{0, 0}}, "kernel is"},
+			"larger":    {"max_pool2d", []any{x, []int{5, 1}, one, []int{0, 0}}, "smaller than the kernel"},
+			"bytes":     {"max_pool2d", []any{x.To(torch.Uint8), one, one, []int{0, 0}}, "expected float32 images"},
 			"double":    {"means", []any{x.To(torch.Float64)}, "expected float32 images"},
 			"no pixels": {"means", []any{torch.RandN(1, 16, 0, 4)}, "have no means"},
 			"gates":     {"scale", []any{x, torch.RandN(1, 15, 1, 1)}, "expected a number for each channel"},

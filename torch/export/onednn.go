@@ -65,9 +65,9 @@ func (r *rewriter) weight(f *flow, n *Node) (w torch.Tensor, ok bool) {
 	return w, ok
 }
 
-// Linear layers of ours are faster where weights meet few rows, because they come nearer in time: those of 960 x 1280 take half of MKL's and
-// oneDNN's time. From so many rows on all are limited by multiplications alone. Where ours has not the activation, oneDNN's is faster than
-// MKL's from so many multiplications on: its calls cost some 20 µs.
+// Linear layers of ours are faster where weights meet few rows, because they come nearer in time: those of 960 x 1280 take half of MKL's
+// and oneDNN's time. From so many rows on all are limited by multiplications alone. Where ours has not the activation, oneDNN's is faster
+// than MKL's from so many multiplications on: its calls cost some 20 µs.
 const (
 	fewRows        = 64
 	fewestProducts = 1 << 22

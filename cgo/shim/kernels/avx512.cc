@@ -1,6 +1,7 @@
 #include "depthwise.h"
 #include "elementwise.h"
 #include "gate.h"
+#include "maxima.h"
 #include "winograd.h"
 
 namespace tg::convolution {
@@ -11,6 +12,7 @@ const Kernels avx512 = {
 	winograd<16, 12, 4>,
 	{direct<16, 1, 12>, direct<16, 2, 12>, direct<16, 3, 8>},
 	depthwise<16>,
+	maxima<16>,
 	means<16>,
 	scale<16>,
 	elementwise::elementwise<16>,

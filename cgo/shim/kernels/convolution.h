@@ -72,6 +72,8 @@ struct Kernels {
 	void (*direct[3])(const Task& t, int64_t vector, int64_t first, int64_t last);
 	// Each channel by itself, of the rows of outputs from first to last, counted through all images.
 	void (*depthwise)(const Task& t, int64_t first, int64_t last);
+	// The largest of neighbouring pixels, of the rows of outputs from first to last.
+	void (*maxima)(const Task& t, int64_t first, int64_t last);
 	// The means of an image's channels, and channels times a number each.
 	void (*means)(const float* x, int64_t pixels, int64_t channels, float* y);
 	void (*scale)(const float* x, const float* by, int64_t pixels, int64_t channels, float* y);

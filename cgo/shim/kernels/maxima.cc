@@ -1,0 +1,45 @@
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include "checks.h"
+#include "weights.h"
+
+namespace tg::convolution {
+namespace {
+
+using at::Tensor;
+
+// The largest of each channel of neighbouring pixels, as max_pool2d has it.
+Tensor max_pool2d(const Tensor& x, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding) {
+	constexpr int64_t most = 1 << 16;
+	TORCH_CHECK_VALUE(x.dim() == 4 && x.scalar_type() == at::kFloat && x.size(1) > 0, "expected float32 images, got ", x.sizes(), " of ",
+	                  x.scalar_type());
+	check_pair("kernel", kernel, 1, most);
+	check_pair("stride", stride, 1, most);
+	check_pair("padding", padding, 0, most);
+	TORCH_CHECK_VALUE(padding[0] <= kernel[0] / 2 && padding[1] <= kernel[1] / 2, "padding is ", padding, ", more than half of the kernel");
+	auto from = x.contiguous(last_channels);
+	Task t{};
+	t.images = x.size(0), t.channels = t.outputs = x.size(1), t.height = x.size(2), t.width = x.size(3);
+	t.kernel_height = kernel[0], t.kernel_width = kernel[1], t.down = stride[0], t.across = stride[1];
+	t.above = padding[0], t.left = padding[1];
+	t.out_height = outputs_of(t.height, t.above, t.kernel_height, t.down), t.out_width = outputs_of(t.width, t.left, t.kernel_width, t.across);
+	TORCH_CHECK_VALUE(t.out_height > 0 && t.out_width > 0, "images of ", x.sizes(), " are smaller than the kernel");
+	auto to = at::empty({t.images, t.channels, t.out_height, t.out_width}, x.options(), last_channels);
+	t.x = from.const_data_ptr<float>(), t.y = to.mutable_data_ptr<float>();
+	const auto& k = kernels_for(t.channels);
+	int64_t work = t.out_width * t.channels * t.kernel_height * t.kernel_width;
+	at::parallel_for(0, t.images * t.out_height, std::max<int64_t>(1, (1 << 17) / work),
+	                 [&](int64_t first, int64_t last) { k.maxima(t, first, last); });
+	return to;
+}
+
+TORCH_LIBRARY_FRAGMENT(libtorchgo, m) {
+	m.def("max_pool2d(Tensor x, int[] kernel, int[] stride, int[] padding) -> Tensor");
+}
+
+TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) { m.impl("max_pool2d", max_pool2d); }
+
+}  // namespace
+}  // namespace tg::convolution
