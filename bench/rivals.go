@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/libtorch-go/libtorch/internal/home"
 	"github.com/libtorch-go/libtorch/internal/pace"
@@ -213,6 +214,9 @@ func (c *contest) check(who contender) (values []float64, err error) {
 	if err != nil {
 		return nil, err
 	}
+	const patience = 10 * time.Minute // compilers that destroy their heap may as well never end
+	late := time.AfterFunc(patience, s.Kill)
+	defer late.Stop()
 	r, err := s.ask(request{Cmd: "check", Case: who.asked})
 	if err != nil {
 		return nil, err

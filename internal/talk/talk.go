@@ -88,6 +88,13 @@ func (p *Partner) Close() error {
 	return p.failure
 }
 
+// Kill ends the process at once, from any goroutine: the answer that somebody waits for becomes an error.
+func (p *Partner) Kill() {
+	if p.cmd != nil {
+		_ = p.cmd.Process.Kill() // it may have ended
+	}
+}
+
 // patience is how long a process may take to end once nobody asks it any more.
 const patience = 10 * time.Second
 
@@ -99,7 +106,7 @@ func (p *Partner) end() {
 	if p.failure = p.in.Close(); p.cmd == nil {
 		return
 	}
-	late := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
+	late := time.AfterFunc(patience, p.Kill)
 	defer late.Stop()
 	p.failure = errors.Join(p.failure, p.cmd.Wait())
 }

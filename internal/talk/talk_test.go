@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -31,6 +32,8 @@ func reply(q message) message {
 	case "die":
 		fmt.Fprintln(os.Stderr, strings.Repeat("x", 5000)+"\nout of luck")
 		os.Exit(7)
+	case "ponder":
+		time.Sleep(time.Hour)
 	case "chatter":
 		fmt.Println("no JSON")
 	}
@@ -67,6 +70,15 @@ func TestDeathIsTold(t *testing.T) {
 	require.Less(t, len(err.Error()), 4200, "only the end is kept")
 	require.Empty(t, p.Stderr(), "it was told")
 	require.NoError(t, p.Close())
+}
+
+// Who waits for an answer is told of the end of a process that would never give it.
+func TestKill(t *testing.T) {
+	p := start(t)
+	time.AfterFunc(50*time.Millisecond, p.Kill)
+	require.ErrorContains(t, p.Ask(message{"ponder"}, &message{}), "the parrot has ended: signal: killed")
+	require.NoError(t, p.Close())
+	p.Kill()
 }
 
 func TestNonsenseIsTold(t *testing.T) {
