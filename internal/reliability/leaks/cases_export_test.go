@@ -36,7 +36,7 @@ var exportCases = cases{
 		if _, err := compiled.Run(random(3, 3)); err == nil {
 			panic("a wrong shape was taken")
 		}
-		_ = compiled.String()
+		_, _ = compiled.String(), compiled.DType()
 		compiled.Close()
 		torch.NoGrad(func() {
 			for _, o := range []export.CompileOptions{{Exact: true}, {DType: torch.BFloat16}} {
