@@ -70,12 +70,17 @@ func newRecorded(of func([]torch.Tensor) optim.Optimizer) *recorded {
 
 func (r *recorded) run(n int) {
 	for range n {
-		torch.Scope(func() {
-			if _, err := r.tape.Run(r.images, r.labels); err != nil {
-				torch.Throw("bench", torch.KindValue, "%v", err)
-			}
-		})
+		torch.Scope(func() { again(r.tape, r.images, r.labels) })
 	}
+}
+
+// again runs what is recorded.
+func again(tape *export.Step, inputs ...torch.Tensor) []torch.Tensor {
+	out, err := tape.Run(inputs...)
+	if err != nil {
+		torch.Throw("bench", torch.KindValue, "%v", err)
+	}
+	return out
 }
 
 func (r *recorded) check() string {
@@ -117,12 +122,7 @@ func multiply(in []torch.Tensor) (out []torch.Tensor) {
 }
 
 func (p *products) step() (out []torch.Tensor) {
-	torch.NoGrad(func() {
-		var err error
-		if out, err = p.tape.Run(p.inputs...); err != nil {
-			torch.Throw("bench", torch.KindValue, "%v", err)
-		}
-	})
+	torch.NoGrad(func() { out = again(p.tape, p.inputs...) })
 	return out
 }
 

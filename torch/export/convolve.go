@@ -126,7 +126,7 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 // fewRowed is the operator of ours that computes a linear layer, with an activation behind it.
 func (r *rewriter) fewRowed(n *Node, w torch.Tensor, a activation) (to Node, ok bool) {
 	activation, known := ownActivation(a)
-	if w.DType() != torch.Float32 || !known || w.NumEl() == 0 {
+	if w.DType() != torch.Float32 || !known {
 		return to, false
 	}
 	packed, ok := inner("libtorchgo::direct_weight", w.Reshape(w.Size(0), w.Size(1), 1, 1))

@@ -24,7 +24,7 @@ func gates(r *rewriter) {
 		case isMeans(n) && ours(self):
 			to = n.with("torch.ops.libtorchgo.means.default", given("x", self))
 		case n.Target == "torch.ops.aten.max_pool2d.default" && ours(self):
-			to, _ = largest(n)
+			to = largest(n)
 		case n.Target != "torch.ops.aten.mul.Tensor":
 		case ours(self) && r.isGate(other, self):
 			to = r.scale(f, i, self, other)
@@ -47,24 +47,35 @@ func (r *rewriter) scale(f *flow, at int, x, by Argument) Node {
 	return r.p.Graph.Nodes[at].with(target, given("x", x), given("by", by))
 }
 
-// largest is the operator of ours for a node that takes the largest of neighbouring pixels.
-func largest(n *Node) (to Node, ok bool) {
-	pair := func(name string, otherwise []int64) []int64 {
-		switch list, _ := n.arg(name).([]int64); len(list) {
+// largest is the operator of ours for a node that takes the largest of neighbouring pixels; none where the window has holes or reaches out.
+func largest(n *Node) (to Node) {
+	w := windowOf(n)
+	if w.ceil || !slices.Equal(w.dilation, []int64{1, 1}) {
+		return to
+	}
+	return n.with("torch.ops.libtorchgo.max_pool2d.default", given("x", n.arg("self")), given("kernel", w.kernel), given("stride", w.stride),
+		given("padding", w.padding))
+}
+
+// window is what a node says that takes the largest of neighbouring pixels.
+type window struct {
+	kernel, stride, padding, dilation []int64
+	ceil                              bool
+}
+
+func windowOf(n *Node) window {
+	pair := func(name string, usual []int64) []int64 {
+		list, _ := n.arg(name).([]int64)
+		switch len(list) {
 		case 0:
-			return otherwise
+			return usual
 		case 1:
 			return []int64{list[0], list[0]}
-		default:
-			return list
 		}
+		return list
 	}
 	kernel := pair("kernel_size", nil)
-	if ones := []int64{1, 1}; !slices.Equal(pair("dilation", ones), ones) || n.arg("ceil_mode") == true {
-		return to, false
-	}
-	return n.with("torch.ops.libtorchgo.max_pool2d.default", given("x", n.arg("self")), given("kernel", kernel),
-		given("stride", pair("stride", kernel)), given("padding", pair("padding", []int64{0, 0}))), true
+	return window{kernel, pair("stride", kernel), pair("padding", []int64{0, 0}), pair("dilation", []int64{1, 1}), n.arg("ceil_mode") == true}
 }
 
 // isMeans tells whether a node makes images of one pixel of images, their means.

@@ -96,13 +96,13 @@ func (r *rewriter) packed(n *Node, w torch.Tensor, a activation, images bool) (t
 	for _, s := range sizes[:len(sizes)-1] {
 		rows *= s
 	}
-	products := rows * w.Size(0) * w.Size(1)
-	if rows < fewRows || products < fewestProducts {
+	few := rows*w.Size(0)*w.Size(1) < fewestProducts
+	if few || rows < fewRows {
 		if to, ok = r.fewRowed(n, w, a); ok {
 			return to, true
 		}
 	}
-	if products < fewestProducts {
+	if few {
 		return to, false
 	}
 	if w, ok = inner("mkldnn::_reorder_linear_weight", w, rows); !ok {

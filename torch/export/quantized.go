@@ -91,20 +91,9 @@ func (q *quantizer) asFloat(n *Node, name string, e eighth) {
 
 // pooled is the largest of each window of a value in eight bits.
 func (q *quantizer) pooled(n *Node, name string, e eighth) {
-	pair := func(name string, usual []int64) []int64 {
-		list, _ := n.arg(name).([]int64)
-		switch len(list) {
-		case 0:
-			return usual
-		case 1:
-			return []int64{list[0], list[0]}
-		}
-		return list
-	}
-	kernel := pair("kernel_size", nil)
-	e.name = q.call(n, "quantized.max_pool2d.default", name, name+"_uint8", torch.Uint8, given("qx", e.name), given("kernel_size", kernel),
-		given("stride", pair("stride", kernel)), given("padding", pair("padding", []int64{0, 0})),
-		given("dilation", pair("dilation", []int64{1, 1})), given("ceil_mode", n.arg("ceil_mode") == true))
+	w := windowOf(n)
+	e.name = q.call(n, "quantized.max_pool2d.default", name, name+"_uint8", torch.Uint8, given("qx", e.name), given("kernel_size", w.kernel),
+		given("stride", w.stride), given("padding", w.padding), given("dilation", w.dilation), given("ceil_mode", w.ceil))
 	q.asFloat(n, name, e)
 }
 

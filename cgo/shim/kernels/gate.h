@@ -33,25 +33,13 @@ INLINE void mean(const float* x, int64_t pixels, int64_t channels, Vec<W>* to, c
 // The mean of each channel of an image.
 template <int W>
 void means(const float* x, int64_t pixels, int64_t channels, float* y) {
-	constexpr int V = 4;
-	int64_t c = 0;
-	auto whole = [](const float* from) { return load<W>(from); };
-	for (Vec<W> m[V]; c + V * W <= channels; c += V * W) {
-		mean<W, V>(x + c, pixels, channels, m, whole);
+	in_vectors<W, 4>(channels, [&]<int V>(int64_t c, const auto& load, const auto& store) {
+		Vec<W> m[V];
+		mean<W, V>(x + c, pixels, channels, m, load);
 		for (int v = 0; v < V; v++) {
 			store(y + c + v * W, m[v]);
 		}
-	}
-	for (Vec<W> m; c < channels; c += W) {
-		int64_t rest = channels - c;
-		if (rest >= W) {
-			mean<W, 1>(x + c, pixels, channels, &m, whole);
-			store(y + c, m);
-		} else {
-			mean<W, 1>(x + c, pixels, channels, &m, [&](const float* from) { return load_some<W>(from, rest); });
-			store_some(y + c, m, rest);
-		}
-	}
+	});
 }
 
 // Each channel of some pixels of an image times a number.

@@ -26,8 +26,6 @@ INLINE void largest(const float* from, int64_t rows, int64_t row, int64_t column
 // The rows of outputs from first to last, counted through all images.
 template <int W>
 void maxima(const Task& t, int64_t first, int64_t last) {
-	constexpr int V = 4;
-	auto whole = [](const float* from) { return load<W>(from); };
 	for (; first < last; first++) {
 		const int64_t top = first % t.out_height * t.down - t.above, above = most(0, top);
 		const int64_t rows = least(t.height, top + t.kernel_height) - above, row = t.width * t.channels;
@@ -36,18 +34,13 @@ void maxima(const Task& t, int64_t first, int64_t last) {
 		for (int64_t x = 0; x < t.out_width; x++, to += t.channels) {
 			const int64_t side = x * t.across - t.left, left = most(0, side), columns = least(t.width, side + t.kernel_width) - left;
 			const float* from = image + left * t.channels;
-			int64_t c = 0;
-			for (Vec<W> m[V]; c + V * W <= t.channels; c += V * W) {
-				largest<W, V>(from + c, rows, row, columns, t.channels, m, whole);
+			in_vectors<W, 4>(t.channels, [&]<int V>(int64_t c, const auto& load, const auto& store) {
+				Vec<W> m[V];
+				largest<W, V>(from + c, rows, row, columns, t.channels, m, load);
 				for (int v = 0; v < V; v++) {
 					store(to + c + v * W, m[v]);
 				}
-			}
-			for (Vec<W> m; c < t.channels; c += W) {
-				int64_t some = least(W, t.channels - c);
-				largest<W, 1>(from + c, rows, row, columns, t.channels, &m, [&](const float* at) { return load_some<W>(at, some); });
-				store_some(to + c, m, some);
-			}
+			});
 		}
 	}
 }

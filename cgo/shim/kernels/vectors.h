@@ -82,6 +82,25 @@ INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 INLINE int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
+// All of some numbers, V vectors at a time and then one, of which the last may be partial: part<N> is told where its N vectors begin, and how
+// one is loaded and stored.
+template <int W, int V, class Part>
+INLINE void in_vectors(int64_t numbers, const Part& part) {
+	auto load_whole = [](const float* from) { return load<W>(from); };
+	auto store_whole = [](float* to, Vec<W> v) { store(to, v); };
+	int64_t i = 0;
+	for (; i + V * W <= numbers; i += V * W) {
+		part.template operator()<V>(i, load_whole, store_whole);
+	}
+	for (; i + W <= numbers; i += W) {
+		part.template operator()<1>(i, load_whole, store_whole);
+	}
+	if (int64_t rest = numbers - i; rest > 0) {
+		part.template operator()<1>(i, [=](const float* from) { return load_some<W>(from, rest); },
+		                            [=](float* to, Vec<W> v) { store_some(to, v, rest); });
+	}
+}
+
 // Sums of R rows, V vectors each.
 template <int W, int V, int R>
 struct Sums {
