@@ -108,13 +108,13 @@ type DeviceCode uint64
 // Boxed takes the results of a boxed call: nil, *Handle, int64, float64, bool,
 // complex128, string, DeviceCode, []any, Tuple or Dict each.
 func (c *Call) Boxed() []any {
-	r := boxReader{Reader{c.Words(1)}, c.frame.scope, false}
+	r := boxReader{Reader{c.lent(1)}, c.frame.scope, false}
 	return r.values(c.IntResult(0))
 }
 
 // Typed is [Call.Boxed] with a List in the place of each []any.
 func (c *Call) Typed() []any {
-	r := boxReader{Reader{c.Words(1)}, c.frame.scope, true}
+	r := boxReader{Reader{c.lent(1)}, c.frame.scope, true}
 	return r.values(c.IntResult(0))
 }
 

@@ -2,6 +2,7 @@ package cgo
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -451,7 +452,30 @@ func (c *Call) Handles(i int) []*Handle {
 
 // Words takes a list of words whose length is result i.
 func (c *Call) Words(i int) []uint64 {
-	return takeWords(c.frame.more, int(c.frame.out[i]))
+	words := c.lent(i)
+	if c.frame.more == 0 {
+		words = slices.Clone(words)
+	}
+	return words
+}
+
+// IntResults is Words as numbers.
+func (c *Call) IntResults(i int) []int {
+	words := c.lent(i)
+	list := make([]int, len(words))
+	for j, w := range words {
+		list[j] = int(w)
+	}
+	return list
+}
+
+// lent is Words for as long as the call is there: a short list that is the last result lies behind its length.
+func (c *Call) lent(i int) []uint64 {
+	n := int(c.frame.out[i])
+	if c.frame.more != 0 {
+		return takeWords(c.frame.more, n)
+	}
+	return c.frame.out[i+1 : i+1+n]
 }
 
 // Text takes a string whose length is result i.

@@ -99,11 +99,14 @@ func swapLane(id uint64, entered, n int) (scope uint64, before int) {
 	return c.frame.out[0], int(c.frame.out[1])
 }
 
+// Held tells whether the goroutine is locked to its thread by a scope or a mode; it is true where libtorch is not there.
+func Held() bool { return Load() != nil || answer(OpThreadHeld) != 0 }
+
 // crowded tells whether the goroutine has to wait. A goroutine that already has its thread
 // does not wait, and neither does a Go function that libtorch calls, because the call that led
 // there has a thread.
 func crowded(open int64) bool {
-	if gate.callbacks.Load() > 0 || Load() != nil || answer(OpThreadHeld) != 0 {
+	if gate.callbacks.Load() > 0 || Held() {
 		return false
 	}
 	most := min(mostLocked, max(leastLocked, mostThreads/max(1, answer(OpGetThreads)))) // every thread may start that many helpers

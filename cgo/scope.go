@@ -250,28 +250,40 @@ func allScopes() iter.Seq[*Scope] {
 }
 
 // Duplicate returns another handle to the same object, in the scope of the caller.
-func (h *Handle) Duplicate() (*Handle, *Error) { return h.duplicate((*Call).Handle) }
+func (h *Handle) Duplicate() (*Handle, *Error) {
+	var c Call
+	if err := h.duplicate(&c); err != nil {
+		return nil, err
+	}
+	return c.Handle(0), nil
+}
 
 // Keep returns another handle to the same object that belongs to no scope.
-func (h *Handle) Keep() (*Handle, *Error) { return h.duplicate((*Call).Unscoped) }
+func (h *Handle) Keep() (*Handle, *Error) {
+	var c Call
+	if err := h.duplicate(&c); err != nil {
+		return nil, err
+	}
+	return c.Unscoped(0), nil
+}
 
 // MoveOut returns another handle to the same object. It belongs to the scope around the
 // innermost one, or to none if there is no such scope.
 func (h *Handle) MoveOut() (*Handle, *Error) {
-	return h.duplicate(func(c *Call, i int) *Handle {
-		if c.frame.scope == 0 {
-			return c.Handle(i)
-		}
-		return adopt(c.frame.out[i], scopeAt(c.frame.scope).outer)
-	})
-}
-
-func (h *Handle) duplicate(take func(*Call, int) *Handle) (*Handle, *Error) {
 	var c Call
-	c.Begin(OpDup)
-	c.Tensor(h)
-	if err := c.Run(); err != nil {
+	if err := h.duplicate(&c); err != nil {
 		return nil, err
 	}
-	return take(&c, 0), nil
+	if c.frame.scope == 0 {
+		return c.Handle(0), nil
+	}
+	return adopt(c.frame.out[0], scopeAt(c.frame.scope).outer), nil
+}
+
+// duplicate makes the call whose result is another reference to the object. Who takes it is not passed along, so that the call stays on the
+// caller's stack.
+func (h *Handle) duplicate(c *Call) *Error {
+	c.Begin(OpDup)
+	c.Tensor(h)
+	return c.Run()
 }

@@ -15,20 +15,16 @@ func NoGrad(fn func()) { withGrad(false, fn) }
 func EnableGrad(fn func()) { withGrad(true, fn) }
 
 func withGrad(on bool, fn func()) {
-	within(fn, func(c *cgo.Call) {
-		c.Begin(cgo.OpEnterGrad)
-		c.Bool(on)
-	})
+	word := uint64(0)
+	if on {
+		word = 1
+	}
+	guarded(fn, cgo.OpEnterGrad, word)
 }
 
 // Inference runs fn in inference mode: faster than [NoGrad], and the tensors made in it
 // can never take part in autograd.
-func Inference(fn func()) {
-	within(fn, func(c *cgo.Call) {
-		c.Begin(cgo.OpEnterInference)
-		c.Bool(true)
-	})
-}
+func Inference(fn func()) { guarded(fn, cgo.OpEnterInference, 1) }
 
 // Unsafe runs fn with libtorch's inner operators permitted: those of package aten and of [Call]
 // that trust their arguments, because other operators prepare these for them. A wrong argument
@@ -83,14 +79,28 @@ func within(fn func(), enter func(*cgo.Call)) {
 	var c cgo.Call
 	enter(&c)
 	done(&c)
-	guard := c.WordResult(0)
-	defer func() {
-		var c cgo.Call
-		c.Begin(cgo.OpLeave)
-		c.Word(guard)
-		done(&c)
-	}()
+	defer leave(c.WordResult(0))
 	fn()
+}
+
+// guarded is within for a guard that one word describes: for the modes of every step, whose calls stay on the stack.
+func guarded(fn func(), op cgo.Op, word uint64) {
+	cgo.LockThread()
+	defer cgo.UnlockThread()
+	var c cgo.Call
+	c.Begin(op)
+	c.Word(word)
+	done(&c)
+	defer leave(c.WordResult(0))
+	fn()
+}
+
+// leave leaves a guard.
+func leave(guard uint64) {
+	var c cgo.Call
+	c.Begin(cgo.OpLeave)
+	c.Word(guard)
+	done(&c)
 }
 
 // IsGradEnabled tells whether operations are being recorded for Backward here.
@@ -135,12 +145,7 @@ func captureModes() uint64 {
 	return c.WordResult(0)
 }
 
-func withModes(modes uint64, fn func()) {
-	within(fn, func(c *cgo.Call) {
-		c.Begin(cgo.OpEnterModes)
-		c.Word(modes)
-	})
-}
+func withModes(modes uint64, fn func()) { guarded(fn, cgo.OpEnterModes, modes) }
 
 func freeModes(modes uint64) {
 	var c cgo.Call

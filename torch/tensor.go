@@ -88,12 +88,7 @@ func (x Tensor) ints(op cgo.Op) []int {
 	c.Begin(op)
 	putTensor(&c, x)
 	done(&c)
-	words := c.Words(0)
-	list := make([]int, len(words))
-	for i, w := range words {
-		list[i] = int(w)
-	}
-	return list
+	return c.IntResults(0)
 }
 
 // Size is the size of dimension dim; negative dims count from the end.

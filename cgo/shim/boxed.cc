@@ -459,7 +459,7 @@ void put_boxed(Results& r, at::ArrayRef<c10::IValue> values) {
 	std::vector<uint64_t> out;
 	write_all(out, values);
 	r.put(values.size());
-	r.words(out);
+	r.last(out);
 }
 
 // boxed(name, overload, positional values, named values) -> results as boxed values

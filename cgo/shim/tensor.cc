@@ -37,11 +37,23 @@ void check_memory(const at::Tensor& t) {
 	TORCH_CHECK_VALUE(covered, "the tensor has no memory for its elements");
 }
 
+// lies_as_read tells of most tensors that their elements are on the host as they read, in row-major order.
+bool lies_as_read(const at::Tensor& t) {
+	using c10::DispatchKey;
+	static const c10::DispatchKeySet marks{DispatchKey::Conjugate, DispatchKey::Negative, DispatchKey::ZeroTensor, DispatchKey::Functionalize,
+	                                       DispatchKey::FuncTorchBatched, DispatchKey::FuncTorchGradWrapper, DispatchKey::Python};
+	return t.layout() == at::kStrided && t.device().is_cpu() && t.has_storage() && !t.key_set().has_any(marks) && t.is_contiguous();
+}
+
 // in_memory is t on the host with all elements as they read, in row-major order. Views may be
 // conjugate or negative by a mark alone.
 at::Tensor in_memory(const at::Tensor& t) {
 	if (t.is_nested()) {
 		return in_memory(t.contiguous().values());
+	}
+	if (lies_as_read(t)) {
+		check_memory(t);
+		return t;
 	}
 	check_layout(t);
 	auto dense = t.detach().resolve_conj().resolve_neg();

@@ -86,7 +86,17 @@ void Results::tensors(std::vector<at::Tensor>&& list) {
 }
 
 void Results::ints(at::IntArrayRef list) {
-	words({list.begin(), list.end()});
+	last({list.begin(), list.end()});
+}
+
+// The frame's last word is left to entries that say there how far they came.
+void Results::last(const std::vector<uint64_t>& list) {
+	if (f->count + 1 + list.size() >= TG_OUT) {
+		words(list);
+		return;
+	}
+	put(list.size());
+	std::for_each(list.begin(), list.end(), [this](uint64_t w) { put(w); });
 }
 
 void Results::words(const std::vector<uint64_t>& list) {

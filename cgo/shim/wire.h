@@ -348,9 +348,10 @@ struct Results {
 	}
 	void scalar(const at::Scalar& s);
 	void tensors(std::vector<at::Tensor>&& list);
-	void ints(at::IntArrayRef list);
+	void ints(at::IntArrayRef list);  // the last result
 	void string(std::string_view s);
 	void words(const std::vector<uint64_t>& list);
+	void last(const std::vector<uint64_t>& list);  // words behind which nothing comes: few have room in the frame
 };
 
 using Entry = void (*)(Args&, Results&);

@@ -3,6 +3,7 @@ package export
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -45,7 +46,7 @@ func (s *ModuleCallSignature) Flatten(inputs ...any) ([]any, error) {
 	if err := s.check(); err != nil {
 		return nil, malformed("%w", err)
 	}
-	leaves, err := s.flattenInputs(inputs)
+	leaves, err := s.flattenInputs(slices.Clone(inputs))
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}

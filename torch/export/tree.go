@@ -156,6 +156,9 @@ func (t *TreeSpec) unflatten(leaves []any) (any, []any) {
 // flattenInputs brings the arguments of a call into the order of the tree: positional ones, then those that torch.Arg
 // names. A positional argument may be given by its name as well, and the other way round, as in Python.
 func (s *ModuleCallSignature) flattenInputs(inputs []any) ([]any, error) {
+	if s.flat(inputs) {
+		return inputs, nil
+	}
 	args, kwargs := s.In.Children[0], s.In.Children[1]
 	given := map[string]any{}
 	var positional []any
@@ -198,6 +201,20 @@ func (s *ModuleCallSignature) flattenInputs(inputs []any) ([]any, error) {
 		return nil, fmt.Errorf("there is no argument %q, expected %q", name, names)
 	}
 	return leaves, nil
+}
+
+// flat tells whether the inputs are the leaves as they are: as many as there are arguments, none by its name, and none that nests others.
+func (s *ModuleCallSignature) flat(inputs []any) bool {
+	args := s.In.Children[0].Children
+	if len(inputs) != len(args) || len(s.In.Children[1].Children) > 0 {
+		return false
+	}
+	for i, v := range inputs {
+		if _, named := v.(torch.Named); named || args[i].Type != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // child is the tree of an argument: those by name come behind the positional ones.

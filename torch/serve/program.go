@@ -141,6 +141,16 @@ func outputNames(out *export.TreeSpec, n int) (names []string) {
 func (m *program) Signature() Signature { return m.signature }
 
 func (m *program) Run(_ context.Context, inputs []torch.Tensor) ([]torch.Tensor, error) {
+	args := m.arguments(inputs)
+	if m.alone {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+	}
+	return m.run(args...)
+}
+
+// arguments are what the program is called with.
+func (m *program) arguments(inputs []torch.Tensor) []any {
 	leaves := slices.Clone(m.leaves)
 	next := 0
 	for i, v := range m.leaves {
@@ -149,20 +159,25 @@ func (m *program) Run(_ context.Context, inputs []torch.Tensor) ([]torch.Tensor,
 			next++
 		}
 	}
-	args, _ := unflatten(m.tree.Children[0], leaves)
-	named := leaves[count(m.tree.Children[0]):]
-	list, _ := args.([]any)
-	for i, key := range m.tree.Children[1].Keys {
-		var v any
-		v, named = unflatten(m.tree.Children[1].Children[i], named)
+	positional, named := m.tree.Children[0].Children, m.tree.Children[1]
+	if len(named.Children) == 0 && !slices.ContainsFunc(positional, nests) { // as most are
+		return leaves
+	}
+	list := make([]any, 0, len(positional)+len(named.Children))
+	var v any
+	for _, t := range positional {
+		v, leaves = unflatten(t, leaves)
+		list = append(list, v)
+	}
+	for i, key := range named.Keys {
+		v, leaves = unflatten(named.Children[i], leaves)
 		list = append(list, torch.Arg(key, v))
 	}
-	if m.alone {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-	}
-	return m.run(list...)
+	return list
 }
+
+// nests tells of an argument that it is made of others.
+func nests(t *export.TreeSpec) bool { return t.Type != "" }
 
 func (m *program) Close() {
 	m.closed()
@@ -189,14 +204,4 @@ func unflatten(t *export.TreeSpec, leaves []any) (any, []any) {
 		return named, leaves
 	}
 	return list, leaves
-}
-
-func count(t *export.TreeSpec) (n int) {
-	if t.Type == "" {
-		return 1
-	}
-	for _, c := range t.Children {
-		n += count(c)
-	}
-	return n
 }

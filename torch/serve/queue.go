@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -30,6 +31,7 @@ type request struct {
 	abandoned bool // nobody waits for the answer
 	answered  bool
 	part      int // of requests that several lanes share: those of a part make batches among themselves, and wait for no more; 0 is none
+	after     chores
 	done      chan struct{}
 }
 
@@ -103,12 +105,13 @@ func (r *request) result() ([]torch.Tensor, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	outputs := make([]torch.Tensor, len(r.outputs))
-	for i, t := range r.outputs { // of the caller's scope, if there is one
-		outputs[i] = t.Alias()
-		t.Close()
+	if cgo.Held() { // there may be a scope, to which they belong
+		for i, t := range r.outputs {
+			r.outputs[i] = t.Alias()
+			t.Close()
+		}
 	}
-	return outputs, nil
+	return r.outputs, nil
 }
 
 // queue holds the requests that wait: higher priorities first, then those that came first.
@@ -131,6 +134,9 @@ func (q *queue) remove(r *request) bool {
 	return i >= 0
 }
 
+// wanted tells whether anybody waits for the answer. Whoever does not is about to take the request out.
+func (r *request) wanted() bool { return r.ctx.Err() == nil }
+
 // like tells whether a request may share a batch with another.
 func (r *request) like(other *request) bool {
 	return r.version == other.version && r.part == other.part && slices.EqualFunc(r.alike, other.alike, likeness.equal)
@@ -139,7 +145,7 @@ func (r *request) like(other *request) bool {
 // allLike are the requests that wait and could share batches with another, and their rows.
 func (q queue) allLike(other *request) (all []*request, rows int) {
 	for _, r := range q {
-		if r.ctx.Err() == nil && r.like(other) {
+		if r.wanted() && r.like(other) {
 			all, rows = append(all, r), rows+r.rows
 		}
 	}
@@ -151,7 +157,7 @@ func (q queue) allLike(other *request) (all []*request, rows int) {
 func (q queue) next(o *Options, most int) (batch []*request, since time.Time, ripe bool) {
 	rows, preferred := 0, 0 // requests of the preferred batch
 	for _, r := range q {
-		if r.ctx.Err() != nil { // whoever waits for it is about to take it out
+		if !r.wanted() {
 			continue
 		}
 		if len(batch) > 0 && !r.like(batch[0]) {

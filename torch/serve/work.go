@@ -47,6 +47,9 @@ func (s *Server) work() {
 func (s *Server) ripe() (wait time.Duration, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.o.MaxDelay == 0 { // nothing waits for others
+		return 0, slices.ContainsFunc(s.queue, (*request).wanted)
+	}
 	batch, since, full := s.queue.next(&s.o, s.fair())
 	if len(batch) == 0 {
 		return 0, false
@@ -61,8 +64,7 @@ func (s *Server) take() []*request {
 	defer s.mu.Unlock()
 	most := s.fair()
 	batch, _, _ := s.queue.next(&s.o, most)
-	if len(batch) > 0 {
-		s.share(batch[0])
+	if len(batch) > 0 && s.share(batch[0]) {
 		batch, _, _ = s.queue.next(&s.o, most)
 	}
 	if len(batch) > 0 { // nobody may wait for an answer any more
@@ -80,14 +82,14 @@ func (s *Server) take() []*request {
 
 // share divides what could share batches with a request among the lanes that have nothing to do, if there is not enough for all of them:
 // then each computes as many rows, unless that makes more rows of zeros. A card computes one large batch sooner than several small ones.
-func (s *Server) share(first *request) {
+func (s *Server) share(first *request) (shared bool) {
 	idle := s.free()
-	if idle < 2 || first.part > 0 || !first.version.batches || !s.divides() {
-		return
+	if idle < 2 || len(s.queue) < 2 || first.part > 0 || !first.version.batches || !s.divides() {
+		return false
 	}
 	all, rows := s.queue.allLike(first)
 	if len(all) < 2 || rows >= idle*s.o.MaxBatch || len(s.o.Buckets) > 0 && s.padded((rows+idle-1)/idle)*idle > s.padded(rows) {
-		return
+		return false
 	}
 	before := 0
 	for _, r := range all {
@@ -95,6 +97,7 @@ func (s *Server) share(first *request) {
 		before += r.rows
 	}
 	s.parts += idle
+	return true
 }
 
 // rest is how a lane says that it has nothing to do.
@@ -104,10 +107,12 @@ func (s *Server) rest() {
 	s.busy--
 }
 
+var errEnded = errors.New("serve: the model ended the goroutine that it ran on")
+
 // turn computes one batch in a lane. What is in the batch is decided there, when the lane is free.
 func (s *Server) turn() {
 	var batch []*request
-	failed := errors.New("serve: the model ended the goroutine that it ran on")
+	failed := errEnded
 	defer func() { s.deliver(batch, failed) }()
 	taken := false
 	err := s.lanes.Do(context.Background(), func() {
@@ -282,7 +287,6 @@ func split(batch []*request, outputs []torch.Tensor, n int) {
 
 // deliver answers requests. Those without an answer get the error.
 func (s *Server) deliver(batch []*request, failed error) {
-	var after []func()
 	s.mu.Lock()
 	for _, r := range batch {
 		if r.outputs == nil && r.err == nil && r.panic == nil {
@@ -293,30 +297,38 @@ func (s *Server) deliver(batch []*request, failed error) {
 		if r.sequence != nil && r.err == nil && r.panic == nil && !r.abandoned {
 			r.states, r.sequence.states = r.sequence.states, r.states
 		}
-		gone := slices.Concat(r.inputs, r.states)
-		if r.abandoned {
-			gone = append(gone, r.outputs...)
-		}
-		after = append(after, s.finish(r, r.err == nil && r.end), func() { torch.Close(gone...) })
+		r.after = s.finish(r, r.err == nil && r.end)
 	}
 	s.stats.Running -= len(batch)
 	s.mu.Unlock()
-	for _, fn := range after {
-		fn()
+	for _, r := range batch {
+		r.after.call()
+		torch.Close(r.inputs...)
+		torch.Close(r.states...)
+		if r.abandoned {
+			torch.Close(r.outputs...)
+		}
 	}
 	for _, r := range batch {
 		close(r.done)
 	}
 }
 
-// finish counts a request that has its answer, or needs none. What it returns has to be called without the lock.
-func (s *Server) finish(r *request, end bool) func() {
+// chores are what has to be done without the lock.
+type chores [2]func()
+
+func (c chores) call() {
+	for _, fn := range c {
+		fn()
+	}
+}
+
+// finish counts a request that has its answer, or needs none.
+func (s *Server) finish(r *request, end bool) chores {
 	s.accepted--
 	s.crowd.leave(r.rows)
 	s.endIfDrained()
-	left := s.leave1(r.sequence, end)
-	closing := s.release(r.version)
-	return func() { left(); closing() }
+	return chores{s.leave1(r.sequence, end), s.release(r.version)}
 }
 
 // abandon gives up a request unless it has its answer.
@@ -336,6 +348,6 @@ func (s *Server) abandon(r *request) bool {
 	after := s.finish(r, false)
 	s.mu.Unlock()
 	torch.Close(r.inputs...)
-	after()
+	after.call()
 	return true
 }
