@@ -28,10 +28,10 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 func (s *service) handler(tokens []string) http.Handler {
 	mux := http.NewServeMux()
 	add := func(pattern string, h handler) { mux.Handle(pattern, s.answering(h)) }
-	add("GET /v2/health/live", func(w http.ResponseWriter, r *http.Request) error {
+	add("GET "+pathLive, func(w http.ResponseWriter, r *http.Request) error {
 		return write(w, r, map[string]bool{"live": true})
 	})
-	add("GET /v2/health/ready", func(w http.ResponseWriter, r *http.Request) error {
+	add("GET "+pathReady, func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.ready(); err != nil {
 			return fmt.Errorf("%w: %w", errUnloaded, err)
 		}
@@ -58,16 +58,30 @@ func (s *service) handler(tokens []string) http.Handler {
 		_ = protection.AddTrustedOrigin(origin) // but these; it is one, as the flag was told
 	}
 	locked := protection.Handler(authorised(tokens, mux))
-	open := http.NewServeMux()
-	open.Handle("/", locked)
-	open.Handle("GET /v2/health/", mux) // probes have no tokens
-	open.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Content-Security-Policy",
-			"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; form-action 'none'; connect-src 'self'; img-src blob:")
-		_, _ = w.Write(page) // whoever asked may have gone
-	})
-	return cors(s.origins, open)
+	return cors(s.origins, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			switch r.URL.Path { // as it came: nothing else may pass for one of these
+			case "/":
+				showPage(w)
+				return
+			case pathLive, pathReady: // probes have no tokens
+				mux.ServeHTTP(w, r)
+				return
+			}
+		}
+		locked.ServeHTTP(w, r)
+	}))
+}
+
+// Where probes ask.
+const pathLive, pathReady = "/v2/health/live", "/v2/health/ready"
+
+// showPage sends the page, which asks for the rest by itself.
+func showPage(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; form-action 'none'; connect-src 'self'; img-src blob:")
+	_, _ = w.Write(page) // whoever asked may have gone
 }
 
 // answering makes an http.Handler of ours: errors are JSON, and a panic is one.
