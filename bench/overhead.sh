@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# overhead: what a server takes of the processors for a request with 150 KB to a model that does nothing, cmd/serve beside FastAPI, in turns.
+# overhead: what a server takes of the processors for a request with 150 KB to a model that does nothing, cmd/serve beside FastAPI, in turns, and
+# asked by as many clients as in bench/services.sh.
 #
 #     bench/overhead.sh [ROUNDS [SECONDS [CLIENTS]]]
 #
 # Needs ./build.sh rivals.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-rounds=${1:-3} seconds=${2:-10} clients=${3:-4}
+rounds=${1:-3} seconds=${2:-10} clients=${3:-16}
 export PYTHONPATH=$PWD/third_party/rivals${PYTHONPATH:+:$PYTHONPATH}
 python=third_party/peer/python
 dir=$(mktemp -d)

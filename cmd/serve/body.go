@@ -87,8 +87,10 @@ func (v *visit) fill(b *bytes.Buffer, body io.Reader) error {
 
 // unread is what a client hears of an error while its body was read.
 func unread(err error) error {
-	switch tooLarge := new(http.MaxBytesError); {
-	case err == nil, errors.As(err, &tooLarge), errors.Is(err, errFull):
+	if err == nil {
+		return nil
+	}
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) || errors.Is(err, errFull) {
 		return err
 	}
 	return badf("the body could not be read: %v", err)
