@@ -12,6 +12,27 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
+// Short lists come back with the call, long ones on the heap.
+func TestShapesOfAnyLength(t *testing.T) {
+	torchtest.NoLeaks(t)
+	for dims := range 20 {
+		shape, strides := []int{}, []int{}
+		for d := range dims {
+			shape = append(shape, 1+d%2)
+		}
+		for d := range dims {
+			stride := 1
+			for _, n := range shape[d+1:] {
+				stride *= n
+			}
+			strides = append(strides, stride)
+		}
+		x := torch.Zeros(shape...)
+		require.Equal(t, shape, x.Shape())
+		require.Equal(t, strides, x.Stride())
+	}
+}
+
 // Both sides describe the same views of torch.arange(120).reshape(2, 3, 4, 5).
 func TestGettersAreThoseOfPython(t *testing.T) {
 	torchtest.NoLeaks(t)

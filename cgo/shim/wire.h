@@ -324,7 +324,7 @@ struct Args {
 };
 
 // Results fills the caller's frame. Words go into out; lists whose length only the
-// call knows go to the heap, where Go picks them up and frees them.
+// call knows go to the heap, where Go picks them up and frees them, but for short ones behind everything else.
 struct Results {
 	tg_frame* f;
 
