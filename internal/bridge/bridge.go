@@ -42,6 +42,9 @@ func DoneBack(c *cgo.Call) {
 	}
 }
 
+// Held tells whether the goroutine is in a scope or a mode.
+func Held() bool { return cgo.Held() }
+
 // Boxed runs a call that may lead into Go and takes its boxed results.
 func Boxed(c *cgo.Call) []any {
 	DoneBack(c)

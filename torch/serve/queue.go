@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -105,7 +105,7 @@ func (r *request) result() ([]torch.Tensor, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	if cgo.Held() { // there may be a scope, to which they belong
+	if bridge.Held() { // there may be a scope, to which they belong
 		for i, t := range r.outputs {
 			r.outputs[i] = t.Alias()
 			t.Close()
