@@ -24,7 +24,7 @@
 //
 // # Two halves
 //
-// One half carries calls over: the door (door.go), calls and their words (call.go, boxed.go,
+// One half carries calls over: the door (door.go), calls and their words (call.go, results.go, boxed.go,
 // scalar.go), handles and scopes, the way back into Go (callback.go), loading (load.go), errors and
 // warnings. The other half, the files process_*.go, is what a process with many goroutines needs: a
 // gate before heavy calls, a queue for those that want an OS thread of their own, collecting
