@@ -27,7 +27,7 @@ func Own(word uint64, k HandleKind) *Handle {
 
 // Handles takes a list of tensors whose length is result i.
 func (c *Call) Handles(i int) []*Handle {
-	words := c.Words(i)
+	words := c.lent(i)
 	list := make([]*Handle, len(words))
 	for j, w := range words {
 		list[j] = adopt(w, c.frame.scope)

@@ -99,10 +99,10 @@ func SavedTensorsHooks(pack func(x Tensor) any, unpack func(packed any) Tensor, 
 	}
 	cgo.Detour(func() {
 		id := cgo.Lend(&cgo.Callback{Name: "saved tensors hook " + funcName(pack), Func: run})
-		within(fn, func(c *cgo.Call) {
-			c.Begin(cgo.OpEnterSavedHooks)
-			c.Word(id)
-		})
+		var c cgo.Call
+		c.Begin(cgo.OpEnterSavedHooks)
+		c.Word(id)
+		within(&c, fn)
 	})
 }
 

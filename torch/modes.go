@@ -15,16 +15,20 @@ func NoGrad(fn func()) { withGrad(false, fn) }
 func EnableGrad(fn func()) { withGrad(true, fn) }
 
 func withGrad(on bool, fn func()) {
-	word := uint64(0)
-	if on {
-		word = 1
-	}
-	guarded(fn, cgo.OpEnterGrad, word)
+	var c cgo.Call
+	c.Begin(cgo.OpEnterGrad)
+	c.Bool(on)
+	within(&c, fn)
 }
 
 // Inference runs fn in inference mode: faster than [NoGrad], and the tensors made in it
 // can never take part in autograd.
-func Inference(fn func()) { guarded(fn, cgo.OpEnterInference, 1) }
+func Inference(fn func()) {
+	var c cgo.Call
+	c.Begin(cgo.OpEnterInference)
+	c.Bool(true)
+	within(&c, fn)
+}
 
 // Unsafe runs fn with libtorch's inner operators permitted: those of package aten and of [Call]
 // that trust their arguments, because other operators prepare these for them. A wrong argument
@@ -32,7 +36,9 @@ func Inference(fn func()) { guarded(fn, cgo.OpEnterInference, 1) }
 // refused. Everything else is checked as usual. The permission belongs to the goroutine and
 // ends with fn.
 func Unsafe(fn func()) {
-	within(fn, func(c *cgo.Call) { c.Begin(cgo.OpEnterUnsafe) })
+	var c cgo.Call
+	c.Begin(cgo.OpEnterUnsafe)
+	within(&c, fn)
 }
 
 // AutocastMode is one setting of automatic mixed precision. Package amp is easier to use.
@@ -50,13 +56,13 @@ func WithAutocast(m AutocastMode, fn func()) {
 	if m.Enabled && !m.DType.IsZero() && m.DType != BFloat16 && m.DType != Float16 {
 		throw("autocast", KindType, "mixed precision computes in bfloat16 or float16, got %v", m.DType)
 	}
-	within(fn, func(c *cgo.Call) {
-		c.Begin(cgo.OpEnterAutocast)
-		c.Code(m.Device.code())
-		c.Bool(m.Enabled)
-		c.Code(m.DType.code())
-		c.Bool(!m.NoCache)
-	})
+	var c cgo.Call
+	c.Begin(cgo.OpEnterAutocast)
+	c.Code(m.Device.code())
+	c.Bool(m.Enabled)
+	c.Code(m.DType.code())
+	c.Bool(!m.NoCache)
+	within(&c, fn)
 }
 
 // WithDevice runs fn with d as the current device of its type. Types that have no current device
@@ -66,31 +72,17 @@ func WithDevice(d Device, fn func()) {
 		throw("with_device", KindValue, "there is no current %v device; TensorOptions{Device: …} makes tensors there", d)
 	}
 	need("with_device", d)
-	within(fn, func(c *cgo.Call) {
-		c.Begin(cgo.OpEnterDevice)
-		c.Code(d.code())
-	})
+	var c cgo.Call
+	c.Begin(cgo.OpEnterDevice)
+	c.Code(d.code())
+	within(&c, fn)
 }
 
-// within runs fn between entering a guard and leaving it.
-func within(fn func(), enter func(*cgo.Call)) {
+// within runs fn between entering the guard that a call makes and leaving it.
+func within(c *cgo.Call, fn func()) {
 	cgo.LockThread()
 	defer cgo.UnlockThread()
-	var c cgo.Call
-	enter(&c)
-	done(&c)
-	defer leave(c.WordResult(0))
-	fn()
-}
-
-// guarded is within for a guard that one word describes: for the modes of every step, whose calls stay on the stack.
-func guarded(fn func(), op cgo.Op, word uint64) {
-	cgo.LockThread()
-	defer cgo.UnlockThread()
-	var c cgo.Call
-	c.Begin(op)
-	c.Word(word)
-	done(&c)
+	done(c)
 	defer leave(c.WordResult(0))
 	fn()
 }
@@ -145,7 +137,12 @@ func captureModes() uint64 {
 	return c.WordResult(0)
 }
 
-func withModes(modes uint64, fn func()) { guarded(fn, cgo.OpEnterModes, modes) }
+func withModes(modes uint64, fn func()) {
+	var c cgo.Call
+	c.Begin(cgo.OpEnterModes)
+	c.Word(modes)
+	within(&c, fn)
+}
 
 func freeModes(modes uint64) {
 	var c cgo.Call

@@ -17,7 +17,7 @@ type Core struct {
 	Fail   func(*cgo.Error) // panics with torch's own error
 	Box    func(c *cgo.Call, v any)
 	Unbox  func(list []any) []any
-	Within func(fn func(), enter func(*cgo.Call))
+	Within func(c *cgo.Call, fn func())
 }
 
 var core Core
@@ -125,8 +125,8 @@ func ReadFile[Tensor any](t Tensor, f *os.File, at int64) error {
 // Box adds a value to a call as torch.Call does.
 func Box(c *cgo.Call, v any) { core.Box(c, v) }
 
-// Within runs fn in a mode that enter begins, on one thread.
-func Within(fn func(), enter func(*cgo.Call)) { core.Within(fn, enter) }
+// Within runs fn in a mode that a call begins, on one thread.
+func Within(c *cgo.Call, fn func()) { core.Within(c, fn) }
 
 // Handle is the handle behind a torch.Tensor.
 func Handle[Tensor any](t Tensor) *cgo.Handle {

@@ -67,10 +67,10 @@ func streamResult(c *cgo.Call) Stream {
 //	cuda.RecordStream(side, x, w)
 func WithStream(s Stream, fn func()) {
 	check(cgo.OpEnterStream, s)
-	bridge.Within(fn, func(c *cgo.Call) {
-		c.Begin(cgo.OpEnterStream)
-		s.put(c)
-	})
+	var c cgo.Call
+	c.Begin(cgo.OpEnterStream)
+	s.put(&c)
+	bridge.Within(&c, fn)
 }
 
 // RecordStream says that s uses the tensors, which were made on another stream: their memory is

@@ -163,13 +163,13 @@ func record(fn reflect.Value, state []torch.Tensor, inputs, leaves []any, level 
 	t = &trace{inputs: leaves, numbers: map[torch.Tensor]int64{}}
 	cgo.Traced(func() {
 		broken := torch.Try(func() {
-			bridge.Within(func() {
+			var c cgo.Call
+			c.Begin(cgo.OpEnterRecording)
+			c.Bool(level)
+			bridge.Within(&c, func() {
 				if t.outTree, t.outputs, err = invoke(fn, inputs); err == nil {
 					t.fetch(state)
 				}
-			}, func(c *cgo.Call) {
-				c.Begin(cgo.OpEnterRecording)
-				c.Bool(level)
 			})
 		})
 		var failed *torch.Error

@@ -234,7 +234,9 @@ func Record(name string, fn func()) {
 		fn()
 		return
 	}
-	bridge.Within(fn, func(c *cgo.Call) { putRange(c, name) })
+	var c cgo.Call
+	putRange(&c, name)
+	bridge.Within(&c, fn)
 }
 
 // putRange makes the call that begins a range.

@@ -30,8 +30,8 @@ type request struct {
 	panic     *torch.LanePanic
 	abandoned bool // nobody waits for the answer
 	answered  bool
-	part      int // of requests that several lanes share: those of a part make batches among themselves, and wait for no more; 0 is none
-	after     chores
+	part      int    // of requests that several lanes share: those of a part make batches among themselves, and wait for no more; 0 is none
+	after     chores // of the answer
 	done      chan struct{}
 }
 
