@@ -112,6 +112,7 @@ class Bins {
 		Link* link = turn ? bins_[i].head : nullptr;
 		if (link != nullptr) {
 			bins_[i].head = link->next;
+			near(link->next);
 			bins_[i].depth--;
 			kept_ -= Of::size(i);
 		}
@@ -143,13 +144,21 @@ class Bins {
 
  private:
 	// What a thread keeps: so many of a size, which is what Go's collector frees at once, and so many bytes, which are near its processor.
-	static constexpr unsigned kDepth = 2048;
-	static constexpr size_t kRoom = size_t{1} << 20;
+	static constexpr unsigned kDepth = 4096;
+	static constexpr size_t kRoom = size_t{2} << 20;
 
 	struct Bin {
 		Link* head = nullptr;
 		unsigned depth = 0;
 	};
+
+	// Brings the block that will be taken next near the processor: as much of it as a tensor needs.
+	static void near(const Link* next) {
+		const char* line = reinterpret_cast<const char*>(next);
+		__builtin_prefetch(line, 1);
+		__builtin_prefetch(line + 64, 1);
+		__builtin_prefetch(line + 128, 1);
+	}
 
 	// Gives back the older half of each size: what is needed no more becomes nothing, in time.
 	[[gnu::noinline]] void thin(Keeper& own, const Keepers& all) {
