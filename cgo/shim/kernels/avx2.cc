@@ -2,6 +2,7 @@
 #include "elementwise.h"
 #include "gate.h"
 #include "maxima.h"
+#include "multiply.h"
 #include "winograd.h"
 
 namespace tg::convolution {
@@ -16,6 +17,8 @@ const Kernels avx2 = {
 	means<8>,
 	scale<8>,
 	elementwise::elementwise<8>,
+	matrices::multiply<8, 2, 6>,
+	matrices::turn<8>,
 };
 
 }  // namespace tg::convolution

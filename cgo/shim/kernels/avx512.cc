@@ -2,6 +2,7 @@
 #include "elementwise.h"
 #include "gate.h"
 #include "maxima.h"
+#include "multiply.h"
 #include "winograd.h"
 
 namespace tg::convolution {
@@ -16,6 +17,8 @@ const Kernels avx512 = {
 	means<16>,
 	scale<16>,
 	elementwise::elementwise<16>,
+	matrices::multiply<16, 4, 6>,
+	matrices::turn<16>,
 };
 
 }  // namespace tg::convolution

@@ -155,7 +155,7 @@ void pixels(const Task& t, const Tensor& weight) {
 	// Each panel of weights meets as many pixels as stay near.
 	int64_t piece = std::clamp<int64_t>(t.pixels(), 1, 96), count = panels.count(), pieces = (t.pixels() + piece - 1) / piece;
 	int64_t work = piece * (weight.numel() / count);
-	at::parallel_for(0, count * pieces, std::max<int64_t>(1, (1 << 17) / work), [&](int64_t first, int64_t last) {
+	at::parallel_for(0, count * pieces, std::max<int64_t>(1, (1 << 20) / work), [&](int64_t first, int64_t last) {
 		for (; first < last; first++) {
 			int64_t at = first / count * piece, panel = first % count;
 			k.direct[panels.size(panel) - 1](t, panels.first(panel), at, std::min(at + piece, t.pixels()));
@@ -208,7 +208,7 @@ Tensor depthwise(const Tensor& x, const Tensor& weight, const std::optional<Tens
 	       sum);
 	const auto& k = kernels_for(weight.size(2));
 	int64_t work = c.task.out_width * weight.numel();
-	at::parallel_for(0, c.task.images * c.task.out_height, std::max<int64_t>(1, (1 << 17) / work),
+	at::parallel_for(0, c.task.images * c.task.out_height, std::max<int64_t>(1, (1 << 18) / work),
 	                 [&](int64_t first, int64_t last) { k.depthwise(c.task, first, last); });
 	return c.y;
 }

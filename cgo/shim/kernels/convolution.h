@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "chain.h"
+#include "product.h"
 
 namespace tg::convolution {
 
@@ -79,6 +80,9 @@ struct Kernels {
 	void (*scale)(const float* x, const float* by, int64_t pixels, int64_t channels, float* y);
 	// The numbers of a chain from first to last, with room for its slots.
 	void (*elementwise)(const elementwise::Chain& t, int64_t first, int64_t last, float* room);
+	// Takes the least time for rows by the half dozen, and columns by as many vectors as two or four.
+	void (*multiply)(const matrices::Product& p);
+	void (*turn)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row);
 };
 
 extern const Kernels avx2;    // and FMA

@@ -20,7 +20,7 @@ namespace tg::elementwise {
 namespace {
 
 using at::Tensor;
-constexpr int64_t numbers_of_a_thread = 1 << 15;
+constexpr int64_t numbers_of_a_thread = 1 << 16;
 
 // The steps of a chain, [operator, value, value, slot] each: they come from files, too.
 const Step* checked(at::IntArrayRef steps, int64_t inputs, int64_t numbers) {

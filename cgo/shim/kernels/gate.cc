@@ -8,7 +8,7 @@ namespace tg::convolution {
 namespace {
 
 using at::Tensor;
-constexpr int64_t numbers_of_a_thread = 1 << 16;
+constexpr int64_t numbers_of_a_thread = 1 << 17;
 
 const Tensor& images(const Tensor& x) {
 	TORCH_CHECK_VALUE(x.dim() == 4 && x.scalar_type() == at::kFloat, "expected float32 images, got ", x.sizes(), " of ", x.scalar_type());

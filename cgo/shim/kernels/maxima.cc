@@ -30,7 +30,7 @@ Tensor max_pool2d(const Tensor& x, at::IntArrayRef kernel, at::IntArrayRef strid
 	t.x = from.const_data_ptr<float>(), t.y = to.mutable_data_ptr<float>();
 	const auto& k = kernels_for(t.channels);
 	int64_t work = t.out_width * t.channels * t.kernel_height * t.kernel_width;
-	at::parallel_for(0, t.images * t.out_height, std::max<int64_t>(1, (1 << 17) / work),
+	at::parallel_for(0, t.images * t.out_height, std::max<int64_t>(1, (1 << 18) / work),
 	                 [&](int64_t first, int64_t last) { k.maxima(t, first, last); });
 	return to;
 }

@@ -159,7 +159,7 @@ void pixels(const Task& t) {
 	const auto& k = kernels();
 	Even panels((t.outputs + kSums - 1) / kSums, kPanel), pieces(t.pixels(), 96);
 	int64_t work = 96 * kPanel * kSums * 4 * t.fours * t.kernel_height;
-	at::parallel_for(0, panels.parts * pieces.parts, std::max<int64_t>(1, (1 << 19) / work), [&](int64_t first, int64_t last) {
+	at::parallel_for(0, panels.parts * pieces.parts, std::max<int64_t>(1, (1 << 22) / work), [&](int64_t first, int64_t last) {
 		for (; first < last; first++) {
 			int64_t piece = first / panels.parts, panel = first % panels.parts, at = pieces.first(piece);
 			k.direct[panels.size(panel) - 1](t, panels.first(panel), at, at + pieces.size(piece));

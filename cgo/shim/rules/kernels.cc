@@ -45,6 +45,8 @@
 
 #include "boxed.h"
 #include "core.h"
+#include "kernels/matrices.h"
+#include "kernels/weights.h"
 #include "rules.h"
 
 namespace tg {
@@ -374,6 +376,10 @@ void replace_kernels() {
 	library.impl("multilabel_margin_loss_forward", multilabel_margin_loss);
 	library.impl("multilabel_margin_loss_forward.output", multilabel_margin_loss_out);
 	replace_polynomials(library);
+	if (convolution::best_kernels() != nullptr) {
+		library.impl("mm", matrices::mm);
+		library.impl("addmm", matrices::addmm);
+	}
 	static auto& compressed = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCPU, "libtorch for Go", 0);
 	compressed.impl("_sparse_csr_prod.dim_dtype", reduced<at::native::_sparse_csr_prod_cpu>);
 	compressed.impl("_sparse_csr_sum.dim_dtype", reduced<at::native::_sparse_csr_sum_cpu>);

@@ -1,0 +1,173 @@
+#include "matrices.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/addmm_cpu_dispatch.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm_cpu_dispatch.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "order.h"
+#include "weights.h"
+
+namespace tg::matrices {
+namespace {
+
+using at::Tensor;
+
+// Each thread computes some of the longer side.
+void in_parts(const convolution::Kernels& k, const Product& p) {
+	const bool across = p.columns >= p.rows;
+	const int64_t unit = across ? 4 * k.vector : 12, units = ((across ? p.columns : p.rows) + unit - 1) / unit;
+	at::parallel_for(0, units, 1, [&](int64_t first, int64_t last) {
+		Product part = p;
+		int64_t at = first * unit, end = last * unit;
+		if (across) {
+			part.b += at, part.c += at, part.columns = std::min(p.columns, end) - at;
+		} else {
+			part.a += at * p.a_row, part.c += at * p.c_row, part.rows = std::min(p.rows, end) - at;
+		}
+		if (p.start != nullptr && across == p.across) {
+			part.start += at;
+		}
+		k.multiply(part);
+	});
+}
+
+Tensor room(int64_t rows, int64_t columns) { return at::empty({rows, columns}, at::kFloat); }
+
+void turn_in_parts(const convolution::Kernels& k, const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to) {
+	constexpr int64_t enough = 1 << 15, side = 16;  // of numbers for a thread, and what is turned at once
+	const int64_t strips = (rows + side - 1) / side, some = enough / (side * columns) + 1;
+	at::parallel_for(0, strips, some, [&](int64_t first, int64_t last) {
+		first *= side, last = std::min(rows, last * side);
+		k.turn(from + first * from_row, from_row, last - first, columns, to + first, rows);
+	});
+}
+
+Tensor turned(const convolution::Kernels& k, const float* from, int64_t from_row, int64_t rows, int64_t columns) {
+	auto to = room(columns, rows);
+	turn_in_parts(k, from, from_row, rows, columns, to.mutable_data_ptr<float>());
+	return to;
+}
+
+bool plain(const Tensor& t) {
+	return t.scalar_type() == at::kFloat && t.layout() == at::kStrided && t.device().is_cpu() && !t.is_neg() && !t.has_names();
+}
+
+// Numbers of rows or of columns lie side by side, and no two in one place.
+bool lies(int64_t rows, int64_t columns, int64_t row, int64_t step) { return (step == 1 && row >= columns) || (row == 1 && step >= rows); }
+
+// How a product's numbers lie; none if our kernels do not compute it.
+std::optional<Layout> layout_of(const Tensor* start, const Tensor& a, const Tensor& b) {
+	if (a.dim() != 2 || b.dim() != 2 || a.size(1) != b.size(0) || !plain(a) || !plain(b)) {
+		return std::nullopt;
+	}
+	Layout l{a.size(0), b.size(1), a.size(1), a.stride(0), a.stride(1), b.stride(0), b.stride(1), start != nullptr, 1, {}};
+	bool fits = start == nullptr || (start->dim() == 1 && start->size(0) == l.columns && start->stride(0) == 1 && plain(*start));
+	if (!fits || !lies(l.rows, l.depth, l.a_row, l.a_step) || !lies(l.depth, l.columns, l.b_step, l.b_column)) {
+		return std::nullopt;
+	}
+	return l;
+}
+
+Tensor computed(const Layout& l, const Order& order, const Tensor* start, const Tensor& a, const Tensor& b) {
+	auto c = at::empty({l.rows, l.columns}, a.options());
+	multiply(*convolution::best_kernels(), l, order, a.const_data_ptr<float>(), b.const_data_ptr<float>(),
+	         start != nullptr ? start->const_data_ptr<float>() : nullptr, c.mutable_data_ptr<float>());
+	return c;
+}
+
+// Whether a product takes long enough for what is looked at, and not so long that finding its order would be felt.
+bool of_some_size(const Tensor& a, const Tensor& b) {
+	constexpr int64_t few = 8, many = int64_t{1} << 20, least = int64_t{1} << 18, most = int64_t{1} << 30;
+	if (a.dim() != 2 || b.dim() != 2) {
+		return false;
+	}
+	int64_t rows = a.size(0), depth = a.size(1), columns = b.size(1);
+	bool sides = std::min({rows, columns, depth}) >= few && std::max({rows, columns, depth}) <= many;
+	return sides && rows * columns <= most / depth && rows * columns * depth >= least;
+}
+
+// The product, if our kernels compute it as libtorch does, and in less time.
+std::optional<Tensor> product(const Tensor* start, const Tensor& a, const Tensor& b) {
+	auto l = of_some_size(a, b) ? layout_of(start, a, b) : std::nullopt;
+	if (!l) {
+		return std::nullopt;
+	}
+	l->threads = at::in_parallel_region() ? 1 : at::get_num_threads();
+	l->precision = at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
+	Order order = order_of(*l);
+	return order.block > 0 ? std::optional(computed(*l, order, start, a, b)) : std::nullopt;
+}
+
+// The product in an order that the caller chooses.
+Tensor product_in_order(const std::optional<Tensor>& start, const Tensor& a, const Tensor& b, int64_t block, std::string_view way) {
+	constexpr std::string_view ways[] = {"added", "replacing", "onward"};
+	const Tensor* begin = start ? &*start : nullptr;
+	auto l = layout_of(begin, a, b);
+	TORCH_CHECK_VALUE(l && l->rows > 0 && l->columns > 0, "expected matrices of float32 whose rows or columns lie side by side, got ", a.sizes(),
+	                  " with strides ", a.strides(), " and ", b.sizes(), " with strides ", b.strides());
+	TORCH_CHECK_VALUE(block > 0 && block <= std::numeric_limits<int32_t>::max(), "expected blocks of one or more, got ", block);
+	auto found = std::find(std::begin(ways), std::end(ways), way);
+	TORCH_CHECK_VALUE(found != std::end(ways), "there is no way ", way, " to make sums");
+	TORCH_CHECK_NOT_IMPLEMENTED(convolution::best_kernels() != nullptr, "this processor has no kernel");
+	return computed(*l, {static_cast<int32_t>(block), static_cast<Order::Way>(found - std::begin(ways))}, begin, a, b);
+}
+
+bool is_one(const at::Scalar& s) { return !s.isComplex() && !s.isSymbolic() && s.toDouble() == 1; }
+
+}  // namespace
+
+// A kernel reads columns of b that lie side by side. Where rows do, b is turned, or, if that is less, the product, for which a and c are.
+void multiply(const convolution::Kernels& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
+              float* c) {
+	constexpr int64_t deep = 128;  // so many lines of a that lie apart do not stay near
+	int64_t a_row = l.a_row, a_step = l.a_step, b_step = l.b_step;
+	Tensor a_turned, b_turned;
+	auto turn_a = [&](int64_t from_row, int64_t rows, int64_t columns) {
+		a_turned = turned(k, a, from_row, rows, columns);
+		a = a_turned.const_data_ptr<float>();
+	};
+	if (l.b_column != 1 && l.rows * (l.columns + l.depth) < l.columns * l.depth) {
+		if (a_row != 1) {
+			turn_a(a_row, l.rows, l.depth);
+			a_step = l.rows;
+		}
+		auto sums = room(l.columns, l.rows);
+		in_parts(k, {b, l.b_column, 1, a, a_step, sums.mutable_data_ptr<float>(), l.rows, start, false, l.columns, l.rows, l.depth, order});
+		return turn_in_parts(k, sums.const_data_ptr<float>(), l.rows, l.columns, l.rows, c);
+	}
+	if (a_step != 1 && l.depth > deep) {
+		turn_a(a_step, l.depth, l.rows);
+		a_row = l.depth, a_step = 1;
+	}
+	if (l.b_column != 1) {
+		b_turned = turned(k, b, l.b_column, l.columns, l.depth);
+		b = b_turned.const_data_ptr<float>(), b_step = l.columns;
+	}
+	in_parts(k, {a, a_row, a_step, b, b_step, c, l.columns, start, true, l.rows, l.columns, l.depth, order});
+}
+
+Tensor mm(const Tensor& a, const Tensor& b) {
+	auto c = product(nullptr, a, b);
+	return c ? *std::move(c) : at::cpu::mm(a, b);
+}
+
+Tensor addmm(const Tensor& start, const Tensor& a, const Tensor& b, const at::Scalar& beta, const at::Scalar& alpha) {
+	std::optional<Tensor> c;
+	if (is_one(beta) && is_one(alpha)) {
+		c = product(&start, a, b);
+	}
+	return c ? *std::move(c) : at::cpu::addmm(start, a, b, beta, alpha);
+}
+
+TORCH_LIBRARY_FRAGMENT(libtorchgo, m) { m.def("product(Tensor? start, Tensor a, Tensor b, int block, str way) -> Tensor"); }
+
+TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) { m.impl("product", product_in_order); }
+
+}  // namespace tg::matrices

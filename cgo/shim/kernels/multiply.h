@@ -1,0 +1,160 @@
+// Products of matrices as they lie in memory, without copies of them.
+#pragma once
+
+#include "product.h"
+#include "vectors.h"
+
+namespace tg::matrices {
+namespace {
+
+using convolution::in_vectors;
+using convolution::least;
+using convolution::load;
+using convolution::store;
+using convolution::Vec;
+
+// Sums of R rows, V vectors each.
+template <int W, int V, int R>
+using Tile = Vec<W>[R][V];
+
+// What has been summed up before step k is added to the sums, or is what they begin with.
+template <bool Begin, int W, int V, int R, class Load>
+INLINE void before(const Product& p, int64_t row, int64_t column, int64_t k, Tile<W, V, R>& sums, const Load& get) {
+	auto each = [&](const float* from, int64_t step, auto numbers) {
+		for (int r = 0; r < R; r++) {
+			for (int v = 0; v < V; v++) {
+				Vec<W> there = numbers(from + (row + r) * step, column + v * W);
+				sums[r][v] = Begin ? there : there + sums[r][v];
+			}
+		}
+	};
+	if (k > 0) {
+		each(p.c, p.c_row, [&](const float* from, int64_t i) { return get(from + i); });
+	} else if (p.start == nullptr) {
+		each(nullptr, 0, [](const float*, int64_t) { return Vec<W>{}; });
+	} else if (p.across) {
+		each(p.start, 0, [&](const float* from, int64_t i) { return get(from + i); });
+	} else {
+		each(p.start, 1, [](const float* from, int64_t) { return *from - Vec<W>{}; });
+	}
+}
+
+// R rows of c, V vectors each, as far as n numbers of each row of a from step k on bring them.
+template <int W, int V, int R, class Load, class Store>
+INLINE void advance(const Product& p, int64_t row, int64_t column, int64_t k, int64_t n, const Load& get, const Store& put) {
+	Tile<W, V, R> sums{};
+	if (p.order.way == Order::onward) {
+		before<true, W, V, R>(p, row, column, k, sums, get);
+	}
+	const float* a = p.a + row * p.a_row + k * p.a_step;
+	const float* b = p.b + k * p.b_step + column;
+	const int64_t a_row = p.a_row, a_step = p.a_step, b_step = p.b_step;
+	for (int64_t i = 0; i < n; i++, a += a_step, b += b_step) {
+		Vec<W> across[V];
+		for (int v = 0; v < V; v++) {
+			across[v] = get(b + v * W);
+		}
+		for (int r = 0; r < R; r++) {
+			Vec<W> x = a[r * a_row] - Vec<W>{};  // in each lane
+			for (int v = 0; v < V; v++) {
+				sums[r][v] += x * across[v];
+			}
+		}
+	}
+	if (p.order.way == Order::added || (p.order.way == Order::replacing && (k > 0 || p.start != nullptr))) {
+		before<false, W, V, R>(p, row, column, k, sums, get);
+	}
+	float* c = p.c + row * p.c_row + column;
+	for (int r = 0; r < R; r++, c += p.c_row) {
+		for (int v = 0; v < V; v++) {
+			put(c + v * W, sums[r][v]);
+		}
+	}
+}
+
+// As far as a block of each row of a brings V vectors: R rows at a time, which is what there are registers for, and then fewer.
+template <int W, int V, int R, class Load, class Store>
+INLINE void rows(const Product& p, int64_t row, int64_t column, int64_t k, int64_t n, const Load& get, const Store& put) {
+	for (; p.rows - row >= R; row += R) {
+		advance<W, V, R>(p, row, column, k, n, get, put);
+	}
+	if constexpr (R > 1) {
+		rows<W, V, R / 2>(p, row, column, k, n, get, put);
+	}
+}
+
+// V vectors of columns at a time, and then fewer. What is read of b in a block stays near for all rows.
+template <int W, int V, int R>
+INLINE void columns(const Product& p, int64_t column) {
+	constexpr int whole = V > 1 ? V * W : 1;  // the last vector may be partial
+	const int64_t some = (p.columns - column) / whole * whole;
+	in_vectors<W, V>(some, [&]<int N>(int64_t i, auto get, auto put) {
+		for (int64_t k = 0; k < p.depth; k += p.order.block) {
+			rows<W, N, R>(p, 0, column + i, k, least(p.order.block, p.depth - k), get, put);
+		}
+	});
+	if constexpr (V > 1) {
+		columns<W, V / 2, R>(p, column + some);
+	}
+}
+
+template <int W>
+struct Places {
+	typedef int32_t type __attribute__((vector_size(W * sizeof(int32_t))));
+};
+
+// Squares of W x W numbers as their columns. In each step, numbers whose places differ in one bit of the row, or of the column, change
+// places.
+template <int W, int Bit = W / 2>
+INLINE void turn_square(Vec<W>* rows) {
+	typename Places<W>::type upper, lower;
+	for (int i = 0; i < W; i++) {
+		upper[i] = i & Bit ? W + i - Bit : i;
+		lower[i] = i & Bit ? W + i : i + Bit;
+	}
+	for (int i = 0; i < W; i++) {
+		if (!(i & Bit)) {
+			Vec<W> a = rows[i], b = rows[i + Bit];
+			rows[i] = __builtin_shuffle(a, b, upper);
+			rows[i + Bit] = __builtin_shuffle(a, b, lower);
+		}
+	}
+	if constexpr (Bit > 1) {
+		turn_square<W, Bit / 2>(rows);
+	}
+}
+
+// A matrix's rows as the columns of another one, whose rows lie so far apart.
+template <int W>
+void turn(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row) {
+	const int64_t whole_rows = rows / W * W, whole_columns = columns / W * W;
+	for (int64_t top = 0; top < whole_rows; top += W) {
+		for (int64_t left = 0; left < whole_columns; left += W) {
+			Vec<W> square[W];
+			for (int i = 0; i < W; i++) {
+				square[i] = load<W>(from + (top + i) * from_row + left);
+			}
+			turn_square<W>(square);
+			for (int i = 0; i < W; i++) {
+				store(to + (left + i) * to_row + top, square[i]);
+			}
+		}
+	}
+	auto rest = [&](int64_t top, int64_t bottom, int64_t left) {
+		for (int64_t i = top; i < bottom; i++) {
+			for (int64_t j = left; j < columns; j++) {
+				to[j * to_row + i] = from[i * from_row + j];
+			}
+		}
+	};
+	rest(0, whole_rows, whole_columns);
+	rest(whole_rows, rows, 0);
+}
+
+template <int W, int V, int R>
+void multiply(const Product& p) {
+	columns<W, V, R>(p, 0);
+}
+
+}  // namespace
+}  // namespace tg::matrices

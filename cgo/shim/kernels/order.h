@@ -1,0 +1,32 @@
+// The order in which libtorch sums up a product of matrices is found out by trying.
+#pragma once
+
+#include <ATen/Context.h>
+
+#include "convolution.h"
+
+namespace tg::matrices {
+
+// Layout is all that the order of a product's sums may depend on: sizes, the distances of numbers in memory, and what the processor does.
+struct Layout {
+	int64_t rows, columns, depth;
+	int64_t a_row, a_step, b_step, b_column;
+	bool starts;  // with a row that is added to all
+	int threads;
+	at::Float32Precision precision;
+
+	bool operator==(const Layout&) const = default;
+
+	// How many products are summed up.
+	int64_t work() const { return rows * columns * depth; }
+};
+
+// c = start + a x b, in this order.
+void multiply(const convolution::Kernels& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
+              float* c);
+
+// The order of our kernels that makes libtorch's bits, in less time; with blocks of 0 where none does, or until a layout has come up some
+// times.
+Order order_of(const Layout& l);
+
+}  // namespace tg::matrices

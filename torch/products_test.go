@@ -1,0 +1,167 @@
+package torch_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+)
+
+// fewDigits are numbers of so few digits that float32 holds the product of any two, in a matrix whose columns lie side by side if turned is
+// true, and further apart than they have to if apart is.
+func fewDigits(r *rand.Rand, rows, columns int, turned, apart bool) torch.Tensor {
+	if turned {
+		return fewDigits(r, columns, rows, false, apart).T()
+	}
+	width := columns
+	if apart {
+		width += 3
+	}
+	list := make([]float32, rows*width)
+	for i := range list {
+		list[i] = float32(math.Ldexp(float64(r.IntN(4095)-2047), r.IntN(8)-11))
+	}
+	return torch.FromSlice(list, rows, width).Narrow(1, 0, columns)
+}
+
+// inOrder computes start + a x b, each sum of blocks of products, and rounds as float32 does: float64 holds each sum of two.
+func inOrder(start []float32, a, b [][]float32, block int, way string) (c []float32) {
+	for _, row := range a {
+		for j := range b[0] {
+			var sum float32
+			if start != nil {
+				sum = start[j]
+			}
+			for k := 0; k < len(b); k += block {
+				part := float32(0)
+				if way == "onward" {
+					part = sum
+				}
+				for i := k; i < min(len(b), k+block); i++ {
+					part = float32(float64(row[i])*float64(b[i][j]) + float64(part))
+				}
+				switch {
+				case way == "onward", way == "replacing" && k == 0 && start == nil:
+					sum = part
+				default:
+					sum = float32(float64(sum) + float64(part))
+				}
+			}
+			c = append(c, sum)
+		}
+	}
+	return c
+}
+
+// rowsOf are a matrix's numbers.
+func rowsOf(t torch.Tensor) (rows [][]float32) {
+	list := torch.Values[float32](t)
+	for i := range t.Size(0) {
+		rows = append(rows, list[i*t.Size(1):][:t.Size(1)])
+	}
+	return rows
+}
+
+// product calls the operator.
+func product(start any, a, b torch.Tensor, block int, way string) (c torch.Tensor, err error) {
+	err = torch.Try(func() {
+		torch.Unsafe(func() { c = torch.Call("libtorchgo::product", start, a, b, block, way)[0].(torch.Tensor) })
+	})
+	return c, err
+}
+
+// Sums are made in the order that the caller chooses, however matrices lie, and whatever is left over of rows and vectors.
+func TestProductInOrder(t *testing.T) {
+	torchtest.NoLeaks(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, size := range [][3]int{{1, 1, 1}, {5, 7, 3}, {6, 64, 16}, {13, 131, 50}, {64, 100, 33}, {100, 17, 65}, {40, 40, 300}} {
+		for layout := range 8 {
+			torch.Scope(func() {
+				a := fewDigits(r, size[0], size[2], layout&1 != 0, layout&4 != 0)
+				b := fewDigits(r, size[2], size[1], layout&2 != 0, layout&4 != 0)
+				start := fewDigits(r, 1, size[1], false, false).Select(0, 0)
+				for _, way := range []string{"added", "replacing", "onward"} {
+					for _, block := range []int{1, 16, 1000} {
+						where := fmt.Sprint(size, layout, way, block)
+						got, err := product(nil, a, b, block, way)
+						require.NoError(t, err, where)
+						require.Equal(t, inOrder(nil, rowsOf(a), rowsOf(b), block, way), torch.Values[float32](got.Reshape(-1)), where)
+						got, err = product(start, a, b, block, way)
+						require.NoError(t, err, where)
+						require.Equal(t, inOrder(torch.Values[float32](start), rowsOf(a), rowsOf(b), block, way),
+							torch.Values[float32](got.Reshape(-1)), where)
+					}
+				}
+			})
+		}
+	}
+}
+
+// What the operator cannot compute is refused.
+func TestProductInOrderRefuses(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		a, b := torch.Ones(4, 5), torch.Ones(5, 6)
+		for name, bad := range map[string]func() (torch.Tensor, error){
+			"sizes": func() (torch.Tensor, error) { return product(nil, a, a, 1, "added") },
+			"empty": func() (torch.Tensor, error) { return product(nil, a.Narrow(0, 0, 0), b, 1, "added") },
+			"dtype": func() (torch.Tensor, error) {
+				return product(nil, a.To(torch.Float64), b.To(torch.Float64), 1, "added")
+			},
+			"one place": func() (torch.Tensor, error) { return product(nil, torch.Ones(5).Expand(4, 5), b, 1, "added") },
+			"strides": func() (torch.Tensor, error) {
+				return product(nil, torch.Ones(100).AsStrided([]int{4, 5}, []int{20, 2}), b, 1, "added")
+			},
+			"start":    func() (torch.Tensor, error) { return product(torch.Ones(5), a, b, 1, "added") },
+			"no block": func() (torch.Tensor, error) { return product(nil, a, b, 0, "added") },
+			"way":      func() (torch.Tensor, error) { return product(nil, a, b, 1, "backward") },
+		} {
+			_, err := bad()
+			require.ErrorIs(t, err, torch.ErrValue, name)
+		}
+	})
+}
+
+// The first products of a layout are libtorch's, and after some dozen of them ours may take their place, with the same bits.
+func TestProductsKeepBits(t *testing.T) {
+	torchtest.NoLeaks(t)
+	threads := torch.NumThreads()
+	defer torch.SetNumThreads(threads)
+	const often = 40
+	r := rand.New(rand.NewPCG(3, 4))
+	odd := []float64{0, math.Copysign(0, -1), math.MaxFloat32, math.SmallestNonzeroFloat32, 1e-30, -1e-30, math.Inf(1), math.NaN()}
+	matrix := func(rows, columns int, turned bool) torch.Tensor {
+		x := torch.RandN(rows, columns)
+		for _, v := range odd {
+			x.Index(r.IntN(rows), r.IntN(columns)).FillInPlace(v)
+		}
+		if turned {
+			return x.T().Contiguous().T()
+		}
+		return x
+	}
+	for _, n := range []int{1, 2} {
+		torch.SetNumThreads(n)
+		for _, size := range [][3]int{{64, 512, 784}, {512, 784, 64}, {300, 77, 256}, {8, 1000, 500}, {130, 130, 17}, {64, 10, 512}} {
+			for layout := range 8 {
+				torch.Scope(func() {
+					a, b := matrix(size[0], size[2], layout&1 != 0), matrix(size[2], size[1], layout&2 != 0)
+					oneNaN := func(c torch.Tensor) torch.Tensor { return c.MaskedFill(c.IsNaN(), math.NaN()) }
+					multiply := func() torch.Tensor { return oneNaN(a.MM(b)) }
+					if start := torch.RandN(size[1]); layout&4 != 0 {
+						multiply = func() torch.Tensor { return oneNaN(start.AddMM(a, b)) }
+					}
+					want := multiply()
+					for range often {
+						torch.Scope(func() { torchtest.Equal(t, multiply(), want) })
+					}
+				})
+			}
+		}
+	}
+}
