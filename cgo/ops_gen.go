@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0x28c9af3b01a53801
+const opsHash uint64 = 0xe1bdbbcf07e53183
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 224
+const opsByHand Op = 225
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -116,2034 +116,2035 @@ const (
 	OpAotiRun                                                Op = 102  // aoti_run
 	OpEnterRecording                                         Op = 103  // enter_recording
 	OpRecorded                                               Op = 104  // recorded
-	OpAddHook                                                Op = 105  // add_hook
-	OpAddAccumulateHook                                      Op = 106  // add_accumulate_hook
-	OpRemoveHook                                             Op = 107  // remove_hook
-	OpApplyFunction                                          Op = 108  // apply_function
-	OpSavedTensors                                           Op = 109  // saved_tensors
-	OpEnterSavedHooks                                        Op = 110  // enter_saved_hooks
-	OpBackwardNumber                                         Op = 111  // backward_number
-	OpSetAnomaly                                             Op = 112  // set_anomaly
-	OpDropped                                                Op = 113  // dropped
-	OpOperatorSchema                                         Op = 114  // operator_schema
-	OpOpenLibrary                                            Op = 115  // open_library
-	OpCloseLibrary                                           Op = 116  // close_library
-	OpDefineOperator                                         Op = 117  // define_operator
-	OpImplementOperator                                      Op = 118  // implement_operator
-	OpKernelArguments                                        Op = 119  // kernel_arguments
-	OpKernelRedispatch                                       Op = 120  // kernel_redispatch
-	OpKernelResults                                          Op = 121  // kernel_results
-	OpNvrtcOpen                                              Op = 122  // nvrtc_open
-	OpNvrtcCompile                                           Op = 123  // nvrtc_compile
-	OpKernelArch                                             Op = 124  // kernel_arch
-	OpKernelLoad                                             Op = 125  // kernel_load
-	OpKernelUnload                                           Op = 126  // kernel_unload
-	OpKernelFunction                                         Op = 127  // kernel_function
-	OpKernelLaunch                                           Op = 128  // kernel_launch
-	OpPrepareProfiler                                        Op = 129  // prepare_profiler
-	OpStartProfiler                                          Op = 130  // start_profiler
-	OpStopProfiler                                           Op = 131  // stop_profiler
-	OpProfilerEvents                                         Op = 132  // profiler_events
-	OpSaveProfile                                            Op = 133  // save_profile
-	OpFreeProfile                                            Op = 134  // free_profile
-	OpEnterRange                                             Op = 135  // enter_range
-	OpThreadNumber                                           Op = 136  // thread_number
-	OpDefaultStream                                          Op = 137  // default_stream
-	OpCurrentStream                                          Op = 138  // current_stream
-	OpNewStream                                              Op = 139  // new_stream
-	OpEnterStream                                            Op = 140  // enter_stream
-	OpStreamQuery                                            Op = 141  // stream_query
-	OpStreamSynchronize                                      Op = 142  // stream_synchronize
-	OpStreamWaitEvent                                        Op = 143  // stream_wait_event
-	OpStreamWaitStream                                       Op = 144  // stream_wait_stream
-	OpStreamPointer                                          Op = 145  // stream_pointer
-	OpRecordStream                                           Op = 146  // record_stream
-	OpNewEvent                                               Op = 147  // new_event
-	OpEventRecord                                            Op = 148  // event_record
-	OpEventQuery                                             Op = 149  // event_query
-	OpEventSynchronize                                       Op = 150  // event_synchronize
-	OpEventElapsed                                           Op = 151  // event_elapsed
-	OpDeviceStats                                            Op = 152  // device_stats
-	OpResetAccumulatedMemory                                 Op = 153  // reset_accumulated_memory
-	OpNvtxMark                                               Op = 154  // nvtx_mark
-	OpNvtxPush                                               Op = 155  // nvtx_push
-	OpNvtxPop                                                Op = 156  // nvtx_pop
-	OpOpenJpeg                                               Op = 157  // open_jpeg
-	OpJpegSize                                               Op = 158  // jpeg_size
-	OpDecodeJpeg                                             Op = 159  // decode_jpeg
-	OpEncodeJpeg                                             Op = 160  // encode_jpeg
-	OpCropJpeg                                               Op = 161  // crop_jpeg
-	OpCropImage                                              Op = 162  // crop_image
-	OpCropFlip                                               Op = 163  // crop_flip
-	OpNewTcpStore                                            Op = 164  // new_tcp_store
-	OpNewFileStore                                           Op = 165  // new_file_store
-	OpNewHashStore                                           Op = 166  // new_hash_store
-	OpNewPrefixStore                                         Op = 167  // new_prefix_store
-	OpStoreSet                                               Op = 168  // store_set
-	OpStoreGet                                               Op = 169  // store_get
-	OpStoreAdd                                               Op = 170  // store_add
-	OpStoreCompareSet                                        Op = 171  // store_compare_set
-	OpStoreDelete                                            Op = 172  // store_delete
-	OpStoreCheck                                             Op = 173  // store_check
-	OpStoreNumKeys                                           Op = 174  // store_num_keys
-	OpStoreSetTimeout                                        Op = 175  // store_set_timeout
-	OpNewGroup                                               Op = 176  // new_group
-	OpAbortGroup                                             Op = 177  // abort_group
-	OpCollective                                             Op = 178  // collective
-	OpMonitoredBarrier                                       Op = 179  // monitored_barrier
-	OpGroupCheck                                             Op = 180  // group_check
-	OpBatchBegin                                             Op = 181  // batch_begin
-	OpBatchEnd                                               Op = 182  // batch_end
-	OpWorkWait                                               Op = 183  // work_wait
-	OpWorkStream                                             Op = 184  // work_stream
-	OpWorkAbort                                              Op = 185  // work_abort
-	OpWorkDone                                               Op = 186  // work_done
-	OpWorkSource                                             Op = 187  // work_source
-	OpVerifyParams                                           Op = 188  // verify_params
-	OpBroadcastCoalesced                                     Op = 189  // broadcast_coalesced
-	OpNewReducer                                             Op = 190  // new_reducer
-	OpReducerForward                                         Op = 191  // reducer_forward
-	OpReducerBackward                                        Op = 192  // reducer_backward
-	OpReducerDelay                                           Op = 193  // reducer_delay
-	OpReducerCompress                                        Op = 194  // reducer_compress
-	OpReducerHook                                            Op = 195  // reducer_hook
-	OpReducerStats                                           Op = 196  // reducer_stats
-	OpCudaState                                              Op = 197  // cuda_state
-	OpCudaDriverVersion                                      Op = 198  // cuda_driver_version
-	OpDeviceProperties                                       Op = 199  // device_properties
-	OpDeviceAccessPeer                                       Op = 200  // device_access_peer
-	OpExternalStream                                         Op = 201  // external_stream
-	OpStreamPriority                                         Op = 202  // stream_priority
-	OpStreamPriorities                                       Op = 203  // stream_priorities
-	OpBlockingEvent                                          Op = 204  // blocking_event
-	OpMemoryFraction                                         Op = 205  // memory_fraction
-	OpSetMemoryFraction                                      Op = 206  // set_memory_fraction
-	OpMemorySnapshot                                         Op = 207  // memory_snapshot
-	OpRecordMemoryHistory                                    Op = 208  // record_memory_history
-	OpNewPoolID                                              Op = 209  // new_pool_id
-	OpNewMemPool                                             Op = 210  // new_mem_pool
-	OpMemPoolID                                              Op = 211  // mem_pool_id
-	OpEnterMemPool                                           Op = 212  // enter_mem_pool
-	OpLeaveMemPool                                           Op = 213  // leave_mem_pool
-	OpNewNccl                                                Op = 214  // new_nccl
-	OpNewGraph                                               Op = 215  // new_graph
-	OpGraphCaptureBegin                                      Op = 216  // graph_capture_begin
-	OpGraphCaptureEnd                                        Op = 217  // graph_capture_end
-	OpGraphReplay                                            Op = 218  // graph_replay
-	OpGraphReset                                             Op = 219  // graph_reset
-	OpGraphPool                                              Op = 220  // graph_pool
-	OpGraphRegisterGenerator                                 Op = 221  // graph_register_generator
-	OpGraphDebugDump                                         Op = 222  // graph_debug_dump
-	OpIsCapturing                                            Op = 223  // is_capturing
-	OpAtenAndScalar                                          Op = 224  // __and__.Scalar
-	OpAtenAndTensor                                          Op = 225  // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 226  // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 227  // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 228  // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 229  // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 230  // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 231  // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 232  // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 233  // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 234  // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 235  // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 236  // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 237  // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 238  // __or__.Scalar
-	OpAtenOrTensor                                           Op = 239  // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 240  // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 241  // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 242  // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 243  // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 244  // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 245  // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 246  // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 247  // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 248  // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 249  // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 250  // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 251  // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 252  // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 253  // _addmm_activation
-	OpAtenAMinMax                                            Op = 254  // _aminmax
-	OpAtenAMinMaxDim                                         Op = 255  // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 256  // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 257  // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 258  // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 259  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 260  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 261  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 262  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 263  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 264  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 265  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 266  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 267  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 268  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 269  // _cast_Byte
-	OpAtenCastChar                                           Op = 270  // _cast_Char
-	OpAtenCastDouble                                         Op = 271  // _cast_Double
-	OpAtenCastFloat                                          Op = 272  // _cast_Float
-	OpAtenCastHalf                                           Op = 273  // _cast_Half
-	OpAtenCastInt                                            Op = 274  // _cast_Int
-	OpAtenCastLong                                           Op = 275  // _cast_Long
-	OpAtenCastShort                                          Op = 276  // _cast_Short
-	OpAtenCDistBackward                                      Op = 277  // _cdist_backward
-	OpAtenCDistForward                                       Op = 278  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 279  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 280  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 281  // _chunk_cat
-	OpAtenCoalesce                                           Op = 282  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 283  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 284  // _compute_linear_combination
-	OpAtenConj                                               Op = 285  // _conj
-	OpAtenConjCopy                                           Op = 286  // _conj_copy
-	OpAtenConjPhysical                                       Op = 287  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 288  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 289  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 290  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 291  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 292  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 293  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 294  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 295  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 296  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 297  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 298  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 299  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 300  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 301  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 302  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 303  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 304  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 305  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 306  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 307  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 308  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 309  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 310  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 311  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 312  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 313  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 314  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 315  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 316  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 317  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 318  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 319  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 320  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 321  // _dimI
-	OpAtenDimV                                               Op = 322  // _dimV
-	OpAtenDimArange                                          Op = 323  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 324  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 325  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 326  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 327  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 328  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 329  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 330  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 331  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 332  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 333  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 334  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 335  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 336  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 337  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 338  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 339  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 340  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 341  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 342  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 343  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 344  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 345  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 346  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 347  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 348  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 349  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 350  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 351  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 352  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 353  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 354  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 355  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 356  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 357  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 358  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 359  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 360  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 361  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 362  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 363  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 364  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 365  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 366  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 367  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 368  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 369  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 370  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 371  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 372  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 373  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 374  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 375  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 376  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 377  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 378  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 379  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 380  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 381  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 382  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 383  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 384  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 385  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 386  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 387  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 388  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 389  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 390  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 391  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 392  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 393  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 394  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 395  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 396  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 397  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 398  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 399  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 400  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 401  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 402  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 403  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 404  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 405  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 406  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 407  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 408  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 409  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 410  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 411  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 412  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 413  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 414  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 415  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 416  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 417  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 418  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 419  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 420  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 421  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 422  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 423  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 424  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 425  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 426  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 427  // _foreach_log
-	OpAtenForeachLog10                                       Op = 428  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 429  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 430  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 431  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 432  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 433  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 434  // _foreach_log_
-	OpAtenForeachMax                                         Op = 435  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 436  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 437  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 438  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 439  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 440  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 441  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 442  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 443  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 444  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 445  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 446  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 447  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 448  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 449  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 450  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 451  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 452  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 453  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 454  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 455  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 456  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 457  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 458  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 459  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 460  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 461  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 462  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 463  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 464  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 465  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 466  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 467  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 468  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 469  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 470  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 471  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 472  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 473  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 474  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 475  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 476  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 477  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 478  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 479  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 480  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 481  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 482  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 483  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 484  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 485  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 486  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 487  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 488  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 489  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 490  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 491  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 492  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 493  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 494  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 495  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 496  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 497  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 498  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 499  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 500  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 501  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 502  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 503  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 504  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 505  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 506  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 507  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 508  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 509  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 510  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 511  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 512  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 513  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 514  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 515  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 516  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 517  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 518  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 519  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 520  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 521  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 522  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 523  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 524  // _index_put_impl_
-	OpAtenIndices                                            Op = 525  // _indices
-	OpAtenIndicesCopy                                        Op = 526  // _indices_copy
-	OpAtenIntMM                                              Op = 527  // _int_mm
-	OpAtenIsAllTrue                                          Op = 528  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 529  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 530  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 531  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 532  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 533  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 534  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 535  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 536  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 537  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 538  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 539  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 540  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 541  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 542  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 543  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 544  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 545  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 546  // _make_dep_token
-	OpAtenMakeDual                                           Op = 547  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 548  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 549  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 550  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 551  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 552  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 553  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 554  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 555  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 556  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 557  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 558  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 559  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 560  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 561  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 562  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 563  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 564  // _neg_view
-	OpAtenNegViewCopy                                        Op = 565  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 566  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 567  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 568  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 569  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 570  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 571  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 572  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 573  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 574  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 575  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 576  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 577  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 578  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 579  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 580  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 581  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 582  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 583  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 584  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 585  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 586  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 587  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 588  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 589  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 590  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 591  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 592  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 593  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 594  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 595  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 596  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 597  // _pad_circular
-	OpAtenPadEnum                                            Op = 598  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 599  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 600  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 601  // _pdist_backward
-	OpAtenPDistForward                                       Op = 602  // _pdist_forward
-	OpAtenPinMemory                                          Op = 603  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 604  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 605  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 606  // _print
-	OpAtenPropagateXLAData                                   Op = 607  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 608  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 609  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 610  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 611  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 612  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 613  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 614  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 615  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 616  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 617  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 618  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 619  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 620  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 621  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 622  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 623  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 624  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 625  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 626  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 627  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 628  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 629  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 630  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 631  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 632  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 633  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 634  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 635  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 636  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 637  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 638  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 639  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 640  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 641  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 642  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 643  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 644  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 645  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 646  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 647  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 648  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 649  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 650  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 651  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 652  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 653  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 654  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 655  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 656  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 657  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 658  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 659  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 660  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 661  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 662  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 663  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 664  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 665  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 666  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 667  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 668  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 669  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 670  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 671  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 672  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 673  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 674  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 675  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 676  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 677  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 678  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 679  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 680  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 681  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 682  // _spdiags
-	OpAtenSpsolve                                            Op = 683  // _spsolve
-	OpAtenStack                                              Op = 684  // _stack
-	OpAtenStandardGamma                                      Op = 685  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 686  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 687  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 688  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 689  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 690  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 691  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 692  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 693  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 694  // _to_copy
-	OpAtenToCPU                                              Op = 695  // _to_cpu
-	OpAtenToDense                                            Op = 696  // _to_dense
-	OpAtenToSparse                                           Op = 697  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 698  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 699  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 700  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 701  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 702  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 703  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 704  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 705  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 706  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 707  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 708  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 709  // _unique
-	OpAtenUnique2                                            Op = 710  // _unique2
-	OpAtenUnpackDual                                         Op = 711  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 712  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 713  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 714  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 715  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 716  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 717  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 718  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 719  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 720  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 721  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 722  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 723  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 724  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 725  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 726  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 727  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 728  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 729  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 730  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 731  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 732  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 733  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 734  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 735  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 736  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 737  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 738  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 739  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 740  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 741  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 742  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 743  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 744  // _values
-	OpAtenValuesCopy                                         Op = 745  // _values_copy
-	OpAtenVersion                                            Op = 746  // _version
-	OpAtenWeightInt4PackMM                                   Op = 747  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 748  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 749  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 750  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 751  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 752  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 753  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 754  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 755  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 756  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 757  // abs
-	OpAbsInPlace                                             Op = 758  // abs_
-	OpAbsolute                                               Op = 759  // absolute
-	OpAbsoluteInPlace                                        Op = 760  // absolute_
-	OpAcos                                                   Op = 761  // acos
-	OpAcosInPlace                                            Op = 762  // acos_
-	OpAcosh                                                  Op = 763  // acosh
-	OpAcoshInPlace                                           Op = 764  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 765  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 766  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 767  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 768  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 769  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 770  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 771  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 772  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 773  // add.Scalar
-	OpAddTensor                                              Op = 774  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 775  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 776  // add_.Tensor
-	OpAddBMM                                                 Op = 777  // addbmm
-	OpAddBMMInPlace                                          Op = 778  // addbmm_
-	OpAddCDiv                                                Op = 779  // addcdiv
-	OpAddCDivInPlace                                         Op = 780  // addcdiv_
-	OpAddCMul                                                Op = 781  // addcmul
-	OpAddCMulInPlace                                         Op = 782  // addcmul_
-	OpAddMM                                                  Op = 783  // addmm
-	OpAddMMDType                                             Op = 784  // addmm.dtype
-	OpAddMMInPlace                                           Op = 785  // addmm_
-	OpAddMV                                                  Op = 786  // addmv
-	OpAddMVInPlace                                           Op = 787  // addmv_
-	OpAddR                                                   Op = 788  // addr
-	OpAddRInPlace                                            Op = 789  // addr_
-	OpAdjoint                                                Op = 790  // adjoint
-	OpAffineGridGenerator                                    Op = 791  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 792  // affine_grid_generator_backward
-	OpAlias                                                  Op = 793  // alias
-	OpAliasCopy                                              Op = 794  // alias_copy
-	OpAlignAs                                                Op = 795  // align_as
-	OpAlignTensors                                           Op = 796  // align_tensors
-	OpAll                                                    Op = 797  // all
-	OpAllDim                                                 Op = 798  // all.dim
-	OpAllDims                                                Op = 799  // all.dims
-	OpAllClose                                               Op = 800  // allclose
-	OpAlphaDropout                                           Op = 801  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 802  // alpha_dropout_
-	OpAMax                                                   Op = 803  // amax
-	OpAMin                                                   Op = 804  // amin
-	OpAMinMax                                                Op = 805  // aminmax
-	OpAngle                                                  Op = 806  // angle
-	OpAny                                                    Op = 807  // any
-	OpAnyDim                                                 Op = 808  // any.dim
-	OpAnyDims                                                Op = 809  // any.dims
-	OpArange                                                 Op = 810  // arange
-	OpArangeStart                                            Op = 811  // arange.start
-	OpArangeStartStep                                        Op = 812  // arange.start_step
-	OpArccos                                                 Op = 813  // arccos
-	OpArccosInPlace                                          Op = 814  // arccos_
-	OpArccosh                                                Op = 815  // arccosh
-	OpArccoshInPlace                                         Op = 816  // arccosh_
-	OpArcsin                                                 Op = 817  // arcsin
-	OpArcsinInPlace                                          Op = 818  // arcsin_
-	OpArcsinh                                                Op = 819  // arcsinh
-	OpArcsinhInPlace                                         Op = 820  // arcsinh_
-	OpArctan                                                 Op = 821  // arctan
-	OpArctan2                                                Op = 822  // arctan2
-	OpArctan2InPlace                                         Op = 823  // arctan2_
-	OpArctanInPlace                                          Op = 824  // arctan_
-	OpArctanh                                                Op = 825  // arctanh
-	OpArctanhInPlace                                         Op = 826  // arctanh_
-	OpArgMax                                                 Op = 827  // argmax
-	OpArgMin                                                 Op = 828  // argmin
-	OpArgSort                                                Op = 829  // argsort
-	OpArgSortStable                                          Op = 830  // argsort.stable
-	OpArgWhere                                               Op = 831  // argwhere
-	OpAsStrided                                              Op = 832  // as_strided
-	OpAsStridedInPlace                                       Op = 833  // as_strided_
-	OpAsStridedCopy                                          Op = 834  // as_strided_copy
-	OpAsStridedScatter                                       Op = 835  // as_strided_scatter
-	OpAsin                                                   Op = 836  // asin
-	OpAsinInPlace                                            Op = 837  // asin_
-	OpAsinh                                                  Op = 838  // asinh
-	OpAsinhInPlace                                           Op = 839  // asinh_
-	OpAtan                                                   Op = 840  // atan
-	OpAtan2                                                  Op = 841  // atan2
-	OpAtan2InPlace                                           Op = 842  // atan2_
-	OpAtanInPlace                                            Op = 843  // atan_
-	OpAtanh                                                  Op = 844  // atanh
-	OpAtanhInPlace                                           Op = 845  // atanh_
-	OpAtLeast1d                                              Op = 846  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 847  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 848  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 849  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 850  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 851  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 852  // avg_pool1d
-	OpAvgPool2d                                              Op = 853  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 854  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 855  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 856  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 857  // baddbmm
-	OpBAddBMMDType                                           Op = 858  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 859  // baddbmm_
-	OpBartlettWindow                                         Op = 860  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 861  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 862  // batch_norm
-	OpBatchNormBackward                                      Op = 863  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 864  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 865  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 866  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 867  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 868  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 869  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 870  // batch_norm_update_stats
-	OpBernoulli                                              Op = 871  // bernoulli
-	OpBernoulliP                                             Op = 872  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 873  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 874  // bernoulli_.float
-	OpBilinear                                               Op = 875  // bilinear
-	OpBinaryCrossEntropy                                     Op = 876  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 877  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 878  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 879  // bincount
-	OpBinomial                                               Op = 880  // binomial
-	OpBitwiseAndScalar                                       Op = 881  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 882  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 883  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 884  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 885  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 886  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 887  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 888  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 889  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 890  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 891  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 892  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 893  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 894  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 895  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 896  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 897  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 898  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 899  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 900  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 901  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 902  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 903  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 904  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 905  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 906  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 907  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 908  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 909  // blackman_window.periodic
-	OpBlockDiag                                              Op = 910  // block_diag
-	OpBMM                                                    Op = 911  // bmm
-	OpBMMDType                                               Op = 912  // bmm.dtype
-	OpBroadcastTensors                                       Op = 913  // broadcast_tensors
-	OpBroadcastTo                                            Op = 914  // broadcast_to
-	OpBucketizeScalar                                        Op = 915  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 916  // bucketize.Tensor
-	OpCanCast                                                Op = 917  // can_cast
-	OpCartesianProd                                          Op = 918  // cartesian_prod
-	OpCat                                                    Op = 919  // cat
-	OpCauchyInPlace                                          Op = 920  // cauchy_
-	OpCColIndices                                            Op = 921  // ccol_indices
-	OpCColIndicesCopy                                        Op = 922  // ccol_indices_copy
-	OpCDist                                                  Op = 923  // cdist
-	OpCeil                                                   Op = 924  // ceil
-	OpCeilInPlace                                            Op = 925  // ceil_
-	OpCELU                                                   Op = 926  // celu
-	OpCELUInPlace                                            Op = 927  // celu_
-	OpChainMatMul                                            Op = 928  // chain_matmul
-	OpCHalf                                                  Op = 929  // chalf
-	OpChannelShuffle                                         Op = 930  // channel_shuffle
-	OpCholesky                                               Op = 931  // cholesky
-	OpCholeskyInverse                                        Op = 932  // cholesky_inverse
-	OpCholeskySolve                                          Op = 933  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 934  // choose_qparams_optimized
-	OpChunk                                                  Op = 935  // chunk
-	OpClamp                                                  Op = 936  // clamp
-	OpClampTensor                                            Op = 937  // clamp.Tensor
-	OpClampInPlace                                           Op = 938  // clamp_
-	OpClampInPlaceTensor                                     Op = 939  // clamp_.Tensor
-	OpClampMax                                               Op = 940  // clamp_max
-	OpClampMaxTensor                                         Op = 941  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 942  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 943  // clamp_max_.Tensor
-	OpClampMin                                               Op = 944  // clamp_min
-	OpClampMinTensor                                         Op = 945  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 946  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 947  // clamp_min_.Tensor
-	OpClip                                                   Op = 948  // clip
-	OpClipTensor                                             Op = 949  // clip.Tensor
-	OpClipInPlace                                            Op = 950  // clip_
-	OpClipInPlaceTensor                                      Op = 951  // clip_.Tensor
-	OpClone                                                  Op = 952  // clone
-	OpCoalesce                                               Op = 953  // coalesce
-	OpCol2Im                                                 Op = 954  // col2im
-	OpColIndices                                             Op = 955  // col_indices
-	OpColIndicesCopy                                         Op = 956  // col_indices_copy
-	OpColumnStack                                            Op = 957  // column_stack
-	OpCombinations                                           Op = 958  // combinations
-	OpComplex                                                Op = 959  // complex
-	OpConcat                                                 Op = 960  // concat
-	OpConcatenate                                            Op = 961  // concatenate
-	OpConj                                                   Op = 962  // conj
-	OpConjPhysical                                           Op = 963  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 964  // conj_physical_
-	OpConstantPadND                                          Op = 965  // constant_pad_nd
-	OpContiguous                                             Op = 966  // contiguous
-	OpConv1d                                                 Op = 967  // conv1d
-	OpConv1dPadding                                          Op = 968  // conv1d.padding
-	OpConv2d                                                 Op = 969  // conv2d
-	OpConv2dPadding                                          Op = 970  // conv2d.padding
-	OpConv3d                                                 Op = 971  // conv3d
-	OpConv3dPadding                                          Op = 972  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 973  // conv_depthwise3d
-	OpConvTBC                                                Op = 974  // conv_tbc
-	OpConvTBCBackward                                        Op = 975  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 976  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 977  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 978  // conv_transpose3d.input
-	OpConvolution                                            Op = 979  // convolution
-	OpConvolutionBackward                                    Op = 980  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 981  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 982  // convolution_overrideable
-	OpCopy                                                   Op = 983  // copy
-	OpCopyInPlace                                            Op = 984  // copy_
-	OpCopySparseToSparseInPlace                              Op = 985  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 986  // copysign.Scalar
-	OpCopysignTensor                                         Op = 987  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 988  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 989  // copysign_.Tensor
-	OpCorrCoef                                               Op = 990  // corrcoef
-	OpCos                                                    Op = 991  // cos
-	OpCosInPlace                                             Op = 992  // cos_
-	OpCosh                                                   Op = 993  // cosh
-	OpCoshInPlace                                            Op = 994  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 995  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 996  // cosine_similarity
-	OpCountNonzero                                           Op = 997  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 998  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 999  // cov
-	OpCross                                                  Op = 1000 // cross
-	OpCrossEntropyLoss                                       Op = 1001 // cross_entropy_loss
-	OpCRowIndices                                            Op = 1002 // crow_indices
-	OpCRowIndicesCopy                                        Op = 1003 // crow_indices_copy
-	OpCTCLossIntList                                         Op = 1004 // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 1005 // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 1006 // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 1007 // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 1008 // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 1009 // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 1010 // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 1011 // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 1012 // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 1013 // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 1014 // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 1015 // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 1016 // cudnn_is_acceptable
-	OpCumMax                                                 Op = 1017 // cummax
-	OpCumMaxMinBackward                                      Op = 1018 // cummaxmin_backward
-	OpCumMin                                                 Op = 1019 // cummin
-	OpCumProd                                                Op = 1020 // cumprod
-	OpCumProdInPlace                                         Op = 1021 // cumprod_
-	OpCumProdBackward                                        Op = 1022 // cumprod_backward
-	OpCumSum                                                 Op = 1023 // cumsum
-	OpCumSumInPlace                                          Op = 1024 // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 1025 // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 1026 // cumulative_trapezoid.x
-	OpData                                                   Op = 1027 // data
-	OpDeg2Rad                                                Op = 1028 // deg2rad
-	OpDeg2RadInPlace                                         Op = 1029 // deg2rad_
-	OpDenseDim                                               Op = 1030 // dense_dim
-	OpDequantizeSelf                                         Op = 1031 // dequantize.self
-	OpDequantizeTensors                                      Op = 1032 // dequantize.tensors
-	OpDet                                                    Op = 1033 // det
-	OpDetach                                                 Op = 1034 // detach
-	OpDetachInPlace                                          Op = 1035 // detach_
-	OpDetachCopy                                             Op = 1036 // detach_copy
-	OpDiag                                                   Op = 1037 // diag
-	OpDiagEmbed                                              Op = 1038 // diag_embed
-	OpDiagFlat                                               Op = 1039 // diagflat
-	OpDiagonal                                               Op = 1040 // diagonal
-	OpDiagonalBackward                                       Op = 1041 // diagonal_backward
-	OpDiagonalCopy                                           Op = 1042 // diagonal_copy
-	OpDiagonalScatter                                        Op = 1043 // diagonal_scatter
-	OpDiff                                                   Op = 1044 // diff
-	OpDigamma                                                Op = 1045 // digamma
-	OpDigammaInPlace                                         Op = 1046 // digamma_
-	OpDist                                                   Op = 1047 // dist
-	OpDivScalar                                              Op = 1048 // div.Scalar
-	OpDivScalarMode                                          Op = 1049 // div.Scalar_mode
-	OpDivTensor                                              Op = 1050 // div.Tensor
-	OpDivTensorMode                                          Op = 1051 // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 1052 // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 1053 // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 1054 // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 1055 // div_.Tensor_mode
-	OpDivideScalar                                           Op = 1056 // divide.Scalar
-	OpDivideScalarMode                                       Op = 1057 // divide.Scalar_mode
-	OpDivideTensor                                           Op = 1058 // divide.Tensor
-	OpDivideTensorMode                                       Op = 1059 // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 1060 // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 1061 // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 1062 // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 1063 // divide_.Tensor_mode
-	OpDot                                                    Op = 1064 // dot
-	OpDropout                                                Op = 1065 // dropout
-	OpDropoutInPlace                                         Op = 1066 // dropout_
-	OpDSplitArray                                            Op = 1067 // dsplit.array
-	OpDSplitInt                                              Op = 1068 // dsplit.int
-	OpDStack                                                 Op = 1069 // dstack
-	OpEinsum                                                 Op = 1070 // einsum
-	OpELU                                                    Op = 1071 // elu
-	OpELUInPlace                                             Op = 1072 // elu_
-	OpELUBackward                                            Op = 1073 // elu_backward
-	OpEmbedding                                              Op = 1074 // embedding
-	OpEmbeddingBackward                                      Op = 1075 // embedding_backward
-	OpEmbeddingBag                                           Op = 1076 // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 1077 // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 1078 // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 1079 // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 1080 // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 1081 // empty.memory_format
-	OpEmptyLike                                              Op = 1082 // empty_like
-	OpEmptyPermuted                                          Op = 1083 // empty_permuted
-	OpEmptyQuantized                                         Op = 1084 // empty_quantized
-	OpEmptyStrided                                           Op = 1085 // empty_strided
-	OpEqScalar                                               Op = 1086 // eq.Scalar
-	OpEqTensor                                               Op = 1087 // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 1088 // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 1089 // eq_.Tensor
-	OpEqual                                                  Op = 1090 // equal
-	OpErf                                                    Op = 1091 // erf
-	OpErfInPlace                                             Op = 1092 // erf_
-	OpErfc                                                   Op = 1093 // erfc
-	OpErfcInPlace                                            Op = 1094 // erfc_
-	OpErfinv                                                 Op = 1095 // erfinv
-	OpErfinvInPlace                                          Op = 1096 // erfinv_
-	OpExp                                                    Op = 1097 // exp
-	OpExp2                                                   Op = 1098 // exp2
-	OpExp2InPlace                                            Op = 1099 // exp2_
-	OpExpInPlace                                             Op = 1100 // exp_
-	OpExpand                                                 Op = 1101 // expand
-	OpExpandAs                                               Op = 1102 // expand_as
-	OpExpandCopy                                             Op = 1103 // expand_copy
-	OpExpm1                                                  Op = 1104 // expm1
-	OpExpm1InPlace                                           Op = 1105 // expm1_
-	OpExponentialInPlace                                     Op = 1106 // exponential_
-	OpEye                                                    Op = 1107 // eye
-	OpEyeM                                                   Op = 1108 // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 1109 // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1110 // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1111 // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 1112 // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1113 // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1114 // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1115 // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 1116 // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1117 // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 1118 // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1119 // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 1120 // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 1121 // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 1122 // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 1123 // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 1124 // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 1125 // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 1126 // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 1127 // feature_dropout_
-	OpFFTFFT                                                 Op = 1128 // fft_fft
-	OpFFTFFT2                                                Op = 1129 // fft_fft2
-	OpFFTFFTFreq                                             Op = 1130 // fft_fftfreq
-	OpFFTFFTN                                                Op = 1131 // fft_fftn
-	OpFFTFFTShift                                            Op = 1132 // fft_fftshift
-	OpFFTHFFT                                                Op = 1133 // fft_hfft
-	OpFFTHFFT2                                               Op = 1134 // fft_hfft2
-	OpFFTHFFTN                                               Op = 1135 // fft_hfftn
-	OpFFTIFFT                                                Op = 1136 // fft_ifft
-	OpFFTIFFT2                                               Op = 1137 // fft_ifft2
-	OpFFTIFFTN                                               Op = 1138 // fft_ifftn
-	OpFFTIFFTShift                                           Op = 1139 // fft_ifftshift
-	OpFFTIHFFT                                               Op = 1140 // fft_ihfft
-	OpFFTIHFFT2                                              Op = 1141 // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 1142 // fft_ihfftn
-	OpFFTIRFFT                                               Op = 1143 // fft_irfft
-	OpFFTIRFFT2                                              Op = 1144 // fft_irfft2
-	OpFFTIRFFTN                                              Op = 1145 // fft_irfftn
-	OpFFTRFFT                                                Op = 1146 // fft_rfft
-	OpFFTRFFT2                                               Op = 1147 // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 1148 // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 1149 // fft_rfftn
-	OpFillScalar                                             Op = 1150 // fill.Scalar
-	OpFillTensor                                             Op = 1151 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1152 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1153 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1154 // fill_diagonal_
-	OpFix                                                    Op = 1155 // fix
-	OpFixInPlace                                             Op = 1156 // fix_
-	OpFlattenUsingInts                                       Op = 1157 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1158 // flatten_dense_tensors
-	OpFlip                                                   Op = 1159 // flip
-	OpFlipLR                                                 Op = 1160 // fliplr
-	OpFlipUD                                                 Op = 1161 // flipud
-	OpFloatPowerScalar                                       Op = 1162 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1163 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1164 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1165 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1166 // float_power_.Tensor
-	OpFloor                                                  Op = 1167 // floor
-	OpFloorInPlace                                           Op = 1168 // floor_
-	OpFloorDivide                                            Op = 1169 // floor_divide
-	OpFloorDivideScalar                                      Op = 1170 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1171 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1172 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1173 // fmax
-	OpFMin                                                   Op = 1174 // fmin
-	OpFModScalar                                             Op = 1175 // fmod.Scalar
-	OpFModTensor                                             Op = 1176 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1177 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1178 // fmod_.Tensor
-	OpFrac                                                   Op = 1179 // frac
-	OpFracInPlace                                            Op = 1180 // frac_
-	OpFractionalMaxPool2d                                    Op = 1181 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1182 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1183 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1184 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1185 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1186 // frobenius_norm.dim
-	OpFromFile                                               Op = 1187 // from_file
-	OpFull                                                   Op = 1188 // full
-	OpFullLike                                               Op = 1189 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1190 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1191 // gather
-	OpGatherBackward                                         Op = 1192 // gather_backward
-	OpGCD                                                    Op = 1193 // gcd
-	OpGCDInPlace                                             Op = 1194 // gcd_
-	OpGeScalar                                               Op = 1195 // ge.Scalar
-	OpGeTensor                                               Op = 1196 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1197 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1198 // ge_.Tensor
-	OpGELU                                                   Op = 1199 // gelu
-	OpGELUInPlace                                            Op = 1200 // gelu_
-	OpGELUBackward                                           Op = 1201 // gelu_backward
-	OpGeometricInPlace                                       Op = 1202 // geometric_
-	OpGeqrf                                                  Op = 1203 // geqrf
-	OpGer                                                    Op = 1204 // ger
-	OpGLU                                                    Op = 1205 // glu
-	OpGLUBackward                                            Op = 1206 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1207 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1208 // glu_jvp
-	OpGradientArray                                          Op = 1209 // gradient.array
-	OpGradientScalararray                                    Op = 1210 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1211 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1212 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1213 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1214 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1215 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1216 // greater.Scalar
-	OpGreaterTensor                                          Op = 1217 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1218 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1219 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1220 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1221 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1222 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1223 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1224 // grid_sampler
-	OpGridSampler2d                                          Op = 1225 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1226 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1227 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1228 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1229 // group_norm
-	OpGRUData                                                Op = 1230 // gru.data
-	OpGRUInput                                               Op = 1231 // gru.input
-	OpGRUCell                                                Op = 1232 // gru_cell
-	OpGtScalar                                               Op = 1233 // gt.Scalar
-	OpGtTensor                                               Op = 1234 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1235 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1236 // gt_.Tensor
-	OpHammingWindow                                          Op = 1237 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1238 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1239 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1240 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1241 // hann_window
-	OpHannWindowPeriodic                                     Op = 1242 // hann_window.periodic
-	OpHardshrink                                             Op = 1243 // hardshrink
-	OpHardshrinkBackward                                     Op = 1244 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1245 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1246 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1247 // hardsigmoid_backward
-	OpHardswish                                              Op = 1248 // hardswish
-	OpHardswishInPlace                                       Op = 1249 // hardswish_
-	OpHardswishBackward                                      Op = 1250 // hardswish_backward
-	OpHardtanh                                               Op = 1251 // hardtanh
-	OpHardtanhInPlace                                        Op = 1252 // hardtanh_
-	OpHardtanhBackward                                       Op = 1253 // hardtanh_backward
-	OpHashTensor                                             Op = 1254 // hash_tensor
-	OpHeaviside                                              Op = 1255 // heaviside
-	OpHeavisideInPlace                                       Op = 1256 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1257 // hinge_embedding_loss
-	OpHistc                                                  Op = 1258 // histc
-	OpHistogramBinCt                                         Op = 1259 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1260 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1261 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1262 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1263 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1264 // hsplit.array
-	OpHSplitInt                                              Op = 1265 // hsplit.int
-	OpHSPMM                                                  Op = 1266 // hspmm
-	OpHStack                                                 Op = 1267 // hstack
-	OpHuberLoss                                              Op = 1268 // huber_loss
-	OpHuberLossBackward                                      Op = 1269 // huber_loss_backward
-	OpHypot                                                  Op = 1270 // hypot
-	OpHypotInPlace                                           Op = 1271 // hypot_
-	OpI0                                                     Op = 1272 // i0
-	OpI0InPlace                                              Op = 1273 // i0_
-	OpIGamma                                                 Op = 1274 // igamma
-	OpIGammaInPlace                                          Op = 1275 // igamma_
-	OpIGammaC                                                Op = 1276 // igammac
-	OpIGammaCInPlace                                         Op = 1277 // igammac_
-	OpIm2Col                                                 Op = 1278 // im2col
-	OpImag                                                   Op = 1279 // imag
-	OpIndexTensor                                            Op = 1280 // index.Tensor
-	OpIndexAdd                                               Op = 1281 // index_add
-	OpIndexAddInPlace                                        Op = 1282 // index_add_
-	OpIndexCopy                                              Op = 1283 // index_copy
-	OpIndexCopyInPlace                                       Op = 1284 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1285 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1286 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1287 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1288 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1289 // index_put
-	OpIndexPutInPlace                                        Op = 1290 // index_put_
-	OpIndexReduce                                            Op = 1291 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1292 // index_reduce_
-	OpIndexSelect                                            Op = 1293 // index_select
-	OpIndexSelectBackward                                    Op = 1294 // index_select_backward
-	OpIndices                                                Op = 1295 // indices
-	OpIndicesCopy                                            Op = 1296 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1297 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1298 // inner
-	OpInstanceNorm                                           Op = 1299 // instance_norm
-	OpIntRepr                                                Op = 1300 // int_repr
-	OpInverse                                                Op = 1301 // inverse
-	OpIsCoalesced                                            Op = 1302 // is_coalesced
-	OpIsComplex                                              Op = 1303 // is_complex
-	OpIsConj                                                 Op = 1304 // is_conj
-	OpIsDistributed                                          Op = 1305 // is_distributed
-	OpIsFloatingPoint                                        Op = 1306 // is_floating_point
-	OpAtenIsInference                                        Op = 1307 // is_inference
-	OpIsLeaf                                                 Op = 1308 // is_leaf
-	OpIsNeg                                                  Op = 1309 // is_neg
-	OpIsNonzero                                              Op = 1310 // is_nonzero
-	OpIsPinned                                               Op = 1311 // is_pinned
-	OpIsSameSize                                             Op = 1312 // is_same_size
-	OpIsSetTo                                                Op = 1313 // is_set_to
-	OpIsSigned                                               Op = 1314 // is_signed
-	OpIsVulkanAvailable                                      Op = 1315 // is_vulkan_available
-	OpIsClose                                                Op = 1316 // isclose
-	OpIsFinite                                               Op = 1317 // isfinite
-	OpIsInScalarTensor                                       Op = 1318 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1319 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1320 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1321 // isinf
-	OpIsNaN                                                  Op = 1322 // isnan
-	OpIsNegInf                                               Op = 1323 // isneginf
-	OpIsPosInf                                               Op = 1324 // isposinf
-	OpIsReal                                                 Op = 1325 // isreal
-	OpISTFT                                                  Op = 1326 // istft
-	OpAtenItem                                               Op = 1327 // item
-	OpKaiserWindow                                           Op = 1328 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1329 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1330 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1331 // kl_div
-	OpKron                                                   Op = 1332 // kron
-	OpKthValue                                               Op = 1333 // kthvalue
-	OpL1Loss                                                 Op = 1334 // l1_loss
-	OpLayerNorm                                              Op = 1335 // layer_norm
-	OpLCM                                                    Op = 1336 // lcm
-	OpLCMInPlace                                             Op = 1337 // lcm_
-	OpLdexpTensor                                            Op = 1338 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1339 // ldexp_
-	OpLeScalar                                               Op = 1340 // le.Scalar
-	OpLeTensor                                               Op = 1341 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1342 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1343 // le_.Tensor
-	OpLeakyReLU                                              Op = 1344 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1345 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1346 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1347 // lerp.Scalar
-	OpLerpTensor                                             Op = 1348 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1349 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1350 // lerp_.Tensor
-	OpLessScalar                                             Op = 1351 // less.Scalar
-	OpLessTensor                                             Op = 1352 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1353 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1354 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1355 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1356 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1357 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1358 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1359 // lgamma
-	OpLgammaInPlace                                          Op = 1360 // lgamma_
-	OpLift                                                   Op = 1361 // lift
-	OpLiftFresh                                              Op = 1362 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1363 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1364 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1365 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1366 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1367 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1368 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1369 // linalg_cross
-	OpLinalgDet                                              Op = 1370 // linalg_det
-	OpLinalgDiagonal                                         Op = 1371 // linalg_diagonal
-	OpLinalgEig                                              Op = 1372 // linalg_eig
-	OpLinalgEigh                                             Op = 1373 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1374 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1375 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1376 // linalg_householder_product
-	OpLinalgInv                                              Op = 1377 // linalg_inv
-	OpLinalgInvEx                                            Op = 1378 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1379 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1380 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1381 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1382 // linalg_lstsq
-	OpLinalgLU                                               Op = 1383 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1384 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1385 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1386 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1387 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1388 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1389 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1390 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1391 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1392 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1393 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1394 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1395 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1396 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1397 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1398 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1399 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1400 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1401 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1402 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1403 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1404 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1405 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1406 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1407 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1408 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1409 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1410 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1411 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1412 // linalg_vander
-	OpLinalgVecDot                                           Op = 1413 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1414 // linalg_vector_norm
-	OpLinear                                                 Op = 1415 // linear
-	OpLinearBackward                                         Op = 1416 // linear_backward
-	OpLinspace                                               Op = 1417 // linspace
-	OpLinspaceScalarTensor                                   Op = 1418 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1419 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1420 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1421 // log
-	OpLog10                                                  Op = 1422 // log10
-	OpLog10InPlace                                           Op = 1423 // log10_
-	OpLog1p                                                  Op = 1424 // log1p
-	OpLog1pInPlace                                           Op = 1425 // log1p_
-	OpLog2                                                   Op = 1426 // log2
-	OpLog2InPlace                                            Op = 1427 // log2_
-	OpLogInPlace                                             Op = 1428 // log_
-	OpLogNormalInPlace                                       Op = 1429 // log_normal_
-	OpLogSigmoid                                             Op = 1430 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1431 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1432 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1433 // log_softmax.int
-	OpLogAddExp                                              Op = 1434 // logaddexp
-	OpLogAddExp2                                             Op = 1435 // logaddexp2
-	OpLogCumSumExp                                           Op = 1436 // logcumsumexp
-	OpLogDet                                                 Op = 1437 // logdet
-	OpLogicalAnd                                             Op = 1438 // logical_and
-	OpLogicalAndInPlace                                      Op = 1439 // logical_and_
-	OpLogicalNot                                             Op = 1440 // logical_not
-	OpLogicalNotInPlace                                      Op = 1441 // logical_not_
-	OpLogicalOr                                              Op = 1442 // logical_or
-	OpLogicalOrInPlace                                       Op = 1443 // logical_or_
-	OpLogicalXor                                             Op = 1444 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1445 // logical_xor_
-	OpLogit                                                  Op = 1446 // logit
-	OpLogitInPlace                                           Op = 1447 // logit_
-	OpLogitBackward                                          Op = 1448 // logit_backward
-	OpLogspace                                               Op = 1449 // logspace
-	OpLogspaceScalarTensor                                   Op = 1450 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1451 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1452 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1453 // logsumexp
-	OpLSTMData                                               Op = 1454 // lstm.data
-	OpLSTMInput                                              Op = 1455 // lstm.input
-	OpLSTMCell                                               Op = 1456 // lstm_cell
-	OpLtScalar                                               Op = 1457 // lt.Scalar
-	OpLtTensor                                               Op = 1458 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1459 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1460 // lt_.Tensor
-	OpLUSolve                                                Op = 1461 // lu_solve
-	OpLUUnpack                                               Op = 1462 // lu_unpack
-	OpMH                                                     Op = 1463 // mH
-	OpMT                                                     Op = 1464 // mT
-	OpMarginRankingLoss                                      Op = 1465 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1466 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1467 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1468 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1469 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1470 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1471 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1472 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1473 // masked_select
-	OpMaskedSelectBackward                                   Op = 1474 // masked_select_backward
-	OpMatMul                                                 Op = 1475 // matmul
-	OpMatMulBackward                                         Op = 1476 // matmul_backward
-	OpMatrixH                                                Op = 1477 // matrix_H
-	OpMatrixExp                                              Op = 1478 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1479 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1480 // matrix_power
-	OpMax                                                    Op = 1481 // max
-	OpMaxDim                                                 Op = 1482 // max.dim
-	OpMaxOther                                               Op = 1483 // max.other
-	OpMaxPool1d                                              Op = 1484 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1485 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1486 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1487 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1488 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1489 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1490 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1491 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1492 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1493 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1494 // max_unpool3d
-	OpMaximum                                                Op = 1495 // maximum
-	OpMean                                                   Op = 1496 // mean
-	OpMeanDim                                                Op = 1497 // mean.dim
-	OpMedian                                                 Op = 1498 // median
-	OpMedianDim                                              Op = 1499 // median.dim
-	OpMeshgrid                                               Op = 1500 // meshgrid
-	OpMeshgridIndexing                                       Op = 1501 // meshgrid.indexing
-	OpMin                                                    Op = 1502 // min
-	OpMinDim                                                 Op = 1503 // min.dim
-	OpMinOther                                               Op = 1504 // min.other
-	OpMinimum                                                Op = 1505 // minimum
-	OpMIOpenBatchNorm                                        Op = 1506 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1507 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1508 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1509 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1510 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1511 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1512 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1513 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1514 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1515 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1516 // miopen_rnn_backward
-	OpMish                                                   Op = 1517 // mish
-	OpMishInPlace                                            Op = 1518 // mish_
-	OpMishBackward                                           Op = 1519 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1520 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1521 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1522 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1523 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1524 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1525 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1526 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1527 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1528 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1529 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1530 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1531 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1532 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1533 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1534 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1535 // mm
-	OpMMDType                                                Op = 1536 // mm.dtype
-	OpMode                                                   Op = 1537 // mode
-	OpMoveAxisInt                                            Op = 1538 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1539 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1540 // movedim.int
-	OpMoveDimIntlist                                         Op = 1541 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1542 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1543 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1544 // mse_loss
-	OpMSELossBackward                                        Op = 1545 // mse_loss_backward
-	OpMSort                                                  Op = 1546 // msort
-	OpMulScalar                                              Op = 1547 // mul.Scalar
-	OpMulTensor                                              Op = 1548 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1549 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1550 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1551 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1552 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1553 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1554 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1555 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1556 // multinomial
-	OpMultiplyScalar                                         Op = 1557 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1558 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1559 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1560 // multiply_.Tensor
-	OpMV                                                     Op = 1561 // mv
-	OpMvLgamma                                               Op = 1562 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1563 // mvlgamma_
-	OpNaNToNum                                               Op = 1564 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1565 // nan_to_num_
-	OpNaNMean                                                Op = 1566 // nanmean
-	OpNaNMedian                                              Op = 1567 // nanmedian
-	OpNaNMedianDim                                           Op = 1568 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1569 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1570 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1571 // nansum
-	OpNarrow                                                 Op = 1572 // narrow
-	OpNarrowTensor                                           Op = 1573 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1574 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1575 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1576 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1577 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1578 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1579 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1580 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1581 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1582 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1583 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1584 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1585 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1586 // ne.Scalar
-	OpNeTensor                                               Op = 1587 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1588 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1589 // ne_.Tensor
-	OpNeg                                                    Op = 1590 // neg
-	OpNegInPlace                                             Op = 1591 // neg_
-	OpNegative                                               Op = 1592 // negative
-	OpNegativeInPlace                                        Op = 1593 // negative_
-	OpNestedToPaddedTensor                                   Op = 1594 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1595 // new_empty
-	OpNewEmptyStrided                                        Op = 1596 // new_empty_strided
-	OpNewFull                                                Op = 1597 // new_full
-	OpNewOnes                                                Op = 1598 // new_ones
-	OpNewZeros                                               Op = 1599 // new_zeros
-	OpNextafter                                              Op = 1600 // nextafter
-	OpNextafterInPlace                                       Op = 1601 // nextafter_
-	OpNLLLoss                                                Op = 1602 // nll_loss
-	OpNLLLoss2d                                              Op = 1603 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1604 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1605 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1606 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1607 // nll_loss_forward
-	OpNLLLossND                                              Op = 1608 // nll_loss_nd
-	OpNonzero                                                Op = 1609 // nonzero
-	OpNonzeroNumpy                                           Op = 1610 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1611 // nonzero_static
-	OpNormScalar                                             Op = 1612 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1613 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1614 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1615 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1616 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1617 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1618 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1619 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1620 // normal.float_float
-	OpNormalInPlace                                          Op = 1621 // normal_
-	OpNormalFunctional                                       Op = 1622 // normal_functional
-	OpNotEqualScalar                                         Op = 1623 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1624 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1625 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1626 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1627 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1628 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1629 // numpy_T
-	OpOneHot                                                 Op = 1630 // one_hot
-	OpOnes                                                   Op = 1631 // ones
-	OpOnesLike                                               Op = 1632 // ones_like
-	OpOrgqr                                                  Op = 1633 // orgqr
-	OpOrmqr                                                  Op = 1634 // ormqr
-	OpOuter                                                  Op = 1635 // outer
-	OpOutputNr                                               Op = 1636 // output_nr
-	OpPad                                                    Op = 1637 // pad
-	OpPadSequence                                            Op = 1638 // pad_sequence
-	OpPairwiseDistance                                       Op = 1639 // pairwise_distance
-	OpPDist                                                  Op = 1640 // pdist
-	OpPermute                                                Op = 1641 // permute
-	OpPermuteCopy                                            Op = 1642 // permute_copy
-	OpPinMemory                                              Op = 1643 // pin_memory
-	OpPinverse                                               Op = 1644 // pinverse
-	OpPixelShuffle                                           Op = 1645 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1646 // pixel_unshuffle
-	OpPoisson                                                Op = 1647 // poisson
-	OpPoissonNLLLoss                                         Op = 1648 // poisson_nll_loss
-	OpPolar                                                  Op = 1649 // polar
-	OpPolygamma                                              Op = 1650 // polygamma
-	OpPolygammaInPlace                                       Op = 1651 // polygamma_
-	OpPositive                                               Op = 1652 // positive
-	OpPowScalar                                              Op = 1653 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1654 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1655 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1656 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1657 // pow_.Tensor
-	OpPReLU                                                  Op = 1658 // prelu
-	OpProd                                                   Op = 1659 // prod
-	OpProdDimInt                                             Op = 1660 // prod.dim_int
-	OpPromoteTypes                                           Op = 1661 // promote_types
-	OpPut                                                    Op = 1662 // put
-	OpPutInPlace                                             Op = 1663 // put_
-	OpQPerChannelAxis                                        Op = 1664 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1665 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1666 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1667 // q_scale
-	OpQZeroPoint                                             Op = 1668 // q_zero_point
-	OpQR                                                     Op = 1669 // qr
-	OpQuantile                                               Op = 1670 // quantile
-	OpQuantileScalar                                         Op = 1671 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1672 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1673 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1674 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1675 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1676 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1677 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1678 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1679 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1680 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1681 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1682 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1683 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1684 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1685 // rad2deg
-	OpRad2DegInPlace                                         Op = 1686 // rad2deg_
-	OpRand                                                   Op = 1687 // rand
-	OpRandGenerator                                          Op = 1688 // rand.generator
-	OpRandLike                                               Op = 1689 // rand_like
-	OpRandLikeGenerator                                      Op = 1690 // rand_like.generator
-	OpRandInt                                                Op = 1691 // randint
-	OpRandIntGenerator                                       Op = 1692 // randint.generator
-	OpRandIntLow                                             Op = 1693 // randint.low
-	OpRandIntLowGenerator                                    Op = 1694 // randint.low_generator
-	OpRandIntLike                                            Op = 1695 // randint_like
-	OpRandIntLikeTensor                                      Op = 1696 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1697 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1698 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1699 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1700 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1701 // randn
-	OpRandNGenerator                                         Op = 1702 // randn.generator
-	OpRandNLike                                              Op = 1703 // randn_like
-	OpRandNLikeGenerator                                     Op = 1704 // randn_like.generator
-	OpRandomInPlace                                          Op = 1705 // random_
-	OpRandomInPlaceFrom                                      Op = 1706 // random_.from
-	OpRandomInPlaceTo                                        Op = 1707 // random_.to
-	OpRandPerm                                               Op = 1708 // randperm
-	OpRandPermGenerator                                      Op = 1709 // randperm.generator
-	OpRange                                                  Op = 1710 // range
-	OpRangeStep                                              Op = 1711 // range.step
-	OpRavel                                                  Op = 1712 // ravel
-	OpReal                                                   Op = 1713 // real
-	OpReciprocal                                             Op = 1714 // reciprocal
-	OpReciprocalInPlace                                      Op = 1715 // reciprocal_
-	OpReflectionPad1d                                        Op = 1716 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1717 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1718 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1719 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1720 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1721 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1722 // relu
-	OpReLU6                                                  Op = 1723 // relu6
-	OpReLU6InPlace                                           Op = 1724 // relu6_
-	OpReLUInPlace                                            Op = 1725 // relu_
-	OpRemainderScalar                                        Op = 1726 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1727 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1728 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1729 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1730 // remainder_.Tensor
-	OpRenorm                                                 Op = 1731 // renorm
-	OpRenormInPlace                                          Op = 1732 // renorm_
-	OpRepeat                                                 Op = 1733 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1734 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1735 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1736 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1737 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1738 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1739 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1740 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1741 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1742 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1743 // requires_grad_
-	OpReshape                                                Op = 1744 // reshape
-	OpReshapeAs                                              Op = 1745 // reshape_as
-	OpResizeInPlace                                          Op = 1746 // resize_
-	OpResizeAsInPlace                                        Op = 1747 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1748 // resize_as_sparse_
-	OpResolveConj                                            Op = 1749 // resolve_conj
-	OpResolveNeg                                             Op = 1750 // resolve_neg
-	OpResultTypeScalar                                       Op = 1751 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1752 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1753 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1754 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1755 // retain_grad
-	OpRetainsGrad                                            Op = 1756 // retains_grad
-	OpRMSNorm                                                Op = 1757 // rms_norm
-	OpRNNReLUData                                            Op = 1758 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1759 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1760 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1761 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1762 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1763 // rnn_tanh_cell
-	OpRoll                                                   Op = 1764 // roll
-	OpRot90                                                  Op = 1765 // rot90
-	OpRound                                                  Op = 1766 // round
-	OpRoundDecimals                                          Op = 1767 // round.decimals
-	OpRoundInPlace                                           Op = 1768 // round_
-	OpRoundInPlaceDecimals                                   Op = 1769 // round_.decimals
-	OpRowIndices                                             Op = 1770 // row_indices
-	OpRowIndicesCopy                                         Op = 1771 // row_indices_copy
-	OpRowStack                                               Op = 1772 // row_stack
-	OpRReLU                                                  Op = 1773 // rrelu
-	OpRReLUInPlace                                           Op = 1774 // rrelu_
-	OpRReLUWithNoise                                         Op = 1775 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1776 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1777 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1778 // rsqrt
-	OpRsqrtInPlace                                           Op = 1779 // rsqrt_
-	OpRSubScalar                                             Op = 1780 // rsub.Scalar
-	OpRSubTensor                                             Op = 1781 // rsub.Tensor
-	OpScalarTensor                                           Op = 1782 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1783 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1784 // scatter.reduce
-	OpScatterSrc                                             Op = 1785 // scatter.src
-	OpScatterValue                                           Op = 1786 // scatter.value
-	OpScatterValueReduce                                     Op = 1787 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1788 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1789 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1790 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1791 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1792 // scatter_add
-	OpScatterAddInPlace                                      Op = 1793 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1794 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1795 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1796 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1797 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1798 // segment_reduce
-	OpSelectInt                                              Op = 1799 // select.int
-	OpSelectBackward                                         Op = 1800 // select_backward
-	OpSelectCopyInt                                          Op = 1801 // select_copy.int
-	OpSelectScatter                                          Op = 1802 // select_scatter
-	OpSELU                                                   Op = 1803 // selu
-	OpSELUInPlace                                            Op = 1804 // selu_
-	OpSetInPlace                                             Op = 1805 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1806 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1807 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1808 // set_data
-	OpSgn                                                    Op = 1809 // sgn
-	OpSgnInPlace                                             Op = 1810 // sgn_
-	OpSigmoid                                                Op = 1811 // sigmoid
-	OpSigmoidInPlace                                         Op = 1812 // sigmoid_
-	OpSigmoidBackward                                        Op = 1813 // sigmoid_backward
-	OpSign                                                   Op = 1814 // sign
-	OpSignInPlace                                            Op = 1815 // sign_
-	OpSignbit                                                Op = 1816 // signbit
-	OpSiLU                                                   Op = 1817 // silu
-	OpSiLUInPlace                                            Op = 1818 // silu_
-	OpSiLUBackward                                           Op = 1819 // silu_backward
-	OpSin                                                    Op = 1820 // sin
-	OpSinInPlace                                             Op = 1821 // sin_
-	OpSinc                                                   Op = 1822 // sinc
-	OpSincInPlace                                            Op = 1823 // sinc_
-	OpSinh                                                   Op = 1824 // sinh
-	OpSinhInPlace                                            Op = 1825 // sinh_
-	OpSizeInt                                                Op = 1826 // size.int
-	OpSliceTensor                                            Op = 1827 // slice.Tensor
-	OpSliceBackward                                          Op = 1828 // slice_backward
-	OpSliceCopyTensor                                        Op = 1829 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1830 // slice_inverse
-	OpSliceScatter                                           Op = 1831 // slice_scatter
-	OpSLogDet                                                Op = 1832 // slogdet
-	OpSlowConv3d                                             Op = 1833 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1834 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1835 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1836 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1837 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1838 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1839 // smm
-	OpSmoothL1Loss                                           Op = 1840 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1841 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1842 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1843 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1844 // softmax.int
-	OpSoftplus                                               Op = 1845 // softplus
-	OpSoftplusBackward                                       Op = 1846 // softplus_backward
-	OpSoftshrink                                             Op = 1847 // softshrink
-	OpSoftshrinkBackward                                     Op = 1848 // softshrink_backward
-	OpSort                                                   Op = 1849 // sort
-	OpSortStable                                             Op = 1850 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1851 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1852 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1853 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1854 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1855 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1856 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1857 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1858 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1859 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1860 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1861 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1862 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1863 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1864 // sparse_dim
-	OpSparseMask                                             Op = 1865 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1866 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1867 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1868 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1869 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1870 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1871 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1872 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1873 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1874 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1875 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1876 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1877 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1878 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1879 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1880 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1881 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1882 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1883 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1884 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1885 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1886 // special_digamma
-	OpSpecialEntr                                            Op = 1887 // special_entr
-	OpSpecialErf                                             Op = 1888 // special_erf
-	OpSpecialErfc                                            Op = 1889 // special_erfc
-	OpSpecialErfcx                                           Op = 1890 // special_erfcx
-	OpSpecialErfinv                                          Op = 1891 // special_erfinv
-	OpSpecialExp2                                            Op = 1892 // special_exp2
-	OpSpecialExpit                                           Op = 1893 // special_expit
-	OpSpecialExpm1                                           Op = 1894 // special_expm1
-	OpSpecialGammaInc                                        Op = 1895 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1896 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1897 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1898 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1899 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1900 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1901 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1902 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1903 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1904 // special_i0
-	OpSpecialI0e                                             Op = 1905 // special_i0e
-	OpSpecialI1                                              Op = 1906 // special_i1
-	OpSpecialI1e                                             Op = 1907 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1908 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1909 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1910 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1911 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1912 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1913 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1914 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1915 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1916 // special_log_softmax
-	OpSpecialLogit                                           Op = 1917 // special_logit
-	OpSpecialLogSumExp                                       Op = 1918 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1919 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1920 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1921 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1922 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1923 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1924 // special_ndtr
-	OpSpecialNdtri                                           Op = 1925 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1926 // special_polygamma
-	OpSpecialPsi                                             Op = 1927 // special_psi
-	OpSpecialRound                                           Op = 1928 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1929 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1930 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1931 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1932 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1933 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1934 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1935 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1936 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1937 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1938 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1939 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1940 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1941 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1942 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1943 // special_sinc
-	OpSpecialSoftmax                                         Op = 1944 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1945 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1946 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1947 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1948 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1949 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1950 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1951 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1952 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1953 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1954 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1955 // split.Tensor
-	OpSplitSizes                                             Op = 1956 // split.sizes
-	OpSplitCopyTensor                                        Op = 1957 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1958 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1959 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1960 // sqrt
-	OpSqrtInPlace                                            Op = 1961 // sqrt_
-	OpSquare                                                 Op = 1962 // square
-	OpSquareInPlace                                          Op = 1963 // square_
-	OpSqueeze                                                Op = 1964 // squeeze
-	OpSqueezeDim                                             Op = 1965 // squeeze.dim
-	OpSqueezeDims                                            Op = 1966 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1967 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1968 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1969 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1970 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1971 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1972 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1973 // sspaddmm
-	OpStack                                                  Op = 1974 // stack
-	OpStd                                                    Op = 1975 // std
-	OpStdCorrection                                          Op = 1976 // std.correction
-	OpStdDim                                                 Op = 1977 // std.dim
-	OpStdMean                                                Op = 1978 // std_mean
-	OpStdMeanCorrection                                      Op = 1979 // std_mean.correction
-	OpStdMeanDim                                             Op = 1980 // std_mean.dim
-	OpSTFT                                                   Op = 1981 // stft
-	OpSTFTCenter                                             Op = 1982 // stft.center
-	OpStrideInt                                              Op = 1983 // stride.int
-	OpSubScalar                                              Op = 1984 // sub.Scalar
-	OpSubTensor                                              Op = 1985 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1986 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1987 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1988 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1989 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1990 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1991 // subtract_.Tensor
-	OpSum                                                    Op = 1992 // sum
-	OpSumDimIntList                                          Op = 1993 // sum.dim_IntList
-	OpSumToSize                                              Op = 1994 // sum_to_size
-	OpSVD                                                    Op = 1995 // svd
-	OpSwapAxes                                               Op = 1996 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1997 // swapaxes_
-	OpSwapDims                                               Op = 1998 // swapdims
-	OpSwapDimsInPlace                                        Op = 1999 // swapdims_
-	OpT                                                      Op = 2000 // t
-	OpTInPlace                                               Op = 2001 // t_
-	OpTCopy                                                  Op = 2002 // t_copy
-	OpTake                                                   Op = 2003 // take
-	OpTakeAlongDim                                           Op = 2004 // take_along_dim
-	OpTan                                                    Op = 2005 // tan
-	OpTanInPlace                                             Op = 2006 // tan_
-	OpTanh                                                   Op = 2007 // tanh
-	OpTanhInPlace                                            Op = 2008 // tanh_
-	OpTanhBackward                                           Op = 2009 // tanh_backward
-	OpTensorSplitIndices                                     Op = 2010 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 2011 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 2012 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 2013 // tensordot
-	OpTHNNConv2d                                             Op = 2014 // thnn_conv2d
-	OpThreshold                                              Op = 2015 // threshold
-	OpThresholdInPlace                                       Op = 2016 // threshold_
-	OpThresholdBackward                                      Op = 2017 // threshold_backward
-	OpTile                                                   Op = 2018 // tile
-	OpToDevice                                               Op = 2019 // to.device
-	OpToDType                                                Op = 2020 // to.dtype
-	OpToDTypeLayout                                          Op = 2021 // to.dtype_layout
-	OpToOther                                                Op = 2022 // to.other
-	OpToDense                                                Op = 2023 // to_dense
-	OpToDenseBackward                                        Op = 2024 // to_dense_backward
-	OpToMKLDNN                                               Op = 2025 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 2026 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 2027 // to_padded_tensor
-	OpToSparse                                               Op = 2028 // to_sparse
-	OpToSparseSparseDim                                      Op = 2029 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 2030 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 2031 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 2032 // to_sparse_csc
-	OpToSparseCSR                                            Op = 2033 // to_sparse_csr
-	OpTopK                                                   Op = 2034 // topk
-	OpTrace                                                  Op = 2035 // trace
-	OpTraceBackward                                          Op = 2036 // trace_backward
-	OpTransposeInt                                           Op = 2037 // transpose.int
-	OpTransposeInPlace                                       Op = 2038 // transpose_
-	OpTransposeCopyInt                                       Op = 2039 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 2040 // trapezoid.dx
-	OpTrapezoidX                                             Op = 2041 // trapezoid.x
-	OpTrapzDx                                                Op = 2042 // trapz.dx
-	OpTrapzX                                                 Op = 2043 // trapz.x
-	OpTriangularSolve                                        Op = 2044 // triangular_solve
-	OpTril                                                   Op = 2045 // tril
-	OpTrilInPlace                                            Op = 2046 // tril_
-	OpTrilIndices                                            Op = 2047 // tril_indices
-	OpTripletMarginLoss                                      Op = 2048 // triplet_margin_loss
-	OpTriu                                                   Op = 2049 // triu
-	OpTriuInPlace                                            Op = 2050 // triu_
-	OpTriuIndices                                            Op = 2051 // triu_indices
-	OpTrueDivideScalar                                       Op = 2052 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 2053 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 2054 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 2055 // true_divide_.Tensor
-	OpTrunc                                                  Op = 2056 // trunc
-	OpTruncInPlace                                           Op = 2057 // trunc_
-	OpTypeAs                                                 Op = 2058 // type_as
-	OpUnbindInt                                              Op = 2059 // unbind.int
-	OpUnbindCopyInt                                          Op = 2060 // unbind_copy.int
-	OpUnflattenInt                                           Op = 2061 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 2062 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 2063 // unfold
-	OpUnfoldBackward                                         Op = 2064 // unfold_backward
-	OpUnfoldCopy                                             Op = 2065 // unfold_copy
-	OpUniformInPlace                                         Op = 2066 // uniform_
-	OpUniqueConsecutive                                      Op = 2067 // unique_consecutive
-	OpUniqueDim                                              Op = 2068 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 2069 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 2070 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 2071 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 2072 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 2073 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 2074 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 2075 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 2076 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 2077 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 2078 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 2079 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 2080 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 2081 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 2082 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 2083 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 2084 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 2085 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 2086 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 2087 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 2088 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 2089 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 2090 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 2091 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 2092 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 2093 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 2094 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 2095 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 2096 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 2097 // value_selecting_reduction_backward
-	OpValues                                                 Op = 2098 // values
-	OpValuesCopy                                             Op = 2099 // values_copy
-	OpVander                                                 Op = 2100 // vander
-	OpVar                                                    Op = 2101 // var
-	OpVarCorrection                                          Op = 2102 // var.correction
-	OpVarDim                                                 Op = 2103 // var.dim
-	OpVarMean                                                Op = 2104 // var_mean
-	OpVarMeanCorrection                                      Op = 2105 // var_mean.correction
-	OpVarMeanDim                                             Op = 2106 // var_mean.dim
-	OpVDot                                                   Op = 2107 // vdot
-	OpView                                                   Op = 2108 // view
-	OpViewDType                                              Op = 2109 // view.dtype
-	OpViewAs                                                 Op = 2110 // view_as
-	OpViewAsComplex                                          Op = 2111 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 2112 // view_as_complex_copy
-	OpViewAsReal                                             Op = 2113 // view_as_real
-	OpViewAsRealCopy                                         Op = 2114 // view_as_real_copy
-	OpViewCopy                                               Op = 2115 // view_copy
-	OpViewCopyDType                                          Op = 2116 // view_copy.dtype
-	OpVSplitArray                                            Op = 2117 // vsplit.array
-	OpVSplitInt                                              Op = 2118 // vsplit.int
-	OpVStack                                                 Op = 2119 // vstack
-	OpWhere                                                  Op = 2120 // where
-	OpWhereScalar                                            Op = 2121 // where.Scalar
-	OpWhereScalarOther                                       Op = 2122 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 2123 // where.ScalarSelf
-	OpWhereSelf                                              Op = 2124 // where.self
-	OpXLogYScalarOther                                       Op = 2125 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 2126 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 2127 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 2128 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 2129 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 2130 // zero_
-	OpZeros                                                  Op = 2131 // zeros
-	OpZerosLike                                              Op = 2132 // zeros_like
+	OpIsExporting                                            Op = 105  // is_exporting
+	OpAddHook                                                Op = 106  // add_hook
+	OpAddAccumulateHook                                      Op = 107  // add_accumulate_hook
+	OpRemoveHook                                             Op = 108  // remove_hook
+	OpApplyFunction                                          Op = 109  // apply_function
+	OpSavedTensors                                           Op = 110  // saved_tensors
+	OpEnterSavedHooks                                        Op = 111  // enter_saved_hooks
+	OpBackwardNumber                                         Op = 112  // backward_number
+	OpSetAnomaly                                             Op = 113  // set_anomaly
+	OpDropped                                                Op = 114  // dropped
+	OpOperatorSchema                                         Op = 115  // operator_schema
+	OpOpenLibrary                                            Op = 116  // open_library
+	OpCloseLibrary                                           Op = 117  // close_library
+	OpDefineOperator                                         Op = 118  // define_operator
+	OpImplementOperator                                      Op = 119  // implement_operator
+	OpKernelArguments                                        Op = 120  // kernel_arguments
+	OpKernelRedispatch                                       Op = 121  // kernel_redispatch
+	OpKernelResults                                          Op = 122  // kernel_results
+	OpNvrtcOpen                                              Op = 123  // nvrtc_open
+	OpNvrtcCompile                                           Op = 124  // nvrtc_compile
+	OpKernelArch                                             Op = 125  // kernel_arch
+	OpKernelLoad                                             Op = 126  // kernel_load
+	OpKernelUnload                                           Op = 127  // kernel_unload
+	OpKernelFunction                                         Op = 128  // kernel_function
+	OpKernelLaunch                                           Op = 129  // kernel_launch
+	OpPrepareProfiler                                        Op = 130  // prepare_profiler
+	OpStartProfiler                                          Op = 131  // start_profiler
+	OpStopProfiler                                           Op = 132  // stop_profiler
+	OpProfilerEvents                                         Op = 133  // profiler_events
+	OpSaveProfile                                            Op = 134  // save_profile
+	OpFreeProfile                                            Op = 135  // free_profile
+	OpEnterRange                                             Op = 136  // enter_range
+	OpThreadNumber                                           Op = 137  // thread_number
+	OpDefaultStream                                          Op = 138  // default_stream
+	OpCurrentStream                                          Op = 139  // current_stream
+	OpNewStream                                              Op = 140  // new_stream
+	OpEnterStream                                            Op = 141  // enter_stream
+	OpStreamQuery                                            Op = 142  // stream_query
+	OpStreamSynchronize                                      Op = 143  // stream_synchronize
+	OpStreamWaitEvent                                        Op = 144  // stream_wait_event
+	OpStreamWaitStream                                       Op = 145  // stream_wait_stream
+	OpStreamPointer                                          Op = 146  // stream_pointer
+	OpRecordStream                                           Op = 147  // record_stream
+	OpNewEvent                                               Op = 148  // new_event
+	OpEventRecord                                            Op = 149  // event_record
+	OpEventQuery                                             Op = 150  // event_query
+	OpEventSynchronize                                       Op = 151  // event_synchronize
+	OpEventElapsed                                           Op = 152  // event_elapsed
+	OpDeviceStats                                            Op = 153  // device_stats
+	OpResetAccumulatedMemory                                 Op = 154  // reset_accumulated_memory
+	OpNvtxMark                                               Op = 155  // nvtx_mark
+	OpNvtxPush                                               Op = 156  // nvtx_push
+	OpNvtxPop                                                Op = 157  // nvtx_pop
+	OpOpenJpeg                                               Op = 158  // open_jpeg
+	OpJpegSize                                               Op = 159  // jpeg_size
+	OpDecodeJpeg                                             Op = 160  // decode_jpeg
+	OpEncodeJpeg                                             Op = 161  // encode_jpeg
+	OpCropJpeg                                               Op = 162  // crop_jpeg
+	OpCropImage                                              Op = 163  // crop_image
+	OpCropFlip                                               Op = 164  // crop_flip
+	OpNewTcpStore                                            Op = 165  // new_tcp_store
+	OpNewFileStore                                           Op = 166  // new_file_store
+	OpNewHashStore                                           Op = 167  // new_hash_store
+	OpNewPrefixStore                                         Op = 168  // new_prefix_store
+	OpStoreSet                                               Op = 169  // store_set
+	OpStoreGet                                               Op = 170  // store_get
+	OpStoreAdd                                               Op = 171  // store_add
+	OpStoreCompareSet                                        Op = 172  // store_compare_set
+	OpStoreDelete                                            Op = 173  // store_delete
+	OpStoreCheck                                             Op = 174  // store_check
+	OpStoreNumKeys                                           Op = 175  // store_num_keys
+	OpStoreSetTimeout                                        Op = 176  // store_set_timeout
+	OpNewGroup                                               Op = 177  // new_group
+	OpAbortGroup                                             Op = 178  // abort_group
+	OpCollective                                             Op = 179  // collective
+	OpMonitoredBarrier                                       Op = 180  // monitored_barrier
+	OpGroupCheck                                             Op = 181  // group_check
+	OpBatchBegin                                             Op = 182  // batch_begin
+	OpBatchEnd                                               Op = 183  // batch_end
+	OpWorkWait                                               Op = 184  // work_wait
+	OpWorkStream                                             Op = 185  // work_stream
+	OpWorkAbort                                              Op = 186  // work_abort
+	OpWorkDone                                               Op = 187  // work_done
+	OpWorkSource                                             Op = 188  // work_source
+	OpVerifyParams                                           Op = 189  // verify_params
+	OpBroadcastCoalesced                                     Op = 190  // broadcast_coalesced
+	OpNewReducer                                             Op = 191  // new_reducer
+	OpReducerForward                                         Op = 192  // reducer_forward
+	OpReducerBackward                                        Op = 193  // reducer_backward
+	OpReducerDelay                                           Op = 194  // reducer_delay
+	OpReducerCompress                                        Op = 195  // reducer_compress
+	OpReducerHook                                            Op = 196  // reducer_hook
+	OpReducerStats                                           Op = 197  // reducer_stats
+	OpCudaState                                              Op = 198  // cuda_state
+	OpCudaDriverVersion                                      Op = 199  // cuda_driver_version
+	OpDeviceProperties                                       Op = 200  // device_properties
+	OpDeviceAccessPeer                                       Op = 201  // device_access_peer
+	OpExternalStream                                         Op = 202  // external_stream
+	OpStreamPriority                                         Op = 203  // stream_priority
+	OpStreamPriorities                                       Op = 204  // stream_priorities
+	OpBlockingEvent                                          Op = 205  // blocking_event
+	OpMemoryFraction                                         Op = 206  // memory_fraction
+	OpSetMemoryFraction                                      Op = 207  // set_memory_fraction
+	OpMemorySnapshot                                         Op = 208  // memory_snapshot
+	OpRecordMemoryHistory                                    Op = 209  // record_memory_history
+	OpNewPoolID                                              Op = 210  // new_pool_id
+	OpNewMemPool                                             Op = 211  // new_mem_pool
+	OpMemPoolID                                              Op = 212  // mem_pool_id
+	OpEnterMemPool                                           Op = 213  // enter_mem_pool
+	OpLeaveMemPool                                           Op = 214  // leave_mem_pool
+	OpNewNccl                                                Op = 215  // new_nccl
+	OpNewGraph                                               Op = 216  // new_graph
+	OpGraphCaptureBegin                                      Op = 217  // graph_capture_begin
+	OpGraphCaptureEnd                                        Op = 218  // graph_capture_end
+	OpGraphReplay                                            Op = 219  // graph_replay
+	OpGraphReset                                             Op = 220  // graph_reset
+	OpGraphPool                                              Op = 221  // graph_pool
+	OpGraphRegisterGenerator                                 Op = 222  // graph_register_generator
+	OpGraphDebugDump                                         Op = 223  // graph_debug_dump
+	OpIsCapturing                                            Op = 224  // is_capturing
+	OpAtenAndScalar                                          Op = 225  // __and__.Scalar
+	OpAtenAndTensor                                          Op = 226  // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 227  // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 228  // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 229  // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 230  // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 231  // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 232  // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 233  // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 234  // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 235  // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 236  // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 237  // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 238  // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 239  // __or__.Scalar
+	OpAtenOrTensor                                           Op = 240  // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 241  // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 242  // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 243  // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 244  // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 245  // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 246  // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 247  // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 248  // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 249  // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 250  // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 251  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 252  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 253  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 254  // _addmm_activation
+	OpAtenAMinMax                                            Op = 255  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 256  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 257  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 258  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 259  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 260  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 261  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 262  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 263  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 264  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 265  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 266  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 267  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 268  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 269  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 270  // _cast_Byte
+	OpAtenCastChar                                           Op = 271  // _cast_Char
+	OpAtenCastDouble                                         Op = 272  // _cast_Double
+	OpAtenCastFloat                                          Op = 273  // _cast_Float
+	OpAtenCastHalf                                           Op = 274  // _cast_Half
+	OpAtenCastInt                                            Op = 275  // _cast_Int
+	OpAtenCastLong                                           Op = 276  // _cast_Long
+	OpAtenCastShort                                          Op = 277  // _cast_Short
+	OpAtenCDistBackward                                      Op = 278  // _cdist_backward
+	OpAtenCDistForward                                       Op = 279  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 280  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 281  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 282  // _chunk_cat
+	OpAtenCoalesce                                           Op = 283  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 284  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 285  // _compute_linear_combination
+	OpAtenConj                                               Op = 286  // _conj
+	OpAtenConjCopy                                           Op = 287  // _conj_copy
+	OpAtenConjPhysical                                       Op = 288  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 289  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 290  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 291  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 292  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 293  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 294  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 295  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 296  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 297  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 298  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 299  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 300  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 301  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 302  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 303  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 304  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 305  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 306  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 307  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 308  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 309  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 310  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 311  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 312  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 313  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 314  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 315  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 316  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 317  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 318  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 319  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 320  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 321  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 322  // _dimI
+	OpAtenDimV                                               Op = 323  // _dimV
+	OpAtenDimArange                                          Op = 324  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 325  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 326  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 327  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 328  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 329  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 330  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 331  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 332  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 333  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 334  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 335  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 336  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 337  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 338  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 339  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 340  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 341  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 342  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 343  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 344  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 345  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 346  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 347  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 348  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 349  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 350  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 351  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 352  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 353  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 354  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 355  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 356  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 357  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 358  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 359  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 360  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 361  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 362  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 363  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 364  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 365  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 366  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 367  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 368  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 369  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 370  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 371  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 372  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 373  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 374  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 375  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 376  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 377  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 378  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 379  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 380  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 381  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 382  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 383  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 384  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 385  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 386  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 387  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 388  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 389  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 390  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 391  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 392  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 393  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 394  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 395  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 396  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 397  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 398  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 399  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 400  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 401  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 402  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 403  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 404  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 405  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 406  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 407  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 408  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 409  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 410  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 411  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 412  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 413  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 414  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 415  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 416  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 417  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 418  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 419  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 420  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 421  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 422  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 423  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 424  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 425  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 426  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 427  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 428  // _foreach_log
+	OpAtenForeachLog10                                       Op = 429  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 430  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 431  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 432  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 433  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 434  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 435  // _foreach_log_
+	OpAtenForeachMax                                         Op = 436  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 437  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 438  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 439  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 440  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 441  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 442  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 443  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 444  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 445  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 446  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 447  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 448  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 449  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 450  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 451  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 452  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 453  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 454  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 455  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 456  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 457  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 458  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 459  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 460  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 461  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 462  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 463  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 464  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 465  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 466  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 467  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 468  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 469  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 470  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 471  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 472  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 473  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 474  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 475  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 476  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 477  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 478  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 479  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 480  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 481  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 482  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 483  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 484  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 485  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 486  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 487  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 488  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 489  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 490  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 491  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 492  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 493  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 494  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 495  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 496  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 497  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 498  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 499  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 500  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 501  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 502  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 503  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 504  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 505  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 506  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 507  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 508  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 509  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 510  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 511  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 512  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 513  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 514  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 515  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 516  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 517  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 518  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 519  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 520  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 521  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 522  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 523  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 524  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 525  // _index_put_impl_
+	OpAtenIndices                                            Op = 526  // _indices
+	OpAtenIndicesCopy                                        Op = 527  // _indices_copy
+	OpAtenIntMM                                              Op = 528  // _int_mm
+	OpAtenIsAllTrue                                          Op = 529  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 530  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 531  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 532  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 533  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 534  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 535  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 536  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 537  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 538  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 539  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 540  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 541  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 542  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 543  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 544  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 545  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 546  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 547  // _make_dep_token
+	OpAtenMakeDual                                           Op = 548  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 549  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 550  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 551  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 552  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 553  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 554  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 555  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 556  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 557  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 558  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 559  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 560  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 561  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 562  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 563  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 564  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 565  // _neg_view
+	OpAtenNegViewCopy                                        Op = 566  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 567  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 568  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 569  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 570  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 571  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 572  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 573  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 574  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 575  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 576  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 577  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 578  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 579  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 580  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 581  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 582  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 583  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 584  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 585  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 586  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 587  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 588  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 589  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 590  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 591  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 592  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 593  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 594  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 595  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 596  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 597  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 598  // _pad_circular
+	OpAtenPadEnum                                            Op = 599  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 600  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 601  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 602  // _pdist_backward
+	OpAtenPDistForward                                       Op = 603  // _pdist_forward
+	OpAtenPinMemory                                          Op = 604  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 605  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 606  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 607  // _print
+	OpAtenPropagateXLAData                                   Op = 608  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 609  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 610  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 611  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 612  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 613  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 614  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 615  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 616  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 617  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 618  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 619  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 620  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 621  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 622  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 623  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 624  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 625  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 626  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 627  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 628  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 629  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 630  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 631  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 632  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 633  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 634  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 635  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 636  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 637  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 638  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 639  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 640  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 641  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 642  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 643  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 644  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 645  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 646  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 647  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 648  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 649  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 650  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 651  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 652  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 653  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 654  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 655  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 656  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 657  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 658  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 659  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 660  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 661  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 662  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 663  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 664  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 665  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 666  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 667  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 668  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 669  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 670  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 671  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 672  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 673  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 674  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 675  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 676  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 677  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 678  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 679  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 680  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 681  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 682  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 683  // _spdiags
+	OpAtenSpsolve                                            Op = 684  // _spsolve
+	OpAtenStack                                              Op = 685  // _stack
+	OpAtenStandardGamma                                      Op = 686  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 687  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 688  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 689  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 690  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 691  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 692  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 693  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 694  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 695  // _to_copy
+	OpAtenToCPU                                              Op = 696  // _to_cpu
+	OpAtenToDense                                            Op = 697  // _to_dense
+	OpAtenToSparse                                           Op = 698  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 699  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 700  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 701  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 702  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 703  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 704  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 705  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 706  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 707  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 708  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 709  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 710  // _unique
+	OpAtenUnique2                                            Op = 711  // _unique2
+	OpAtenUnpackDual                                         Op = 712  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 713  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 714  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 715  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 716  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 717  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 718  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 719  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 720  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 721  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 722  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 723  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 724  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 725  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 726  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 727  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 728  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 729  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 730  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 731  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 732  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 733  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 734  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 735  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 736  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 737  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 738  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 739  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 740  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 741  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 742  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 743  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 744  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 745  // _values
+	OpAtenValuesCopy                                         Op = 746  // _values_copy
+	OpAtenVersion                                            Op = 747  // _version
+	OpAtenWeightInt4PackMM                                   Op = 748  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 749  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 750  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 751  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 752  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 753  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 754  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 755  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 756  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 757  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 758  // abs
+	OpAbsInPlace                                             Op = 759  // abs_
+	OpAbsolute                                               Op = 760  // absolute
+	OpAbsoluteInPlace                                        Op = 761  // absolute_
+	OpAcos                                                   Op = 762  // acos
+	OpAcosInPlace                                            Op = 763  // acos_
+	OpAcosh                                                  Op = 764  // acosh
+	OpAcoshInPlace                                           Op = 765  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 766  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 767  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 768  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 769  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 770  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 771  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 772  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 773  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 774  // add.Scalar
+	OpAddTensor                                              Op = 775  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 776  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 777  // add_.Tensor
+	OpAddBMM                                                 Op = 778  // addbmm
+	OpAddBMMInPlace                                          Op = 779  // addbmm_
+	OpAddCDiv                                                Op = 780  // addcdiv
+	OpAddCDivInPlace                                         Op = 781  // addcdiv_
+	OpAddCMul                                                Op = 782  // addcmul
+	OpAddCMulInPlace                                         Op = 783  // addcmul_
+	OpAddMM                                                  Op = 784  // addmm
+	OpAddMMDType                                             Op = 785  // addmm.dtype
+	OpAddMMInPlace                                           Op = 786  // addmm_
+	OpAddMV                                                  Op = 787  // addmv
+	OpAddMVInPlace                                           Op = 788  // addmv_
+	OpAddR                                                   Op = 789  // addr
+	OpAddRInPlace                                            Op = 790  // addr_
+	OpAdjoint                                                Op = 791  // adjoint
+	OpAffineGridGenerator                                    Op = 792  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 793  // affine_grid_generator_backward
+	OpAlias                                                  Op = 794  // alias
+	OpAliasCopy                                              Op = 795  // alias_copy
+	OpAlignAs                                                Op = 796  // align_as
+	OpAlignTensors                                           Op = 797  // align_tensors
+	OpAll                                                    Op = 798  // all
+	OpAllDim                                                 Op = 799  // all.dim
+	OpAllDims                                                Op = 800  // all.dims
+	OpAllClose                                               Op = 801  // allclose
+	OpAlphaDropout                                           Op = 802  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 803  // alpha_dropout_
+	OpAMax                                                   Op = 804  // amax
+	OpAMin                                                   Op = 805  // amin
+	OpAMinMax                                                Op = 806  // aminmax
+	OpAngle                                                  Op = 807  // angle
+	OpAny                                                    Op = 808  // any
+	OpAnyDim                                                 Op = 809  // any.dim
+	OpAnyDims                                                Op = 810  // any.dims
+	OpArange                                                 Op = 811  // arange
+	OpArangeStart                                            Op = 812  // arange.start
+	OpArangeStartStep                                        Op = 813  // arange.start_step
+	OpArccos                                                 Op = 814  // arccos
+	OpArccosInPlace                                          Op = 815  // arccos_
+	OpArccosh                                                Op = 816  // arccosh
+	OpArccoshInPlace                                         Op = 817  // arccosh_
+	OpArcsin                                                 Op = 818  // arcsin
+	OpArcsinInPlace                                          Op = 819  // arcsin_
+	OpArcsinh                                                Op = 820  // arcsinh
+	OpArcsinhInPlace                                         Op = 821  // arcsinh_
+	OpArctan                                                 Op = 822  // arctan
+	OpArctan2                                                Op = 823  // arctan2
+	OpArctan2InPlace                                         Op = 824  // arctan2_
+	OpArctanInPlace                                          Op = 825  // arctan_
+	OpArctanh                                                Op = 826  // arctanh
+	OpArctanhInPlace                                         Op = 827  // arctanh_
+	OpArgMax                                                 Op = 828  // argmax
+	OpArgMin                                                 Op = 829  // argmin
+	OpArgSort                                                Op = 830  // argsort
+	OpArgSortStable                                          Op = 831  // argsort.stable
+	OpArgWhere                                               Op = 832  // argwhere
+	OpAsStrided                                              Op = 833  // as_strided
+	OpAsStridedInPlace                                       Op = 834  // as_strided_
+	OpAsStridedCopy                                          Op = 835  // as_strided_copy
+	OpAsStridedScatter                                       Op = 836  // as_strided_scatter
+	OpAsin                                                   Op = 837  // asin
+	OpAsinInPlace                                            Op = 838  // asin_
+	OpAsinh                                                  Op = 839  // asinh
+	OpAsinhInPlace                                           Op = 840  // asinh_
+	OpAtan                                                   Op = 841  // atan
+	OpAtan2                                                  Op = 842  // atan2
+	OpAtan2InPlace                                           Op = 843  // atan2_
+	OpAtanInPlace                                            Op = 844  // atan_
+	OpAtanh                                                  Op = 845  // atanh
+	OpAtanhInPlace                                           Op = 846  // atanh_
+	OpAtLeast1d                                              Op = 847  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 848  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 849  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 850  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 851  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 852  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 853  // avg_pool1d
+	OpAvgPool2d                                              Op = 854  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 855  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 856  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 857  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 858  // baddbmm
+	OpBAddBMMDType                                           Op = 859  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 860  // baddbmm_
+	OpBartlettWindow                                         Op = 861  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 862  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 863  // batch_norm
+	OpBatchNormBackward                                      Op = 864  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 865  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 866  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 867  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 868  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 869  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 870  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 871  // batch_norm_update_stats
+	OpBernoulli                                              Op = 872  // bernoulli
+	OpBernoulliP                                             Op = 873  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 874  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 875  // bernoulli_.float
+	OpBilinear                                               Op = 876  // bilinear
+	OpBinaryCrossEntropy                                     Op = 877  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 878  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 879  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 880  // bincount
+	OpBinomial                                               Op = 881  // binomial
+	OpBitwiseAndScalar                                       Op = 882  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 883  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 884  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 885  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 886  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 887  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 888  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 889  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 890  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 891  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 892  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 893  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 894  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 895  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 896  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 897  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 898  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 899  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 900  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 901  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 902  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 903  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 904  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 905  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 906  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 907  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 908  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 909  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 910  // blackman_window.periodic
+	OpBlockDiag                                              Op = 911  // block_diag
+	OpBMM                                                    Op = 912  // bmm
+	OpBMMDType                                               Op = 913  // bmm.dtype
+	OpBroadcastTensors                                       Op = 914  // broadcast_tensors
+	OpBroadcastTo                                            Op = 915  // broadcast_to
+	OpBucketizeScalar                                        Op = 916  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 917  // bucketize.Tensor
+	OpCanCast                                                Op = 918  // can_cast
+	OpCartesianProd                                          Op = 919  // cartesian_prod
+	OpCat                                                    Op = 920  // cat
+	OpCauchyInPlace                                          Op = 921  // cauchy_
+	OpCColIndices                                            Op = 922  // ccol_indices
+	OpCColIndicesCopy                                        Op = 923  // ccol_indices_copy
+	OpCDist                                                  Op = 924  // cdist
+	OpCeil                                                   Op = 925  // ceil
+	OpCeilInPlace                                            Op = 926  // ceil_
+	OpCELU                                                   Op = 927  // celu
+	OpCELUInPlace                                            Op = 928  // celu_
+	OpChainMatMul                                            Op = 929  // chain_matmul
+	OpCHalf                                                  Op = 930  // chalf
+	OpChannelShuffle                                         Op = 931  // channel_shuffle
+	OpCholesky                                               Op = 932  // cholesky
+	OpCholeskyInverse                                        Op = 933  // cholesky_inverse
+	OpCholeskySolve                                          Op = 934  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 935  // choose_qparams_optimized
+	OpChunk                                                  Op = 936  // chunk
+	OpClamp                                                  Op = 937  // clamp
+	OpClampTensor                                            Op = 938  // clamp.Tensor
+	OpClampInPlace                                           Op = 939  // clamp_
+	OpClampInPlaceTensor                                     Op = 940  // clamp_.Tensor
+	OpClampMax                                               Op = 941  // clamp_max
+	OpClampMaxTensor                                         Op = 942  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 943  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 944  // clamp_max_.Tensor
+	OpClampMin                                               Op = 945  // clamp_min
+	OpClampMinTensor                                         Op = 946  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 947  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 948  // clamp_min_.Tensor
+	OpClip                                                   Op = 949  // clip
+	OpClipTensor                                             Op = 950  // clip.Tensor
+	OpClipInPlace                                            Op = 951  // clip_
+	OpClipInPlaceTensor                                      Op = 952  // clip_.Tensor
+	OpClone                                                  Op = 953  // clone
+	OpCoalesce                                               Op = 954  // coalesce
+	OpCol2Im                                                 Op = 955  // col2im
+	OpColIndices                                             Op = 956  // col_indices
+	OpColIndicesCopy                                         Op = 957  // col_indices_copy
+	OpColumnStack                                            Op = 958  // column_stack
+	OpCombinations                                           Op = 959  // combinations
+	OpComplex                                                Op = 960  // complex
+	OpConcat                                                 Op = 961  // concat
+	OpConcatenate                                            Op = 962  // concatenate
+	OpConj                                                   Op = 963  // conj
+	OpConjPhysical                                           Op = 964  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 965  // conj_physical_
+	OpConstantPadND                                          Op = 966  // constant_pad_nd
+	OpContiguous                                             Op = 967  // contiguous
+	OpConv1d                                                 Op = 968  // conv1d
+	OpConv1dPadding                                          Op = 969  // conv1d.padding
+	OpConv2d                                                 Op = 970  // conv2d
+	OpConv2dPadding                                          Op = 971  // conv2d.padding
+	OpConv3d                                                 Op = 972  // conv3d
+	OpConv3dPadding                                          Op = 973  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 974  // conv_depthwise3d
+	OpConvTBC                                                Op = 975  // conv_tbc
+	OpConvTBCBackward                                        Op = 976  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 977  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 978  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 979  // conv_transpose3d.input
+	OpConvolution                                            Op = 980  // convolution
+	OpConvolutionBackward                                    Op = 981  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 982  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 983  // convolution_overrideable
+	OpCopy                                                   Op = 984  // copy
+	OpCopyInPlace                                            Op = 985  // copy_
+	OpCopySparseToSparseInPlace                              Op = 986  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 987  // copysign.Scalar
+	OpCopysignTensor                                         Op = 988  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 989  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 990  // copysign_.Tensor
+	OpCorrCoef                                               Op = 991  // corrcoef
+	OpCos                                                    Op = 992  // cos
+	OpCosInPlace                                             Op = 993  // cos_
+	OpCosh                                                   Op = 994  // cosh
+	OpCoshInPlace                                            Op = 995  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 996  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 997  // cosine_similarity
+	OpCountNonzero                                           Op = 998  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 999  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 1000 // cov
+	OpCross                                                  Op = 1001 // cross
+	OpCrossEntropyLoss                                       Op = 1002 // cross_entropy_loss
+	OpCRowIndices                                            Op = 1003 // crow_indices
+	OpCRowIndicesCopy                                        Op = 1004 // crow_indices_copy
+	OpCTCLossIntList                                         Op = 1005 // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 1006 // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 1007 // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 1008 // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 1009 // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 1010 // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 1011 // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 1012 // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 1013 // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 1014 // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 1015 // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 1016 // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 1017 // cudnn_is_acceptable
+	OpCumMax                                                 Op = 1018 // cummax
+	OpCumMaxMinBackward                                      Op = 1019 // cummaxmin_backward
+	OpCumMin                                                 Op = 1020 // cummin
+	OpCumProd                                                Op = 1021 // cumprod
+	OpCumProdInPlace                                         Op = 1022 // cumprod_
+	OpCumProdBackward                                        Op = 1023 // cumprod_backward
+	OpCumSum                                                 Op = 1024 // cumsum
+	OpCumSumInPlace                                          Op = 1025 // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 1026 // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 1027 // cumulative_trapezoid.x
+	OpData                                                   Op = 1028 // data
+	OpDeg2Rad                                                Op = 1029 // deg2rad
+	OpDeg2RadInPlace                                         Op = 1030 // deg2rad_
+	OpDenseDim                                               Op = 1031 // dense_dim
+	OpDequantizeSelf                                         Op = 1032 // dequantize.self
+	OpDequantizeTensors                                      Op = 1033 // dequantize.tensors
+	OpDet                                                    Op = 1034 // det
+	OpDetach                                                 Op = 1035 // detach
+	OpDetachInPlace                                          Op = 1036 // detach_
+	OpDetachCopy                                             Op = 1037 // detach_copy
+	OpDiag                                                   Op = 1038 // diag
+	OpDiagEmbed                                              Op = 1039 // diag_embed
+	OpDiagFlat                                               Op = 1040 // diagflat
+	OpDiagonal                                               Op = 1041 // diagonal
+	OpDiagonalBackward                                       Op = 1042 // diagonal_backward
+	OpDiagonalCopy                                           Op = 1043 // diagonal_copy
+	OpDiagonalScatter                                        Op = 1044 // diagonal_scatter
+	OpDiff                                                   Op = 1045 // diff
+	OpDigamma                                                Op = 1046 // digamma
+	OpDigammaInPlace                                         Op = 1047 // digamma_
+	OpDist                                                   Op = 1048 // dist
+	OpDivScalar                                              Op = 1049 // div.Scalar
+	OpDivScalarMode                                          Op = 1050 // div.Scalar_mode
+	OpDivTensor                                              Op = 1051 // div.Tensor
+	OpDivTensorMode                                          Op = 1052 // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 1053 // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 1054 // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 1055 // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 1056 // div_.Tensor_mode
+	OpDivideScalar                                           Op = 1057 // divide.Scalar
+	OpDivideScalarMode                                       Op = 1058 // divide.Scalar_mode
+	OpDivideTensor                                           Op = 1059 // divide.Tensor
+	OpDivideTensorMode                                       Op = 1060 // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 1061 // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 1062 // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 1063 // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 1064 // divide_.Tensor_mode
+	OpDot                                                    Op = 1065 // dot
+	OpDropout                                                Op = 1066 // dropout
+	OpDropoutInPlace                                         Op = 1067 // dropout_
+	OpDSplitArray                                            Op = 1068 // dsplit.array
+	OpDSplitInt                                              Op = 1069 // dsplit.int
+	OpDStack                                                 Op = 1070 // dstack
+	OpEinsum                                                 Op = 1071 // einsum
+	OpELU                                                    Op = 1072 // elu
+	OpELUInPlace                                             Op = 1073 // elu_
+	OpELUBackward                                            Op = 1074 // elu_backward
+	OpEmbedding                                              Op = 1075 // embedding
+	OpEmbeddingBackward                                      Op = 1076 // embedding_backward
+	OpEmbeddingBag                                           Op = 1077 // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 1078 // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 1079 // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 1080 // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 1081 // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 1082 // empty.memory_format
+	OpEmptyLike                                              Op = 1083 // empty_like
+	OpEmptyPermuted                                          Op = 1084 // empty_permuted
+	OpEmptyQuantized                                         Op = 1085 // empty_quantized
+	OpEmptyStrided                                           Op = 1086 // empty_strided
+	OpEqScalar                                               Op = 1087 // eq.Scalar
+	OpEqTensor                                               Op = 1088 // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 1089 // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 1090 // eq_.Tensor
+	OpEqual                                                  Op = 1091 // equal
+	OpErf                                                    Op = 1092 // erf
+	OpErfInPlace                                             Op = 1093 // erf_
+	OpErfc                                                   Op = 1094 // erfc
+	OpErfcInPlace                                            Op = 1095 // erfc_
+	OpErfinv                                                 Op = 1096 // erfinv
+	OpErfinvInPlace                                          Op = 1097 // erfinv_
+	OpExp                                                    Op = 1098 // exp
+	OpExp2                                                   Op = 1099 // exp2
+	OpExp2InPlace                                            Op = 1100 // exp2_
+	OpExpInPlace                                             Op = 1101 // exp_
+	OpExpand                                                 Op = 1102 // expand
+	OpExpandAs                                               Op = 1103 // expand_as
+	OpExpandCopy                                             Op = 1104 // expand_copy
+	OpExpm1                                                  Op = 1105 // expm1
+	OpExpm1InPlace                                           Op = 1106 // expm1_
+	OpExponentialInPlace                                     Op = 1107 // exponential_
+	OpEye                                                    Op = 1108 // eye
+	OpEyeM                                                   Op = 1109 // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 1110 // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1111 // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1112 // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 1113 // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1114 // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1115 // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1116 // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 1117 // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1118 // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 1119 // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1120 // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 1121 // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 1122 // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 1123 // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 1124 // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 1125 // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 1126 // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 1127 // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 1128 // feature_dropout_
+	OpFFTFFT                                                 Op = 1129 // fft_fft
+	OpFFTFFT2                                                Op = 1130 // fft_fft2
+	OpFFTFFTFreq                                             Op = 1131 // fft_fftfreq
+	OpFFTFFTN                                                Op = 1132 // fft_fftn
+	OpFFTFFTShift                                            Op = 1133 // fft_fftshift
+	OpFFTHFFT                                                Op = 1134 // fft_hfft
+	OpFFTHFFT2                                               Op = 1135 // fft_hfft2
+	OpFFTHFFTN                                               Op = 1136 // fft_hfftn
+	OpFFTIFFT                                                Op = 1137 // fft_ifft
+	OpFFTIFFT2                                               Op = 1138 // fft_ifft2
+	OpFFTIFFTN                                               Op = 1139 // fft_ifftn
+	OpFFTIFFTShift                                           Op = 1140 // fft_ifftshift
+	OpFFTIHFFT                                               Op = 1141 // fft_ihfft
+	OpFFTIHFFT2                                              Op = 1142 // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 1143 // fft_ihfftn
+	OpFFTIRFFT                                               Op = 1144 // fft_irfft
+	OpFFTIRFFT2                                              Op = 1145 // fft_irfft2
+	OpFFTIRFFTN                                              Op = 1146 // fft_irfftn
+	OpFFTRFFT                                                Op = 1147 // fft_rfft
+	OpFFTRFFT2                                               Op = 1148 // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 1149 // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 1150 // fft_rfftn
+	OpFillScalar                                             Op = 1151 // fill.Scalar
+	OpFillTensor                                             Op = 1152 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1153 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1154 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1155 // fill_diagonal_
+	OpFix                                                    Op = 1156 // fix
+	OpFixInPlace                                             Op = 1157 // fix_
+	OpFlattenUsingInts                                       Op = 1158 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1159 // flatten_dense_tensors
+	OpFlip                                                   Op = 1160 // flip
+	OpFlipLR                                                 Op = 1161 // fliplr
+	OpFlipUD                                                 Op = 1162 // flipud
+	OpFloatPowerScalar                                       Op = 1163 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1164 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1165 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1166 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1167 // float_power_.Tensor
+	OpFloor                                                  Op = 1168 // floor
+	OpFloorInPlace                                           Op = 1169 // floor_
+	OpFloorDivide                                            Op = 1170 // floor_divide
+	OpFloorDivideScalar                                      Op = 1171 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1172 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1173 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1174 // fmax
+	OpFMin                                                   Op = 1175 // fmin
+	OpFModScalar                                             Op = 1176 // fmod.Scalar
+	OpFModTensor                                             Op = 1177 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1178 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1179 // fmod_.Tensor
+	OpFrac                                                   Op = 1180 // frac
+	OpFracInPlace                                            Op = 1181 // frac_
+	OpFractionalMaxPool2d                                    Op = 1182 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1183 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1184 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1185 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1186 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1187 // frobenius_norm.dim
+	OpFromFile                                               Op = 1188 // from_file
+	OpFull                                                   Op = 1189 // full
+	OpFullLike                                               Op = 1190 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1191 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1192 // gather
+	OpGatherBackward                                         Op = 1193 // gather_backward
+	OpGCD                                                    Op = 1194 // gcd
+	OpGCDInPlace                                             Op = 1195 // gcd_
+	OpGeScalar                                               Op = 1196 // ge.Scalar
+	OpGeTensor                                               Op = 1197 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1198 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1199 // ge_.Tensor
+	OpGELU                                                   Op = 1200 // gelu
+	OpGELUInPlace                                            Op = 1201 // gelu_
+	OpGELUBackward                                           Op = 1202 // gelu_backward
+	OpGeometricInPlace                                       Op = 1203 // geometric_
+	OpGeqrf                                                  Op = 1204 // geqrf
+	OpGer                                                    Op = 1205 // ger
+	OpGLU                                                    Op = 1206 // glu
+	OpGLUBackward                                            Op = 1207 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1208 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1209 // glu_jvp
+	OpGradientArray                                          Op = 1210 // gradient.array
+	OpGradientScalararray                                    Op = 1211 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1212 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1213 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1214 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1215 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1216 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1217 // greater.Scalar
+	OpGreaterTensor                                          Op = 1218 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1219 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1220 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1221 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1222 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1223 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1224 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1225 // grid_sampler
+	OpGridSampler2d                                          Op = 1226 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1227 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1228 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1229 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1230 // group_norm
+	OpGRUData                                                Op = 1231 // gru.data
+	OpGRUInput                                               Op = 1232 // gru.input
+	OpGRUCell                                                Op = 1233 // gru_cell
+	OpGtScalar                                               Op = 1234 // gt.Scalar
+	OpGtTensor                                               Op = 1235 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1236 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1237 // gt_.Tensor
+	OpHammingWindow                                          Op = 1238 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1239 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1240 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1241 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1242 // hann_window
+	OpHannWindowPeriodic                                     Op = 1243 // hann_window.periodic
+	OpHardshrink                                             Op = 1244 // hardshrink
+	OpHardshrinkBackward                                     Op = 1245 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1246 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1247 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1248 // hardsigmoid_backward
+	OpHardswish                                              Op = 1249 // hardswish
+	OpHardswishInPlace                                       Op = 1250 // hardswish_
+	OpHardswishBackward                                      Op = 1251 // hardswish_backward
+	OpHardtanh                                               Op = 1252 // hardtanh
+	OpHardtanhInPlace                                        Op = 1253 // hardtanh_
+	OpHardtanhBackward                                       Op = 1254 // hardtanh_backward
+	OpHashTensor                                             Op = 1255 // hash_tensor
+	OpHeaviside                                              Op = 1256 // heaviside
+	OpHeavisideInPlace                                       Op = 1257 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1258 // hinge_embedding_loss
+	OpHistc                                                  Op = 1259 // histc
+	OpHistogramBinCt                                         Op = 1260 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1261 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1262 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1263 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1264 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1265 // hsplit.array
+	OpHSplitInt                                              Op = 1266 // hsplit.int
+	OpHSPMM                                                  Op = 1267 // hspmm
+	OpHStack                                                 Op = 1268 // hstack
+	OpHuberLoss                                              Op = 1269 // huber_loss
+	OpHuberLossBackward                                      Op = 1270 // huber_loss_backward
+	OpHypot                                                  Op = 1271 // hypot
+	OpHypotInPlace                                           Op = 1272 // hypot_
+	OpI0                                                     Op = 1273 // i0
+	OpI0InPlace                                              Op = 1274 // i0_
+	OpIGamma                                                 Op = 1275 // igamma
+	OpIGammaInPlace                                          Op = 1276 // igamma_
+	OpIGammaC                                                Op = 1277 // igammac
+	OpIGammaCInPlace                                         Op = 1278 // igammac_
+	OpIm2Col                                                 Op = 1279 // im2col
+	OpImag                                                   Op = 1280 // imag
+	OpIndexTensor                                            Op = 1281 // index.Tensor
+	OpIndexAdd                                               Op = 1282 // index_add
+	OpIndexAddInPlace                                        Op = 1283 // index_add_
+	OpIndexCopy                                              Op = 1284 // index_copy
+	OpIndexCopyInPlace                                       Op = 1285 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1286 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1287 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1288 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1289 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1290 // index_put
+	OpIndexPutInPlace                                        Op = 1291 // index_put_
+	OpIndexReduce                                            Op = 1292 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1293 // index_reduce_
+	OpIndexSelect                                            Op = 1294 // index_select
+	OpIndexSelectBackward                                    Op = 1295 // index_select_backward
+	OpIndices                                                Op = 1296 // indices
+	OpIndicesCopy                                            Op = 1297 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1298 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1299 // inner
+	OpInstanceNorm                                           Op = 1300 // instance_norm
+	OpIntRepr                                                Op = 1301 // int_repr
+	OpInverse                                                Op = 1302 // inverse
+	OpIsCoalesced                                            Op = 1303 // is_coalesced
+	OpIsComplex                                              Op = 1304 // is_complex
+	OpIsConj                                                 Op = 1305 // is_conj
+	OpIsDistributed                                          Op = 1306 // is_distributed
+	OpIsFloatingPoint                                        Op = 1307 // is_floating_point
+	OpAtenIsInference                                        Op = 1308 // is_inference
+	OpIsLeaf                                                 Op = 1309 // is_leaf
+	OpIsNeg                                                  Op = 1310 // is_neg
+	OpIsNonzero                                              Op = 1311 // is_nonzero
+	OpIsPinned                                               Op = 1312 // is_pinned
+	OpIsSameSize                                             Op = 1313 // is_same_size
+	OpIsSetTo                                                Op = 1314 // is_set_to
+	OpIsSigned                                               Op = 1315 // is_signed
+	OpIsVulkanAvailable                                      Op = 1316 // is_vulkan_available
+	OpIsClose                                                Op = 1317 // isclose
+	OpIsFinite                                               Op = 1318 // isfinite
+	OpIsInScalarTensor                                       Op = 1319 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1320 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1321 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1322 // isinf
+	OpIsNaN                                                  Op = 1323 // isnan
+	OpIsNegInf                                               Op = 1324 // isneginf
+	OpIsPosInf                                               Op = 1325 // isposinf
+	OpIsReal                                                 Op = 1326 // isreal
+	OpISTFT                                                  Op = 1327 // istft
+	OpAtenItem                                               Op = 1328 // item
+	OpKaiserWindow                                           Op = 1329 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1330 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1331 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1332 // kl_div
+	OpKron                                                   Op = 1333 // kron
+	OpKthValue                                               Op = 1334 // kthvalue
+	OpL1Loss                                                 Op = 1335 // l1_loss
+	OpLayerNorm                                              Op = 1336 // layer_norm
+	OpLCM                                                    Op = 1337 // lcm
+	OpLCMInPlace                                             Op = 1338 // lcm_
+	OpLdexpTensor                                            Op = 1339 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1340 // ldexp_
+	OpLeScalar                                               Op = 1341 // le.Scalar
+	OpLeTensor                                               Op = 1342 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1343 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1344 // le_.Tensor
+	OpLeakyReLU                                              Op = 1345 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1346 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1347 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1348 // lerp.Scalar
+	OpLerpTensor                                             Op = 1349 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1350 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1351 // lerp_.Tensor
+	OpLessScalar                                             Op = 1352 // less.Scalar
+	OpLessTensor                                             Op = 1353 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1354 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1355 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1356 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1357 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1358 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1359 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1360 // lgamma
+	OpLgammaInPlace                                          Op = 1361 // lgamma_
+	OpLift                                                   Op = 1362 // lift
+	OpLiftFresh                                              Op = 1363 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1364 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1365 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1366 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1367 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1368 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1369 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1370 // linalg_cross
+	OpLinalgDet                                              Op = 1371 // linalg_det
+	OpLinalgDiagonal                                         Op = 1372 // linalg_diagonal
+	OpLinalgEig                                              Op = 1373 // linalg_eig
+	OpLinalgEigh                                             Op = 1374 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1375 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1376 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1377 // linalg_householder_product
+	OpLinalgInv                                              Op = 1378 // linalg_inv
+	OpLinalgInvEx                                            Op = 1379 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1380 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1381 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1382 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1383 // linalg_lstsq
+	OpLinalgLU                                               Op = 1384 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1385 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1386 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1387 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1388 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1389 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1390 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1391 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1392 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1393 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1394 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1395 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1396 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1397 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1398 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1399 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1400 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1401 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1402 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1403 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1404 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1405 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1406 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1407 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1408 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1409 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1410 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1411 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1412 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1413 // linalg_vander
+	OpLinalgVecDot                                           Op = 1414 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1415 // linalg_vector_norm
+	OpLinear                                                 Op = 1416 // linear
+	OpLinearBackward                                         Op = 1417 // linear_backward
+	OpLinspace                                               Op = 1418 // linspace
+	OpLinspaceScalarTensor                                   Op = 1419 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1420 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1421 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1422 // log
+	OpLog10                                                  Op = 1423 // log10
+	OpLog10InPlace                                           Op = 1424 // log10_
+	OpLog1p                                                  Op = 1425 // log1p
+	OpLog1pInPlace                                           Op = 1426 // log1p_
+	OpLog2                                                   Op = 1427 // log2
+	OpLog2InPlace                                            Op = 1428 // log2_
+	OpLogInPlace                                             Op = 1429 // log_
+	OpLogNormalInPlace                                       Op = 1430 // log_normal_
+	OpLogSigmoid                                             Op = 1431 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1432 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1433 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1434 // log_softmax.int
+	OpLogAddExp                                              Op = 1435 // logaddexp
+	OpLogAddExp2                                             Op = 1436 // logaddexp2
+	OpLogCumSumExp                                           Op = 1437 // logcumsumexp
+	OpLogDet                                                 Op = 1438 // logdet
+	OpLogicalAnd                                             Op = 1439 // logical_and
+	OpLogicalAndInPlace                                      Op = 1440 // logical_and_
+	OpLogicalNot                                             Op = 1441 // logical_not
+	OpLogicalNotInPlace                                      Op = 1442 // logical_not_
+	OpLogicalOr                                              Op = 1443 // logical_or
+	OpLogicalOrInPlace                                       Op = 1444 // logical_or_
+	OpLogicalXor                                             Op = 1445 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1446 // logical_xor_
+	OpLogit                                                  Op = 1447 // logit
+	OpLogitInPlace                                           Op = 1448 // logit_
+	OpLogitBackward                                          Op = 1449 // logit_backward
+	OpLogspace                                               Op = 1450 // logspace
+	OpLogspaceScalarTensor                                   Op = 1451 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1452 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1453 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1454 // logsumexp
+	OpLSTMData                                               Op = 1455 // lstm.data
+	OpLSTMInput                                              Op = 1456 // lstm.input
+	OpLSTMCell                                               Op = 1457 // lstm_cell
+	OpLtScalar                                               Op = 1458 // lt.Scalar
+	OpLtTensor                                               Op = 1459 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1460 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1461 // lt_.Tensor
+	OpLUSolve                                                Op = 1462 // lu_solve
+	OpLUUnpack                                               Op = 1463 // lu_unpack
+	OpMH                                                     Op = 1464 // mH
+	OpMT                                                     Op = 1465 // mT
+	OpMarginRankingLoss                                      Op = 1466 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1467 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1468 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1469 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1470 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1471 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1472 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1473 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1474 // masked_select
+	OpMaskedSelectBackward                                   Op = 1475 // masked_select_backward
+	OpMatMul                                                 Op = 1476 // matmul
+	OpMatMulBackward                                         Op = 1477 // matmul_backward
+	OpMatrixH                                                Op = 1478 // matrix_H
+	OpMatrixExp                                              Op = 1479 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1480 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1481 // matrix_power
+	OpMax                                                    Op = 1482 // max
+	OpMaxDim                                                 Op = 1483 // max.dim
+	OpMaxOther                                               Op = 1484 // max.other
+	OpMaxPool1d                                              Op = 1485 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1486 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1487 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1488 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1489 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1490 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1491 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1492 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1493 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1494 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1495 // max_unpool3d
+	OpMaximum                                                Op = 1496 // maximum
+	OpMean                                                   Op = 1497 // mean
+	OpMeanDim                                                Op = 1498 // mean.dim
+	OpMedian                                                 Op = 1499 // median
+	OpMedianDim                                              Op = 1500 // median.dim
+	OpMeshgrid                                               Op = 1501 // meshgrid
+	OpMeshgridIndexing                                       Op = 1502 // meshgrid.indexing
+	OpMin                                                    Op = 1503 // min
+	OpMinDim                                                 Op = 1504 // min.dim
+	OpMinOther                                               Op = 1505 // min.other
+	OpMinimum                                                Op = 1506 // minimum
+	OpMIOpenBatchNorm                                        Op = 1507 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1508 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1509 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1510 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1511 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1512 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1513 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1514 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1515 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1516 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1517 // miopen_rnn_backward
+	OpMish                                                   Op = 1518 // mish
+	OpMishInPlace                                            Op = 1519 // mish_
+	OpMishBackward                                           Op = 1520 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1521 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1522 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1523 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1524 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1525 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1526 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1527 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1528 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1529 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1530 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1531 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1532 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1533 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1534 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1535 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1536 // mm
+	OpMMDType                                                Op = 1537 // mm.dtype
+	OpMode                                                   Op = 1538 // mode
+	OpMoveAxisInt                                            Op = 1539 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1540 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1541 // movedim.int
+	OpMoveDimIntlist                                         Op = 1542 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1543 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1544 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1545 // mse_loss
+	OpMSELossBackward                                        Op = 1546 // mse_loss_backward
+	OpMSort                                                  Op = 1547 // msort
+	OpMulScalar                                              Op = 1548 // mul.Scalar
+	OpMulTensor                                              Op = 1549 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1550 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1551 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1552 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1553 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1554 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1555 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1556 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1557 // multinomial
+	OpMultiplyScalar                                         Op = 1558 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1559 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1560 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1561 // multiply_.Tensor
+	OpMV                                                     Op = 1562 // mv
+	OpMvLgamma                                               Op = 1563 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1564 // mvlgamma_
+	OpNaNToNum                                               Op = 1565 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1566 // nan_to_num_
+	OpNaNMean                                                Op = 1567 // nanmean
+	OpNaNMedian                                              Op = 1568 // nanmedian
+	OpNaNMedianDim                                           Op = 1569 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1570 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1571 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1572 // nansum
+	OpNarrow                                                 Op = 1573 // narrow
+	OpNarrowTensor                                           Op = 1574 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1575 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1576 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1577 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1578 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1579 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1580 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1581 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1582 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1583 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1584 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1585 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1586 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1587 // ne.Scalar
+	OpNeTensor                                               Op = 1588 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1589 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1590 // ne_.Tensor
+	OpNeg                                                    Op = 1591 // neg
+	OpNegInPlace                                             Op = 1592 // neg_
+	OpNegative                                               Op = 1593 // negative
+	OpNegativeInPlace                                        Op = 1594 // negative_
+	OpNestedToPaddedTensor                                   Op = 1595 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1596 // new_empty
+	OpNewEmptyStrided                                        Op = 1597 // new_empty_strided
+	OpNewFull                                                Op = 1598 // new_full
+	OpNewOnes                                                Op = 1599 // new_ones
+	OpNewZeros                                               Op = 1600 // new_zeros
+	OpNextafter                                              Op = 1601 // nextafter
+	OpNextafterInPlace                                       Op = 1602 // nextafter_
+	OpNLLLoss                                                Op = 1603 // nll_loss
+	OpNLLLoss2d                                              Op = 1604 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1605 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1606 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1607 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1608 // nll_loss_forward
+	OpNLLLossND                                              Op = 1609 // nll_loss_nd
+	OpNonzero                                                Op = 1610 // nonzero
+	OpNonzeroNumpy                                           Op = 1611 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1612 // nonzero_static
+	OpNormScalar                                             Op = 1613 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1614 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1615 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1616 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1617 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1618 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1619 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1620 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1621 // normal.float_float
+	OpNormalInPlace                                          Op = 1622 // normal_
+	OpNormalFunctional                                       Op = 1623 // normal_functional
+	OpNotEqualScalar                                         Op = 1624 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1625 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1626 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1627 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1628 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1629 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1630 // numpy_T
+	OpOneHot                                                 Op = 1631 // one_hot
+	OpOnes                                                   Op = 1632 // ones
+	OpOnesLike                                               Op = 1633 // ones_like
+	OpOrgqr                                                  Op = 1634 // orgqr
+	OpOrmqr                                                  Op = 1635 // ormqr
+	OpOuter                                                  Op = 1636 // outer
+	OpOutputNr                                               Op = 1637 // output_nr
+	OpPad                                                    Op = 1638 // pad
+	OpPadSequence                                            Op = 1639 // pad_sequence
+	OpPairwiseDistance                                       Op = 1640 // pairwise_distance
+	OpPDist                                                  Op = 1641 // pdist
+	OpPermute                                                Op = 1642 // permute
+	OpPermuteCopy                                            Op = 1643 // permute_copy
+	OpPinMemory                                              Op = 1644 // pin_memory
+	OpPinverse                                               Op = 1645 // pinverse
+	OpPixelShuffle                                           Op = 1646 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1647 // pixel_unshuffle
+	OpPoisson                                                Op = 1648 // poisson
+	OpPoissonNLLLoss                                         Op = 1649 // poisson_nll_loss
+	OpPolar                                                  Op = 1650 // polar
+	OpPolygamma                                              Op = 1651 // polygamma
+	OpPolygammaInPlace                                       Op = 1652 // polygamma_
+	OpPositive                                               Op = 1653 // positive
+	OpPowScalar                                              Op = 1654 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1655 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1656 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1657 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1658 // pow_.Tensor
+	OpPReLU                                                  Op = 1659 // prelu
+	OpProd                                                   Op = 1660 // prod
+	OpProdDimInt                                             Op = 1661 // prod.dim_int
+	OpPromoteTypes                                           Op = 1662 // promote_types
+	OpPut                                                    Op = 1663 // put
+	OpPutInPlace                                             Op = 1664 // put_
+	OpQPerChannelAxis                                        Op = 1665 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1666 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1667 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1668 // q_scale
+	OpQZeroPoint                                             Op = 1669 // q_zero_point
+	OpQR                                                     Op = 1670 // qr
+	OpQuantile                                               Op = 1671 // quantile
+	OpQuantileScalar                                         Op = 1672 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1673 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1674 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1675 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1676 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1677 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1678 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1679 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1680 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1681 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1682 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1683 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1684 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1685 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1686 // rad2deg
+	OpRad2DegInPlace                                         Op = 1687 // rad2deg_
+	OpRand                                                   Op = 1688 // rand
+	OpRandGenerator                                          Op = 1689 // rand.generator
+	OpRandLike                                               Op = 1690 // rand_like
+	OpRandLikeGenerator                                      Op = 1691 // rand_like.generator
+	OpRandInt                                                Op = 1692 // randint
+	OpRandIntGenerator                                       Op = 1693 // randint.generator
+	OpRandIntLow                                             Op = 1694 // randint.low
+	OpRandIntLowGenerator                                    Op = 1695 // randint.low_generator
+	OpRandIntLike                                            Op = 1696 // randint_like
+	OpRandIntLikeTensor                                      Op = 1697 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1698 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1699 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1700 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1701 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1702 // randn
+	OpRandNGenerator                                         Op = 1703 // randn.generator
+	OpRandNLike                                              Op = 1704 // randn_like
+	OpRandNLikeGenerator                                     Op = 1705 // randn_like.generator
+	OpRandomInPlace                                          Op = 1706 // random_
+	OpRandomInPlaceFrom                                      Op = 1707 // random_.from
+	OpRandomInPlaceTo                                        Op = 1708 // random_.to
+	OpRandPerm                                               Op = 1709 // randperm
+	OpRandPermGenerator                                      Op = 1710 // randperm.generator
+	OpRange                                                  Op = 1711 // range
+	OpRangeStep                                              Op = 1712 // range.step
+	OpRavel                                                  Op = 1713 // ravel
+	OpReal                                                   Op = 1714 // real
+	OpReciprocal                                             Op = 1715 // reciprocal
+	OpReciprocalInPlace                                      Op = 1716 // reciprocal_
+	OpReflectionPad1d                                        Op = 1717 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1718 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1719 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1720 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1721 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1722 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1723 // relu
+	OpReLU6                                                  Op = 1724 // relu6
+	OpReLU6InPlace                                           Op = 1725 // relu6_
+	OpReLUInPlace                                            Op = 1726 // relu_
+	OpRemainderScalar                                        Op = 1727 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1728 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1729 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1730 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1731 // remainder_.Tensor
+	OpRenorm                                                 Op = 1732 // renorm
+	OpRenormInPlace                                          Op = 1733 // renorm_
+	OpRepeat                                                 Op = 1734 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1735 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1736 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1737 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1738 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1739 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1740 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1741 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1742 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1743 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1744 // requires_grad_
+	OpReshape                                                Op = 1745 // reshape
+	OpReshapeAs                                              Op = 1746 // reshape_as
+	OpResizeInPlace                                          Op = 1747 // resize_
+	OpResizeAsInPlace                                        Op = 1748 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1749 // resize_as_sparse_
+	OpResolveConj                                            Op = 1750 // resolve_conj
+	OpResolveNeg                                             Op = 1751 // resolve_neg
+	OpResultTypeScalar                                       Op = 1752 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1753 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1754 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1755 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1756 // retain_grad
+	OpRetainsGrad                                            Op = 1757 // retains_grad
+	OpRMSNorm                                                Op = 1758 // rms_norm
+	OpRNNReLUData                                            Op = 1759 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1760 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1761 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1762 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1763 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1764 // rnn_tanh_cell
+	OpRoll                                                   Op = 1765 // roll
+	OpRot90                                                  Op = 1766 // rot90
+	OpRound                                                  Op = 1767 // round
+	OpRoundDecimals                                          Op = 1768 // round.decimals
+	OpRoundInPlace                                           Op = 1769 // round_
+	OpRoundInPlaceDecimals                                   Op = 1770 // round_.decimals
+	OpRowIndices                                             Op = 1771 // row_indices
+	OpRowIndicesCopy                                         Op = 1772 // row_indices_copy
+	OpRowStack                                               Op = 1773 // row_stack
+	OpRReLU                                                  Op = 1774 // rrelu
+	OpRReLUInPlace                                           Op = 1775 // rrelu_
+	OpRReLUWithNoise                                         Op = 1776 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1777 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1778 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1779 // rsqrt
+	OpRsqrtInPlace                                           Op = 1780 // rsqrt_
+	OpRSubScalar                                             Op = 1781 // rsub.Scalar
+	OpRSubTensor                                             Op = 1782 // rsub.Tensor
+	OpScalarTensor                                           Op = 1783 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1784 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1785 // scatter.reduce
+	OpScatterSrc                                             Op = 1786 // scatter.src
+	OpScatterValue                                           Op = 1787 // scatter.value
+	OpScatterValueReduce                                     Op = 1788 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1789 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1790 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1791 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1792 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1793 // scatter_add
+	OpScatterAddInPlace                                      Op = 1794 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1795 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1796 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1797 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1798 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1799 // segment_reduce
+	OpSelectInt                                              Op = 1800 // select.int
+	OpSelectBackward                                         Op = 1801 // select_backward
+	OpSelectCopyInt                                          Op = 1802 // select_copy.int
+	OpSelectScatter                                          Op = 1803 // select_scatter
+	OpSELU                                                   Op = 1804 // selu
+	OpSELUInPlace                                            Op = 1805 // selu_
+	OpSetInPlace                                             Op = 1806 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1807 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1808 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1809 // set_data
+	OpSgn                                                    Op = 1810 // sgn
+	OpSgnInPlace                                             Op = 1811 // sgn_
+	OpSigmoid                                                Op = 1812 // sigmoid
+	OpSigmoidInPlace                                         Op = 1813 // sigmoid_
+	OpSigmoidBackward                                        Op = 1814 // sigmoid_backward
+	OpSign                                                   Op = 1815 // sign
+	OpSignInPlace                                            Op = 1816 // sign_
+	OpSignbit                                                Op = 1817 // signbit
+	OpSiLU                                                   Op = 1818 // silu
+	OpSiLUInPlace                                            Op = 1819 // silu_
+	OpSiLUBackward                                           Op = 1820 // silu_backward
+	OpSin                                                    Op = 1821 // sin
+	OpSinInPlace                                             Op = 1822 // sin_
+	OpSinc                                                   Op = 1823 // sinc
+	OpSincInPlace                                            Op = 1824 // sinc_
+	OpSinh                                                   Op = 1825 // sinh
+	OpSinhInPlace                                            Op = 1826 // sinh_
+	OpSizeInt                                                Op = 1827 // size.int
+	OpSliceTensor                                            Op = 1828 // slice.Tensor
+	OpSliceBackward                                          Op = 1829 // slice_backward
+	OpSliceCopyTensor                                        Op = 1830 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1831 // slice_inverse
+	OpSliceScatter                                           Op = 1832 // slice_scatter
+	OpSLogDet                                                Op = 1833 // slogdet
+	OpSlowConv3d                                             Op = 1834 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1835 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1836 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1837 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1838 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1839 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1840 // smm
+	OpSmoothL1Loss                                           Op = 1841 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1842 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1843 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1844 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1845 // softmax.int
+	OpSoftplus                                               Op = 1846 // softplus
+	OpSoftplusBackward                                       Op = 1847 // softplus_backward
+	OpSoftshrink                                             Op = 1848 // softshrink
+	OpSoftshrinkBackward                                     Op = 1849 // softshrink_backward
+	OpSort                                                   Op = 1850 // sort
+	OpSortStable                                             Op = 1851 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1852 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1853 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1854 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1855 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1856 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1857 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1858 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1859 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1860 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1861 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1862 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1863 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1864 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1865 // sparse_dim
+	OpSparseMask                                             Op = 1866 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1867 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1868 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1869 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1870 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1871 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1872 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1873 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1874 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1875 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1876 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1877 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1878 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1879 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1880 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1881 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1882 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1883 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1884 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1885 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1886 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1887 // special_digamma
+	OpSpecialEntr                                            Op = 1888 // special_entr
+	OpSpecialErf                                             Op = 1889 // special_erf
+	OpSpecialErfc                                            Op = 1890 // special_erfc
+	OpSpecialErfcx                                           Op = 1891 // special_erfcx
+	OpSpecialErfinv                                          Op = 1892 // special_erfinv
+	OpSpecialExp2                                            Op = 1893 // special_exp2
+	OpSpecialExpit                                           Op = 1894 // special_expit
+	OpSpecialExpm1                                           Op = 1895 // special_expm1
+	OpSpecialGammaInc                                        Op = 1896 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1897 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1898 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1899 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1900 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1901 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1902 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1903 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1904 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1905 // special_i0
+	OpSpecialI0e                                             Op = 1906 // special_i0e
+	OpSpecialI1                                              Op = 1907 // special_i1
+	OpSpecialI1e                                             Op = 1908 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1909 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1910 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1911 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1912 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1913 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1914 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1915 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1916 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1917 // special_log_softmax
+	OpSpecialLogit                                           Op = 1918 // special_logit
+	OpSpecialLogSumExp                                       Op = 1919 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1920 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1921 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1922 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1923 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1924 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1925 // special_ndtr
+	OpSpecialNdtri                                           Op = 1926 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1927 // special_polygamma
+	OpSpecialPsi                                             Op = 1928 // special_psi
+	OpSpecialRound                                           Op = 1929 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1930 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1931 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1932 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1933 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1934 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1935 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1936 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1937 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1938 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1939 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1940 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1941 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1942 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1943 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1944 // special_sinc
+	OpSpecialSoftmax                                         Op = 1945 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1946 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1947 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1948 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1949 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1950 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1951 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1952 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1953 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1954 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1955 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1956 // split.Tensor
+	OpSplitSizes                                             Op = 1957 // split.sizes
+	OpSplitCopyTensor                                        Op = 1958 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1959 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1960 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1961 // sqrt
+	OpSqrtInPlace                                            Op = 1962 // sqrt_
+	OpSquare                                                 Op = 1963 // square
+	OpSquareInPlace                                          Op = 1964 // square_
+	OpSqueeze                                                Op = 1965 // squeeze
+	OpSqueezeDim                                             Op = 1966 // squeeze.dim
+	OpSqueezeDims                                            Op = 1967 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1968 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1969 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1970 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1971 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1972 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1973 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1974 // sspaddmm
+	OpStack                                                  Op = 1975 // stack
+	OpStd                                                    Op = 1976 // std
+	OpStdCorrection                                          Op = 1977 // std.correction
+	OpStdDim                                                 Op = 1978 // std.dim
+	OpStdMean                                                Op = 1979 // std_mean
+	OpStdMeanCorrection                                      Op = 1980 // std_mean.correction
+	OpStdMeanDim                                             Op = 1981 // std_mean.dim
+	OpSTFT                                                   Op = 1982 // stft
+	OpSTFTCenter                                             Op = 1983 // stft.center
+	OpStrideInt                                              Op = 1984 // stride.int
+	OpSubScalar                                              Op = 1985 // sub.Scalar
+	OpSubTensor                                              Op = 1986 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1987 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1988 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1989 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1990 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1991 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1992 // subtract_.Tensor
+	OpSum                                                    Op = 1993 // sum
+	OpSumDimIntList                                          Op = 1994 // sum.dim_IntList
+	OpSumToSize                                              Op = 1995 // sum_to_size
+	OpSVD                                                    Op = 1996 // svd
+	OpSwapAxes                                               Op = 1997 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1998 // swapaxes_
+	OpSwapDims                                               Op = 1999 // swapdims
+	OpSwapDimsInPlace                                        Op = 2000 // swapdims_
+	OpT                                                      Op = 2001 // t
+	OpTInPlace                                               Op = 2002 // t_
+	OpTCopy                                                  Op = 2003 // t_copy
+	OpTake                                                   Op = 2004 // take
+	OpTakeAlongDim                                           Op = 2005 // take_along_dim
+	OpTan                                                    Op = 2006 // tan
+	OpTanInPlace                                             Op = 2007 // tan_
+	OpTanh                                                   Op = 2008 // tanh
+	OpTanhInPlace                                            Op = 2009 // tanh_
+	OpTanhBackward                                           Op = 2010 // tanh_backward
+	OpTensorSplitIndices                                     Op = 2011 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 2012 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 2013 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 2014 // tensordot
+	OpTHNNConv2d                                             Op = 2015 // thnn_conv2d
+	OpThreshold                                              Op = 2016 // threshold
+	OpThresholdInPlace                                       Op = 2017 // threshold_
+	OpThresholdBackward                                      Op = 2018 // threshold_backward
+	OpTile                                                   Op = 2019 // tile
+	OpToDevice                                               Op = 2020 // to.device
+	OpToDType                                                Op = 2021 // to.dtype
+	OpToDTypeLayout                                          Op = 2022 // to.dtype_layout
+	OpToOther                                                Op = 2023 // to.other
+	OpToDense                                                Op = 2024 // to_dense
+	OpToDenseBackward                                        Op = 2025 // to_dense_backward
+	OpToMKLDNN                                               Op = 2026 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 2027 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 2028 // to_padded_tensor
+	OpToSparse                                               Op = 2029 // to_sparse
+	OpToSparseSparseDim                                      Op = 2030 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 2031 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 2032 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 2033 // to_sparse_csc
+	OpToSparseCSR                                            Op = 2034 // to_sparse_csr
+	OpTopK                                                   Op = 2035 // topk
+	OpTrace                                                  Op = 2036 // trace
+	OpTraceBackward                                          Op = 2037 // trace_backward
+	OpTransposeInt                                           Op = 2038 // transpose.int
+	OpTransposeInPlace                                       Op = 2039 // transpose_
+	OpTransposeCopyInt                                       Op = 2040 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 2041 // trapezoid.dx
+	OpTrapezoidX                                             Op = 2042 // trapezoid.x
+	OpTrapzDx                                                Op = 2043 // trapz.dx
+	OpTrapzX                                                 Op = 2044 // trapz.x
+	OpTriangularSolve                                        Op = 2045 // triangular_solve
+	OpTril                                                   Op = 2046 // tril
+	OpTrilInPlace                                            Op = 2047 // tril_
+	OpTrilIndices                                            Op = 2048 // tril_indices
+	OpTripletMarginLoss                                      Op = 2049 // triplet_margin_loss
+	OpTriu                                                   Op = 2050 // triu
+	OpTriuInPlace                                            Op = 2051 // triu_
+	OpTriuIndices                                            Op = 2052 // triu_indices
+	OpTrueDivideScalar                                       Op = 2053 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 2054 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 2055 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 2056 // true_divide_.Tensor
+	OpTrunc                                                  Op = 2057 // trunc
+	OpTruncInPlace                                           Op = 2058 // trunc_
+	OpTypeAs                                                 Op = 2059 // type_as
+	OpUnbindInt                                              Op = 2060 // unbind.int
+	OpUnbindCopyInt                                          Op = 2061 // unbind_copy.int
+	OpUnflattenInt                                           Op = 2062 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 2063 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 2064 // unfold
+	OpUnfoldBackward                                         Op = 2065 // unfold_backward
+	OpUnfoldCopy                                             Op = 2066 // unfold_copy
+	OpUniformInPlace                                         Op = 2067 // uniform_
+	OpUniqueConsecutive                                      Op = 2068 // unique_consecutive
+	OpUniqueDim                                              Op = 2069 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 2070 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 2071 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 2072 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 2073 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 2074 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 2075 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 2076 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 2077 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 2078 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 2079 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 2080 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 2081 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 2082 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 2083 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 2084 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 2085 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 2086 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 2087 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 2088 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 2089 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 2090 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 2091 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 2092 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 2093 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 2094 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 2095 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 2096 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 2097 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 2098 // value_selecting_reduction_backward
+	OpValues                                                 Op = 2099 // values
+	OpValuesCopy                                             Op = 2100 // values_copy
+	OpVander                                                 Op = 2101 // vander
+	OpVar                                                    Op = 2102 // var
+	OpVarCorrection                                          Op = 2103 // var.correction
+	OpVarDim                                                 Op = 2104 // var.dim
+	OpVarMean                                                Op = 2105 // var_mean
+	OpVarMeanCorrection                                      Op = 2106 // var_mean.correction
+	OpVarMeanDim                                             Op = 2107 // var_mean.dim
+	OpVDot                                                   Op = 2108 // vdot
+	OpView                                                   Op = 2109 // view
+	OpViewDType                                              Op = 2110 // view.dtype
+	OpViewAs                                                 Op = 2111 // view_as
+	OpViewAsComplex                                          Op = 2112 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 2113 // view_as_complex_copy
+	OpViewAsReal                                             Op = 2114 // view_as_real
+	OpViewAsRealCopy                                         Op = 2115 // view_as_real_copy
+	OpViewCopy                                               Op = 2116 // view_copy
+	OpViewCopyDType                                          Op = 2117 // view_copy.dtype
+	OpVSplitArray                                            Op = 2118 // vsplit.array
+	OpVSplitInt                                              Op = 2119 // vsplit.int
+	OpVStack                                                 Op = 2120 // vstack
+	OpWhere                                                  Op = 2121 // where
+	OpWhereScalar                                            Op = 2122 // where.Scalar
+	OpWhereScalarOther                                       Op = 2123 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 2124 // where.ScalarSelf
+	OpWhereSelf                                              Op = 2125 // where.self
+	OpXLogYScalarOther                                       Op = 2126 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 2127 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 2128 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 2129 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 2130 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 2131 // zero_
+	OpZeros                                                  Op = 2132 // zeros
+	OpZerosLike                                              Op = 2133 // zeros_like
 )
 
 // Setting numbers a process-wide setting of libtorch's: [OpGetSetting] reads it, [OpSetSetting] changes it.
@@ -2188,331 +2189,331 @@ const opNames = "" +
 	"ttingset_settingcuda_versionsboxedcompile_programrun_programscript_loadscript_definescript_callscrip" +
 	"t_describescript_treescript_tensorsscript_modulescript_attributescript_set_attributescript_trainscri" +
 	"pt_toscript_freezescript_optimizescript_savescript_codescript_graphaoti_loadaoti_describeaoti_consta" +
-	"ntaoti_runenter_recordingrecordedadd_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsen" +
-	"ter_saved_hooksbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_opera" +
-	"torimplement_operatorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_ar" +
-	"chkernel_loadkernel_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop_profilerpro" +
-	"filer_eventssave_profilefree_profileenter_rangethread_numberdefault_streamcurrent_streamnew_streamen" +
-	"ter_streamstream_querystream_synchronizestream_wait_eventstream_wait_streamstream_pointerrecord_stre" +
-	"amnew_eventevent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumulated_memory" +
-	"nvtx_marknvtx_pushnvtx_popopen_jpegjpeg_sizedecode_jpegencode_jpegcrop_jpegcrop_imagecrop_flipnew_tc" +
-	"p_storenew_file_storenew_hash_storenew_prefix_storestore_setstore_getstore_addstore_compare_setstore" +
-	"_deletestore_checkstore_num_keysstore_set_timeoutnew_groupabort_groupcollectivemonitored_barriergrou" +
-	"p_checkbatch_beginbatch_endwork_waitwork_streamwork_abortwork_donework_sourceverify_paramsbroadcast_" +
-	"coalescednew_reducerreducer_forwardreducer_backwardreducer_delayreducer_compressreducer_hookreducer_" +
-	"statscuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstream_prioritys" +
-	"tream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_history" +
-	"new_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_ncclnew_graphgraph_capture_begingr" +
-	"aph_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing" +
-	"__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior_" +
-	"_.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.S" +
-	"calar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xo" +
-	"r__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_" +
-	"backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activ" +
-	"ation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_a" +
-	"ssert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_" +
-	"precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_n" +
-	"orm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_c" +
-	"dist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coale" +
-	"sced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_" +
-	"coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for" +
-	"_cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_" +
-	"from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss" +
-	"_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_c" +
-	"udnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_" +
-	"cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_" +
-	"max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_" +
-	"dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_fo" +
-	"rward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embeddin" +
-	"g_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_aff" +
-	"ine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_" +
-	"affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine" +
-	"_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor" +
-	"_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention" +
-	"_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__forea" +
-	"ch_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_a" +
-	"dd_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.Scalar" +
-	"List_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Ten" +
-	"sor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar" +
-	"_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach" +
-	"_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max." +
-	"ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_c" +
-	"lamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_" +
-	"clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__" +
-	"foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Te" +
-	"nsor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_f" +
-	"oreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach" +
-	"_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp." +
-	"ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_l" +
-	"gamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_lo" +
-	"g2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_" +
-	"foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_forea" +
-	"ch_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_m" +
-	"inimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_for" +
-	"each_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_n" +
-	"eg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow." +
-	"ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_forea" +
-	"ch_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_" +
-	"sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_si" +
-	"nh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_su" +
-	"b_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_ta" +
-	"nh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_" +
-	"functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_" +
-	".tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused" +
-	"_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_s" +
-	"gd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_samp" +
-	"ler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_hist" +
-	"ogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indi" +
-	"ces_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_lina" +
-	"lg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_loca" +
-	"l_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_tok" +
-	"en_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_maske" +
-	"d_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_m" +
-	"kldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm" +
-	"_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_co" +
-	"py_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_exampl" +
-	"e_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_" +
-	"get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nes" +
-	"ted_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned" +
-	"_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_st" +
-	"orage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view" +
-	"_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_s" +
-	"patial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_" +
-	"packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_" +
-	"prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_res" +
-	"hape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_we" +
-	"ight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_" +
-	"product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_att" +
-	"ention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot" +
-	"_product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_fl" +
-	"ash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_a" +
-	"ttention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_sca" +
-	"led_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backwar" +
-	"d.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__" +
-	"sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadca" +
-	"st_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_" +
-	"compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_w" +
-	"ith_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_spa" +
-	"rse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_spa" +
-	"rse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_" +
-	"sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_" +
-	"semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_s" +
-	"oftmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.di" +
-	"m_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_gra" +
-	"d_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_t" +
-	"hnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_" +
-	"backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_" +
-	"sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_la" +
-	"yer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual" +
-	"_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_" +
-	"view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinea" +
-	"r2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_" +
-	"nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exac" +
-	"t2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsa" +
-	"mple_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_wei" +
-	"ght_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_spars" +
-	"e_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sp" +
-	"arse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_c" +
-	"opy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_w" +
-	"eight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_" +
-	"interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_" +
-	"acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadap" +
-	"tive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalar" +
-	"add.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_add" +
-	"mvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asal" +
-	"ign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.di" +
-	"msarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctana" +
-	"rctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as" +
-	"_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_" +
-	"1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_" +
-	"backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.peri" +
-	"odicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemt" +
-	"batch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsber" +
-	"noullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_b" +
-	"ackwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbi" +
-	"twise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_s" +
-	"hift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scal" +
-	"arbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scala" +
-	"rbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Te" +
-	"nsor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xo" +
-	"r.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_windo" +
-	"w.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_cas" +
-	"tcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchanne" +
-	"l_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_c" +
-	"lamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_c" +
-	"lamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn" +
-	"_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousco" +
-	"nv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardc" +
-	"onv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolutio" +
-	"n_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysig" +
-	"n.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similari" +
-	"tycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_l" +
-	"oss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch" +
-	"_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn" +
-	"_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmi" +
-	"n_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapez" +
-	"oid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdia" +
-	"g_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scal" +
-	"ardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivi" +
-	"de.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.T" +
-	"ensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembed" +
-	"dingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm" +
-	"_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq." +
-	"Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_as" +
-	"expand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_" +
-	"affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefa" +
-	"ke_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_p" +
-	"er_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activatio" +
-	"nfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbge" +
-	"mm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dro" +
-	"poutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftsh" +
-	"iftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft" +
-	"_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfi" +
-	"ll_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Sc" +
-	"alarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorflo" +
-	"or_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Te" +
-	"nsorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_m" +
-	"ax_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_mov" +
-	"ing_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gel" +
-	"u_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararray" +
-	"gradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarr" +
-	"ayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Ten" +
-	"sorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid" +
-	"_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt" +
-	"_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_al" +
-	"pha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmo" +
-	"id_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisi" +
-	"deheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.Ten" +
-	"sorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypoth" +
-	"ypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_" +
-	"index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex" +
-	"_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differe" +
-	"ntiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_" +
-	"floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_av" +
-	"ailableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposi" +
-	"nfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer" +
-	"_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_" +
-	"backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensor" +
-	"less_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlif" +
-	"t_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crossl" +
-	"inalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_product" +
-	"linalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulin" +
-	"alg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinal" +
-	"g_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_m" +
-	"atrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_s" +
-	"trlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_q" +
-	"rlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tens" +
-	"orinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelins" +
-	"pace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_" +
-	"log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcu" +
-	"msumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_x" +
-	"or_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tens" +
-	"orlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTma" +
-	"rgin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_sc" +
-	"attermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardm" +
-	"atrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indices" +
-	"max_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_po" +
-	"ol3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianme" +
-	"dian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwa" +
-	"rdmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemi" +
-	"open_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish" +
-	"_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_" +
-	"linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_poo" +
-	"l2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weight" +
-	"mkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmovea" +
-	"xis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_l" +
-	"ossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_los" +
-	"s_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultino" +
-	"mialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_t" +
-	"o_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copy" +
-	"native_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwa" +
-	"rdnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normn" +
-	"ative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_t" +
-	"o_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_los" +
-	"s2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_n" +
-	"umpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_exce" +
-	"pt_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_func" +
-	"tionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dim" +
-	"numpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermu" +
-	"te_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_" +
-	"positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromo" +
-	"te_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrq" +
-	"uantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquant" +
-	"ize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lst" +
-	"m_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_r" +
-	"nn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorran" +
-	"dint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_lik" +
-	"e.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn" +
-	"_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealrecipr" +
-	"ocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardref" +
-	"lection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorrem" +
-	"ainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_int" +
-	"erleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_" +
-	"pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshaperesha" +
-	"pe_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_S" +
-	"calarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu" +
-	".inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_." +
-	"decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_n" +
-	"oise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reduc" +
-	"escatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value" +
-	"_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.T" +
-	"ensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Te" +
-	"nsorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbits" +
-	"ilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorsli" +
-	"ce_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dsl" +
-	"ow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft" +
-	"_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stabl" +
-	"esparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_val" +
-	"uesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_te" +
-	"nsor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.s" +
-	"izesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_v" +
-	"aluesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_" +
-	"sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel" +
-	"_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial" +
-	"_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_po" +
-	"lynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_cheb" +
-	"yshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspec" +
-	"ial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxsp" +
-	"ecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnsp" +
-	"ecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalar" +
-	"special_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_s" +
-	"calarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynom" +
-	"ial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_po" +
-	"lynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_so" +
-	"ftmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modif" +
-	"ied_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygamm" +
-	"aspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_s" +
-	"hifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshe" +
-	"v_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u." +
-	"n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial" +
-	"_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shift" +
-	"ed_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_po" +
-	"lynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog" +
-	"1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self" +
-	"_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_cop" +
-	"y.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqu" +
-	"eeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.corre" +
-	"ctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_" +
-	".Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsu" +
-	"m_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwa" +
-	"rdtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv" +
-	"2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_" +
-	"backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_spar" +
-	"se_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrap" +
-	"ezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_t" +
-	"riu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type" +
-	"_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyunif" +
-	"orm_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_wi" +
-	"th_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_" +
-	"backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsam" +
-	"ple_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d" +
-	"_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsamp" +
-	"le_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_tril" +
-	"inear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar" +
-	"_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview" +
-	"_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere." +
-	"ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Ot" +
-	"herxlogy_.Tensorzero_zeroszeros_like"
+	"ntaoti_runenter_recordingrecordedis_exportingadd_hookadd_accumulate_hookremove_hookapply_functionsav" +
+	"ed_tensorsenter_saved_hooksbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_library" +
+	"define_operatorimplement_operatorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_comp" +
+	"ilekernel_archkernel_loadkernel_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop" +
+	"_profilerprofiler_eventssave_profilefree_profileenter_rangethread_numberdefault_streamcurrent_stream" +
+	"new_streamenter_streamstream_querystream_synchronizestream_wait_eventstream_wait_streamstream_pointe" +
+	"rrecord_streamnew_eventevent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumu" +
+	"lated_memorynvtx_marknvtx_pushnvtx_popopen_jpegjpeg_sizedecode_jpegencode_jpegcrop_jpegcrop_imagecro" +
+	"p_flipnew_tcp_storenew_file_storenew_hash_storenew_prefix_storestore_setstore_getstore_addstore_comp" +
+	"are_setstore_deletestore_checkstore_num_keysstore_set_timeoutnew_groupabort_groupcollectivemonitored" +
+	"_barriergroup_checkbatch_beginbatch_endwork_waitwork_streamwork_abortwork_donework_sourceverify_para" +
+	"msbroadcast_coalescednew_reducerreducer_forwardreducer_backwardreducer_delayreducer_compressreducer_" +
+	"hookreducer_statscuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstre" +
+	"am_prioritystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_me" +
+	"mory_historynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_ncclnew_graphgraph_cap" +
+	"ture_begingraph_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dump" +
+	"is_capturing__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__." +
+	"Tensor__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor" +
+	"__lshift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor_" +
+	"_.Scalar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive" +
+	"_avg_pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor" +
+	"_addmm_activation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__as" +
+	"sert_async_assert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast" +
+	"_to_reduced_precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_up" +
+	"date_batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_" +
+	"cast_Short_cdist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_co" +
+	"alesce_coalesced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_i" +
+	"ndices_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_" +
+	"int4pack_for_cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_cop" +
+	"y_from_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Ten" +
+	"sor_ctc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudn" +
+	"n_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_fla" +
+	"tten_weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set" +
+	"_plan_cache_max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dir" +
+	"ichlet_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_" +
+	"attention_forward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backw" +
+	"ard_embedding_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backwa" +
+	"rd_empty_affine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_" +
+	"per_channel_affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_t" +
+	"ensor_affine_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cach" +
+	"emask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_fla" +
+	"sh_attention_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach" +
+	"_acos__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.Li" +
+	"st_foreach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_ad" +
+	"dcdiv.ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_" +
+	"addcdiv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_add" +
+	"cmul_.Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_" +
+	"atan_foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreac" +
+	"h_clamp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarLi" +
+	"st_foreach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.L" +
+	"ist_foreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_f" +
+	"oreach_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_fo" +
+	"reach_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_f" +
+	"oreach_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_ex" +
+	"pm1__foreach_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_f" +
+	"oreach_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgam" +
+	"ma_foreach_lgamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log" +
+	"2_foreach_log2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum" +
+	".ScalarList_foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimu" +
+	"m.List_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scal" +
+	"ar_foreach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mu" +
+	"l.Tensor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_n" +
+	"eg_foreach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_" +
+	"foreach_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum." +
+	"Scalar_foreach_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsq" +
+	"rt__foreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sin" +
+	"h_foreach_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarLis" +
+	"t_foreach_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tan" +
+	"h_foreach_tanh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_as" +
+	"sert_scalar_functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fu" +
+	"sed_adagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_d" +
+	"ropout_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_" +
+	"sgd__fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallba" +
+	"ck_grid_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storag" +
+	"e_numel_histogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__" +
+	"indices_indices_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_laz" +
+	"y_clone_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_lin" +
+	"alg_svd_local_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_" +
+	"make_dep_token_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_" +
+	"tensor_masked_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn" +
+	"_transpose_mkldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_nativ" +
+	"e_batch_norm_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view" +
+	"_neg_view_copy_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_n" +
+	"ested_example_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_se" +
+	"qlen_nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_val" +
+	"ues_copy_nested_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_" +
+	"left_aligned_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nest" +
+	"ed_tensor_storage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy" +
+	"_nested_view_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_availa" +
+	"ble_nnpack_spatial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_p" +
+	"ad_enum_pad_packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_p" +
+	"relu_kernel_prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_al" +
+	"ias_copy_reshape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet" +
+	"_saturate_weight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps" +
+	"_scaled_dot_product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_e" +
+	"fficient_attention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attentio" +
+	"n_scaled_dot_product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_do" +
+	"t_product_flash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_pro" +
+	"duct_fused_attention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_gr" +
+	"ouped_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_co" +
+	"nv2d_backward.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initia" +
+	"lize_state__sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sp" +
+	"arse_broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_un" +
+	"safe_sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_" +
+	"coo_tensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.d" +
+	"im_dtype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backw" +
+	"ard_data_sparse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_im" +
+	"pl_backward_sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_d" +
+	"ense_sparse_semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_soft" +
+	"max_sparse_softmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_s" +
+	"parse_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standa" +
+	"rd_gamma_grad_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fuse" +
+	"d_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fuse" +
+	"d_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sp" +
+	"arse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transforme" +
+	"r_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2" +
+	"_unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumu" +
+	"late_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsa" +
+	"mple_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact" +
+	"1d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_" +
+	"nearest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exac" +
+	"t3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn" +
+	"_flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_va" +
+	"lidate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args" +
+	"_validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_val" +
+	"ues_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales" +
+	"_and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_" +
+	"weight_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absol" +
+	"uteabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_ma" +
+	"x_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwa" +
+	"rdadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dt" +
+	"ypeaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_co" +
+	"pyalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanya" +
+	"ny.dimany.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharc" +
+	"sinh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_strideda" +
+	"s_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleas" +
+	"t_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2" +
+	"davg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett" +
+	"_window.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatc" +
+	"h_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_upd" +
+	"ate_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cro" +
+	"ss_entropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Sca" +
+	"lar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbi" +
+	"twise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_" +
+	".Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwi" +
+	"se_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_ri" +
+	"ght_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scal" +
+	"arbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowbl" +
+	"ackman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.T" +
+	"ensorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmu" +
+	"lchalfchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.T" +
+	"ensorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tenso" +
+	"rclamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indice" +
+	"s_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_nd" +
+	"contiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_t" +
+	"bc_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwa" +
+	"rdconvolution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.S" +
+	"calarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscos" +
+	"ine_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indic" +
+	"es_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwar" +
+	"dcudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convoluti" +
+	"on_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecu" +
+	"mmaxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumul" +
+	"ative_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach" +
+	"_copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_" +
+	"distdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Ten" +
+	"sor_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_m" +
+	"odedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_b" +
+	"ackwardembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembe" +
+	"dding_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempt" +
+	"y_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_exp" +
+	"andexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_" +
+	"per_channel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_ten" +
+	"sor_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfak" +
+	"e_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp" +
+	"32_activationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantiz" +
+	"e_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeatu" +
+	"re_alpha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_f" +
+	"ftnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2f" +
+	"ft_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfi" +
+	"ll_.Scalarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfl" +
+	"oat_power.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Te" +
+	"nsorfloorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.S" +
+	"calarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backward" +
+	"fractional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_l" +
+	"ikefused_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensor" +
+	"gelugelu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient" +
+	".scalararraygradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradie" +
+	"nt.tensorarrayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreat" +
+	"er_equal.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_" +
+	"backwardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensor" +
+	"gt_.Scalargt_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window" +
+	".periodic_alpha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmo" +
+	"id_hardsigmoid_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_t" +
+	"ensorheavisideheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhis" +
+	"togramdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_ba" +
+	"ckwardhypothypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_cop" +
+	"yindex_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorin" +
+	"dex_putindex_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfini" +
+	"tely_differentiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_di" +
+	"stributedis_floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signed" +
+	"is_vulkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanis" +
+	"neginfisposinfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvalue" +
+	"l1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu" +
+	"_leaky_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalar" +
+	"less_.Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftl" +
+	"ift_freshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strl" +
+	"inalg_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_househo" +
+	"lder_productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsq" +
+	"linalg_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matr" +
+	"ix_normlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_f" +
+	"loatlinalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinal" +
+	"g_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_te" +
+	"nsorlinalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdval" +
+	"slinalg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backward" +
+	"linspacelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_l" +
+	"og2log2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplog" +
+	"addexp2logcumsumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_" +
+	"xorlogical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace" +
+	".Tensor_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_" +
+	"unpackmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Ten" +
+	"sormasked_scattermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatm" +
+	"ul_backwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_" +
+	"with_indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_" +
+	"pool3dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean" +
+	".dimmedianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch" +
+	"_norm_backwardmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution" +
+	"_transposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_back" +
+	"wardmishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convol" +
+	"utionmkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmk" +
+	"ldnn_max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_c" +
+	"onv2d_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemovea" +
+	"xis.intmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_b" +
+	"ackwardmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmult" +
+	"i_margin_loss_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_fo" +
+	"rwardmultinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan" +
+	"_to_numnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tenso" +
+	"rnarrow_copynative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dr" +
+	"opout_backwardnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backward" +
+	"native_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegat" +
+	"ive_nested_to_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll" +
+	"_lossnll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonz" +
+	"erononzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dt" +
+	"ypenorm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal" +
+	"_normal_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnucl" +
+	"ear_norm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdist" +
+	"permutepermute_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygam" +
+	"mapolygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod." +
+	"dim_intpromote_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_z" +
+	"ero_pointqrquantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_" +
+	"qparamsquantize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellq" +
+	"uantized_lstm_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cel" +
+	"lquantized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint." +
+	"generatorrandint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generato" +
+	"rrandint_like.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorran" +
+	"dn_likerandn_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.steprav" +
+	"elrealreciprocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d" +
+	"_backwardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scal" +
+	"ar_Tensorremainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tens" +
+	"orrepeat_interleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backward" +
+	"replication_pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_" +
+	"reshapereshape_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_t" +
+	"ype.Scalar_Scalarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu." +
+	"datarnn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsr" +
+	"ound_round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_" +
+	"rrelu_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentions" +
+	"catter.reducescatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuesc" +
+	"atter_.value_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarse" +
+	"archsorted.Tensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_se" +
+	"t_.source_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsigns" +
+	"ign_signbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_co" +
+	"py.Tensorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv" +
+	"_dilated3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_mar" +
+	"gin_losssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardso" +
+	"rtsort.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor." +
+	"crow_col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_c" +
+	"ompressed_tensor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_" +
+	"coo_tensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tenso" +
+	"r.crow_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resiz" +
+	"e_and_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0sp" +
+	"ecial_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshe" +
+	"v_polynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_" +
+	"chebyshev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalar" +
+	"special_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w." +
+	"n_scalarspecial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspe" +
+	"cial_erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspeci" +
+	"al_gammalnspecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomia" +
+	"l_h.x_scalarspecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polyn" +
+	"omial_he.x_scalarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_lagu" +
+	"erre_polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial" +
+	"_legendre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrsp" +
+	"ecial_log_softmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1s" +
+	"pecial_modified_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispec" +
+	"ial_polygammaspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel" +
+	"_k1special_shifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shif" +
+	"ted_chebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_p" +
+	"olynomial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynom" +
+	"ial_vspecial_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalars" +
+	"pecial_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_" +
+	"chebyshev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1py" +
+	"special_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecia" +
+	"l_xlogy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.si" +
+	"zessplit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqu" +
+	"eeze.dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstack" +
+	"stdstd.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsu" +
+	"b.Tensorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.d" +
+	"im_IntListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh" +
+	"_tanh_backwardtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensor" +
+	"dotthnn_conv2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_de" +
+	"nseto_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_spars" +
+	"e_bscto_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_" +
+	"copy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_lo" +
+	"sstriutriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortru" +
+	"nctrunc_type_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunf" +
+	"old_copyuniform_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensoruns" +
+	"afe_split_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsampl" +
+	"e_bicubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_l" +
+	"inear1dupsample_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsamp" +
+	"le_nearest1d_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nea" +
+	"rest3dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecu" +
+	"psample_trilinear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correcti" +
+	"onvar.dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_comp" +
+	"lex_copyview_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere." +
+	"Scalarwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlog" +
+	"y_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 34, 39, 44, 56, 69, 86, 97, 107, 118, 123, 133, 145,
@@ -2521,160 +2522,160 @@ var opEnds = [...]uint32{
 	472, 482, 490, 499, 508, 512, 517, 526, 528, 536, 547, 551, 562, 581, 600, 611,
 	624, 641, 655, 669, 684, 703, 719, 732, 743, 755, 766, 780, 794, 805, 816, 829,
 	834, 849, 860, 871, 884, 895, 910, 921, 935, 948, 964, 984, 996, 1005, 1018, 1033,
-	1044, 1055, 1067, 1076, 1089, 1102, 1110, 1125, 1133, 1141, 1160, 1171, 1185, 1198, 1215, 1230,
-	1241, 1248, 1263, 1275, 1288, 1303, 1321, 1337, 1354, 1368, 1378, 1391, 1402, 1413, 1426, 1441,
-	1454, 1470, 1484, 1497, 1512, 1524, 1536, 1547, 1560, 1574, 1588, 1598, 1610, 1622, 1640, 1657,
-	1675, 1689, 1702, 1711, 1723, 1734, 1751, 1764, 1776, 1800, 1809, 1818, 1826, 1835, 1844, 1855,
-	1866, 1875, 1885, 1894, 1907, 1921, 1935, 1951, 1960, 1969, 1978, 1995, 2007, 2018, 2032, 2049,
-	2058, 2069, 2079, 2096, 2107, 2118, 2127, 2136, 2147, 2157, 2166, 2177, 2190, 2209, 2220, 2235,
-	2251, 2264, 2280, 2292, 2305, 2315, 2334, 2351, 2369, 2384, 2399, 2416, 2430, 2445, 2464, 2479,
-	2500, 2511, 2523, 2534, 2548, 2562, 2570, 2579, 2598, 2615, 2627, 2638, 2648, 2672, 2688, 2700,
-	2714, 2728, 2743, 2758, 2776, 2794, 2808, 2822, 2840, 2858, 2873, 2888, 2905, 2922, 2935, 2948,
-	2965, 2982, 2996, 3010, 3030, 3059, 3079, 3108, 3122, 3138, 3154, 3171, 3188, 3205, 3213, 3225,
-	3267, 3285, 3298, 3315, 3329, 3352, 3379, 3409, 3418, 3440, 3471, 3492, 3515, 3525, 3535, 3547,
-	3558, 3568, 3577, 3587, 3598, 3613, 3627, 3649, 3675, 3685, 3694, 3705, 3732, 3737, 3747, 3761,
-	3778, 3810, 3842, 3869, 3904, 3916, 3939, 3967, 3984, 3994, 4015, 4029, 4044, 4066, 4075, 4091,
-	4109, 4134, 4159, 4183, 4198, 4220, 4245, 4255, 4274, 4299, 4322, 4352, 4378, 4408, 4422, 4436,
-	4463, 4468, 4473, 4484, 4499, 4521, 4548, 4577, 4605, 4625, 4639, 4662, 4691, 4718, 4760, 4790,
-	4813, 4848, 4863, 4906, 4958, 5000, 5051, 5108, 5116, 5124, 5132, 5159, 5184, 5208, 5242, 5254,
-	5267, 5280, 5294, 5311, 5330, 5353, 5372, 5390, 5410, 5434, 5454, 5477, 5504, 5527, 5551, 5579,
-	5603, 5626, 5653, 5676, 5700, 5728, 5752, 5765, 5779, 5792, 5806, 5819, 5833, 5856, 5881, 5910,
-	5934, 5960, 5990, 6013, 6038, 6067, 6091, 6117, 6147, 6160, 6174, 6186, 6199, 6212, 6226, 6243,
-	6262, 6285, 6304, 6322, 6342, 6366, 6386, 6398, 6411, 6424, 6438, 6450, 6463, 6477, 6492, 6506,
-	6521, 6534, 6548, 6566, 6586, 6610, 6629, 6650, 6675, 6690, 6706, 6718, 6732, 6747, 6761, 6776,
-	6789, 6803, 6816, 6828, 6849, 6872, 6899, 6921, 6945, 6973, 6994, 7017, 7044, 7066, 7090, 7118,
-	7135, 7154, 7177, 7196, 7214, 7234, 7258, 7278, 7290, 7303, 7323, 7340, 7359, 7387, 7410, 7428,
-	7448, 7472, 7494, 7513, 7533, 7547, 7562, 7576, 7591, 7607, 7624, 7637, 7651, 7663, 7676, 7689,
-	7703, 7716, 7730, 7747, 7766, 7789, 7807, 7827, 7851, 7863, 7876, 7889, 7903, 7917, 7932, 7946,
-	7974, 7999, 8030, 8070, 8085, 8110, 8122, 8144, 8157, 8180, 8194, 8225, 8240, 8264, 8281, 8292,
-	8313, 8323, 8338, 8361, 8390, 8428, 8439, 8472, 8495, 8517, 8542, 8571, 8587, 8595, 8608, 8615,
-	8627, 8639, 8653, 8684, 8695, 8715, 8726, 8738, 8753, 8768, 8784, 8795, 8814, 8826, 8852, 8865,
-	8874, 8887, 8902, 8912, 8927, 8961, 8994, 9007, 9022, 9046, 9066, 9081, 9098, 9116, 9132, 9158,
-	9182, 9215, 9251, 9279, 9288, 9302, 9344, 9363, 9401, 9427, 9451, 9470, 9492, 9514, 9533, 9555,
-	9573, 9596, 9619, 9639, 9663, 9700, 9731, 9750, 9783, 9813, 9835, 9859, 9888, 9912, 9941, 9974,
-	9991, 10018, 10022, 10043, 10073, 10086, 10095, 10115, 10146, 10161, 10175, 10186, 10199, 10221, 10227, 10246,
-	10263, 10277, 10296, 10309, 10329, 10344, 10358, 10371, 10388, 10412, 10446, 10488, 10523, 10567, 10606, 10654,
-	10689, 10734, 10778, 10821, 10873, 10921, 10978, 10996, 11017, 11027, 11040, 11064, 11080, 11113, 11133, 11151,
-	11168, 11199, 11222, 11230, 11252, 11265, 11285, 11310, 11335, 11360, 11392, 11427, 11452, 11480, 11520, 11545,
-	11571, 11596, 11621, 11640, 11663, 11696, 11719, 11729, 11746, 11768, 11799, 11828, 11857, 11892, 11922, 11948,
-	11976, 11991, 12010, 12039, 12060, 12071, 12086, 12107, 12124, 12144, 12152, 12160, 12166, 12181, 12201, 12239,
-	12278, 12298, 12327, 12348, 12378, 12413, 12421, 12428, 12437, 12447, 12468, 12482, 12496, 12510, 12524, 12550,
-	12577, 12607, 12617, 12645, 12673, 12680, 12688, 12700, 12720, 12737, 12757, 12792, 12804, 12826, 12852, 12883,
-	12906, 12933, 12965, 12990, 13019, 13053, 13078, 13107, 13141, 13166, 13195, 13229, 13248, 13274, 13303, 13323,
-	13350, 13385, 13417, 13449, 13488, 13520, 13552, 13584, 13591, 13603, 13611, 13630, 13657, 13698, 13717, 13729,
-	13765, 13787, 13818, 13841, 13876, 13879, 13883, 13891, 13900, 13904, 13909, 13914, 13920, 13939, 13958, 13977,
-	13996, 14015, 14043, 14062, 14090, 14100, 14110, 14121, 14132, 14138, 14145, 14152, 14160, 14167, 14175, 14180,
-	14191, 14197, 14202, 14208, 14212, 14217, 14224, 14245, 14275, 14280, 14290, 14298, 14311, 14314, 14321, 14329,
-	14337, 14350, 14364, 14368, 14372, 14379, 14384, 14387, 14394, 14402, 14408, 14420, 14437, 14443, 14450, 14457,
-	14465, 14471, 14478, 14485, 14493, 14499, 14506, 14514, 14521, 14528, 14536, 14542, 14548, 14555, 14569, 14577,
-	14587, 14598, 14613, 14631, 14635, 14640, 14645, 14651, 14655, 14660, 14666, 14671, 14676, 14682, 14692, 14711,
-	14721, 14740, 14750, 14769, 14779, 14789, 14808, 14818, 14837, 14844, 14857, 14865, 14880, 14904, 14914, 14933,
-	14958, 14984, 15000, 15023, 15058, 15074, 15097, 15106, 15117, 15134, 15150, 15158, 15178, 15207, 15239, 15247,
-	15255, 15273, 15298, 15316, 15335, 15354, 15386, 15411, 15443, 15469, 15502, 15513, 15525, 15542, 15566, 15583,
-	15601, 15619, 15652, 15678, 15711, 15738, 15772, 15790, 15815, 15833, 15852, 15871, 15886, 15910, 15920, 15923,
-	15932, 15949, 15961, 15977, 15993, 16001, 16015, 16018, 16025, 16037, 16054, 16059, 16063, 16068, 16072, 16077,
-	16089, 16094, 16109, 16117, 16133, 16147, 16171, 16176, 16181, 16193, 16199, 16212, 16221, 16237, 16247, 16264,
-	16273, 16289, 16299, 16316, 16320, 16331, 16336, 16348, 16353, 16361, 16367, 16378, 16394, 16406, 16418, 16425,
-	16431, 16442, 16446, 16459, 16473, 16488, 16498, 16504, 16518, 16524, 16538, 16544, 16558, 16574, 16582, 16599,
-	16615, 16637, 16659, 16670, 16690, 16723, 16747, 16751, 16756, 16778, 16793, 16808, 16824, 16840, 16848, 16851,
-	16855, 16859, 16864, 16885, 16902, 16915, 16940, 16943, 16948, 16966, 16978, 16995, 17011, 17026, 17053, 17089,
-	17105, 17130, 17147, 17173, 17195, 17222, 17240, 17267, 17286, 17292, 17310, 17316, 17323, 17331, 17347, 17353,
-	17360, 17383, 17405, 17409, 17416, 17424, 17433, 17448, 17466, 17469, 17475, 17482, 17493, 17497, 17507, 17515,
-	17523, 17540, 17553, 17569, 17573, 17580, 17588, 17592, 17602, 17617, 17627, 17642, 17653, 17669, 17680, 17696,
-	17709, 17727, 17740, 17758, 17772, 17791, 17805, 17824, 17827, 17834, 17842, 17854, 17864, 17870, 17876, 17879,
-	17883, 17895, 17904, 17922, 17935, 17960, 17984, 18001, 18026, 18045, 18055, 18069, 18084, 18097, 18106, 18115,
-	18125, 18135, 18140, 18143, 18147, 18151, 18156, 18162, 18169, 18172, 18176, 18181, 18185, 18191, 18200, 18211,
-	18216, 18222, 18234, 18237, 18242, 18274, 18316, 18367, 18398, 18444, 18485, 18535, 18560, 18601, 18626, 18667,
-	18696, 18724, 18752, 18783, 18804, 18826, 18841, 18857, 18864, 18872, 18883, 18891, 18903, 18911, 18920, 18929,
-	18937, 18946, 18955, 18968, 18977, 18987, 18997, 19006, 19016, 19026, 19034, 19043, 19055, 19064, 19075, 19086,
-	19098, 19110, 19124, 19127, 19131, 19149, 19170, 19174, 19180, 19186, 19204, 19229, 19254, 19273, 19292, 19297,
-	19303, 19315, 19334, 19354, 19374, 19378, 19382, 19393, 19404, 19416, 19428, 19432, 19437, 19458, 19488, 19509,
-	19539, 19551, 19569, 19578, 19582, 19591, 19622, 19628, 19643, 19646, 19650, 19659, 19668, 19678, 19688, 19692,
-	19697, 19710, 19720, 19725, 19728, 19731, 19743, 19759, 19766, 19780, 19800, 19818, 19841, 19862, 19882, 19905,
-	19919, 19933, 19948, 19963, 19983, 20003, 20024, 20045, 20057, 20072, 20096, 20111, 20135, 20145, 20153, 20162,
-	20170, 20179, 20188, 20198, 20208, 20222, 20245, 20274, 20308, 20319, 20339, 20349, 20368, 20379, 20391, 20411,
-	20420, 20430, 20448, 20456, 20465, 20482, 20493, 20502, 20512, 20532, 20537, 20553, 20574, 20585, 20612, 20632,
-	20644, 20654, 20659, 20665, 20675, 20694, 20699, 20705, 20707, 20710, 20716, 20723, 20730, 20738, 20744, 20748,
-	20760, 20769, 20779, 20789, 20800, 20821, 20842, 20864, 20886, 20895, 20905, 20917, 20930, 20942, 20963, 20970,
-	20982, 21021, 21026, 21039, 21047, 21054, 21066, 21076, 21083, 21097, 21114, 21126, 21133, 21139, 21149, 21158,
-	21170, 21179, 21188, 21207, 21214, 21222, 21240, 21258, 21276, 21281, 21286, 21294, 21302, 21308, 21313, 21317,
-	21330, 21348, 21370, 21376, 21380, 21388, 21395, 21405, 21408, 21412, 21424, 21430, 21439, 21448, 21458, 21468,
-	21478, 21489, 21508, 21519, 21530, 21542, 21554, 21565, 21576, 21588, 21600, 21617, 21634, 21652, 21670, 21676,
-	21683, 21687, 21697, 21712, 21726, 21741, 21759, 21770, 21787, 21799, 21809, 21824, 21834, 21845, 21859, 21874,
-	21900, 21910, 21923, 21940, 21960, 21976, 21988, 21997, 22013, 22032, 22047, 22060, 22077, 22095, 22121, 22140,
-	22158, 22192, 22227, 22256, 22272, 22283, 22302, 22313, 22340, 22368, 22392, 22401, 22415, 22427, 22442, 22465,
-	22475, 22489, 22505, 22523, 22536, 22549, 22567, 22573, 22588, 22596, 22618, 22640, 22662, 22665, 22670, 22676,
-	22681, 22687, 22691, 22696, 22700, 22711, 22722, 22742, 22761, 22776, 22785, 22795, 22807, 22813, 22824, 22836,
-	22847, 22859, 22869, 22880, 22891, 22903, 22908, 22914, 22928, 22936, 22958, 22980, 23002, 23011, 23020, 23030,
-	23039, 23048, 23057, 23067, 23077, 23085, 23094, 23096, 23098, 23117, 23135, 23153, 23172, 23191, 23205, 23220,
-	23243, 23256, 23278, 23284, 23299, 23307, 23317, 23336, 23348, 23351, 23358, 23367, 23377, 23400, 23410, 23429,
-	23452, 23484, 23494, 23517, 23549, 23561, 23573, 23580, 23584, 23592, 23598, 23608, 23616, 23633, 23636, 23643,
-	23652, 23659, 23676, 23702, 23720, 23747, 23770, 23798, 23813, 23835, 23863, 23873, 23892, 23896, 23901, 23914,
-	23940, 23975, 23993, 24006, 24028, 24056, 24086, 24103, 24129, 24146, 24172, 24200, 24228, 24244, 24269, 24271,
-	24279, 24283, 24295, 24311, 24322, 24337, 24361, 24395, 24403, 24420, 24425, 24435, 24445, 24456, 24467, 24484,
-	24510, 24532, 24563, 24593, 24604, 24619, 24634, 24650, 24666, 24668, 24676, 24685, 24695, 24706, 24713, 24722,
-	24735, 24746, 24764, 24770, 24776, 24789, 24800, 24817, 24843, 24865, 24879, 24902, 24919, 24945, 24962, 24988,
-	24999, 25030, 25039, 25048, 25058, 25068, 25071, 25075, 25083, 25092, 25115, 25124, 25141, 25149, 25157, 25166,
-	25175, 25185, 25193, 25203, 25222, 25240, 25257, 25273, 25284, 25291, 25304, 25318, 25329, 25347, 25371, 25391,
-	25406, 25426, 25445, 25464, 25482, 25489, 25506, 25522, 25538, 25555, 25572, 25584, 25600, 25607, 25614, 25618,
-	25627, 25632, 25637, 25642, 25651, 25654, 25666, 25683, 25688, 25695, 25707, 25717, 25725, 25738, 25753, 25760,
-	25776, 25781, 25790, 25800, 25808, 25818, 25835, 25852, 25863, 25874, 25879, 25883, 25895, 25908, 25911, 25915,
-	25933, 25953, 25978, 25985, 25997, 25999, 26007, 26022, 26042, 26061, 26095, 26122, 26149, 26169, 26187, 26206,
-	26226, 26246, 26266, 26289, 26312, 26319, 26327, 26331, 26345, 26354, 26373, 26380, 26397, 26408, 26429, 26441,
-	26460, 26489, 26511, 26533, 26565, 26570, 26585, 26595, 26615, 26622, 26634, 26644, 26652, 26670, 26675, 26685,
-	26690, 26694, 26704, 26715, 26731, 26756, 26772, 26797, 26813, 26838, 26842, 26847, 26853, 26858, 26874, 26897,
-	26913, 26930, 26947, 26953, 26960, 26966, 26990, 27019, 27045, 27062, 27088, 27105, 27131, 27148, 27174, 27188,
-	27195, 27205, 27212, 27222, 27239, 27251, 27262, 27280, 27305, 27330, 27348, 27359, 27371, 27379, 27392, 27406,
-	27419, 27432, 27446, 27459, 27463, 27468, 27473, 27487, 27493, 27508, 27519, 27535, 27544, 27549, 27555, 27571,
-	27588, 27613, 27618, 27624, 27635, 27646, 27659, 27687, 27701, 27712, 27725, 27745, 27760, 27772, 27786, 27807,
-	27818, 27830, 27848, 27867, 27886, 27905, 27919, 27929, 27944, 27959, 27973, 27977, 27982, 27986, 28004, 28037,
-	28045, 28048, 28052, 28059, 28067, 28083, 28087, 28092, 28099, 28103, 28108, 28121, 28124, 28128, 28132, 28137,
-	28141, 28146, 28154, 28166, 28180, 28197, 28210, 28223, 28230, 28241, 28260, 28279, 28298, 28319, 28340, 28343,
-	28357, 28380, 28396, 28421, 28432, 28440, 28457, 28467, 28486, 28490, 28501, 28533, 28570, 28602, 28639, 28680,
-	28726, 28751, 28781, 28803, 28835, 28872, 28904, 28941, 28951, 28962, 28976, 29000, 29020, 29035, 29052, 29069,
-	29086, 29103, 29133, 29172, 29211, 29241, 29280, 29319, 29349, 29388, 29427, 29457, 29496, 29535, 29550, 29562,
-	29573, 29585, 29598, 29612, 29624, 29637, 29650, 29666, 29683, 29698, 29726, 29763, 29800, 29829, 29867, 29905,
-	29915, 29926, 29936, 29947, 29976, 30014, 30052, 30081, 30119, 30157, 30170, 30186, 30205, 30218, 30235, 30261,
-	30287, 30313, 30339, 30359, 30371, 30384, 30401, 30412, 30425, 30458, 30491, 30529, 30576, 30623, 30661, 30708,
-	30755, 30793, 30840, 30887, 30925, 30972, 31019, 31031, 31046, 31073, 31088, 31116, 31143, 31156, 31182, 31207,
-	31219, 31244, 31268, 31280, 31291, 31308, 31324, 31345, 31349, 31354, 31360, 31367, 31374, 31385, 31397, 31405,
-	31417, 31430, 31442, 31458, 31475, 31483, 31488, 31491, 31505, 31512, 31520, 31539, 31551, 31555, 31566, 31576,
-	31586, 31596, 31607, 31618, 31633, 31648, 31664, 31680, 31683, 31698, 31709, 31712, 31720, 31729, 31737, 31746,
-	31747, 31749, 31755, 31759, 31773, 31776, 31780, 31784, 31789, 31802, 31822, 31843, 31882, 31891, 31902, 31911,
-	31921, 31939, 31943, 31952, 31960, 31975, 31983, 31991, 32008, 32017, 32035, 32051, 32060, 32080, 32093, 32106,
-	32119, 32132, 32136, 32141, 32155, 32168, 32178, 32196, 32208, 32219, 32227, 32234, 32250, 32254, 32259, 32271,
-	32290, 32294, 32299, 32311, 32329, 32347, 32366, 32385, 32390, 32396, 32403, 32413, 32428, 32441, 32464, 32470,
-	32485, 32496, 32504, 32522, 32532, 32554, 32566, 32585, 32608, 32617, 32627, 32641, 32659, 32681, 32708, 32727,
-	32750, 32778, 32795, 32816, 32842, 32860, 32882, 32909, 32927, 32949, 32976, 32994, 33016, 33043, 33063, 33087,
-	33116, 33150, 33156, 33167, 33173, 33176, 33190, 33197, 33205, 33224, 33236, 33240, 33244, 33254, 33261, 33276,
-	33296, 33308, 33325, 33334, 33349, 33361, 33371, 33377, 33382, 33394, 33411, 33427, 33437, 33455, 33472, 33484,
-	33503, 33516, 33521, 33526, 33536,
+	1044, 1055, 1067, 1076, 1089, 1102, 1110, 1125, 1133, 1145, 1153, 1172, 1183, 1197, 1210, 1227,
+	1242, 1253, 1260, 1275, 1287, 1300, 1315, 1333, 1349, 1366, 1380, 1390, 1403, 1414, 1425, 1438,
+	1453, 1466, 1482, 1496, 1509, 1524, 1536, 1548, 1559, 1572, 1586, 1600, 1610, 1622, 1634, 1652,
+	1669, 1687, 1701, 1714, 1723, 1735, 1746, 1763, 1776, 1788, 1812, 1821, 1830, 1838, 1847, 1856,
+	1867, 1878, 1887, 1897, 1906, 1919, 1933, 1947, 1963, 1972, 1981, 1990, 2007, 2019, 2030, 2044,
+	2061, 2070, 2081, 2091, 2108, 2119, 2130, 2139, 2148, 2159, 2169, 2178, 2189, 2202, 2221, 2232,
+	2247, 2263, 2276, 2292, 2304, 2317, 2327, 2346, 2363, 2381, 2396, 2411, 2428, 2442, 2457, 2476,
+	2491, 2512, 2523, 2535, 2546, 2560, 2574, 2582, 2591, 2610, 2627, 2639, 2650, 2660, 2684, 2700,
+	2712, 2726, 2740, 2755, 2770, 2788, 2806, 2820, 2834, 2852, 2870, 2885, 2900, 2917, 2934, 2947,
+	2960, 2977, 2994, 3008, 3022, 3042, 3071, 3091, 3120, 3134, 3150, 3166, 3183, 3200, 3217, 3225,
+	3237, 3279, 3297, 3310, 3327, 3341, 3364, 3391, 3421, 3430, 3452, 3483, 3504, 3527, 3537, 3547,
+	3559, 3570, 3580, 3589, 3599, 3610, 3625, 3639, 3661, 3687, 3697, 3706, 3717, 3744, 3749, 3759,
+	3773, 3790, 3822, 3854, 3881, 3916, 3928, 3951, 3979, 3996, 4006, 4027, 4041, 4056, 4078, 4087,
+	4103, 4121, 4146, 4171, 4195, 4210, 4232, 4257, 4267, 4286, 4311, 4334, 4364, 4390, 4420, 4434,
+	4448, 4475, 4480, 4485, 4496, 4511, 4533, 4560, 4589, 4617, 4637, 4651, 4674, 4703, 4730, 4772,
+	4802, 4825, 4860, 4875, 4918, 4970, 5012, 5063, 5120, 5128, 5136, 5144, 5171, 5196, 5220, 5254,
+	5266, 5279, 5292, 5306, 5323, 5342, 5365, 5384, 5402, 5422, 5446, 5466, 5489, 5516, 5539, 5563,
+	5591, 5615, 5638, 5665, 5688, 5712, 5740, 5764, 5777, 5791, 5804, 5818, 5831, 5845, 5868, 5893,
+	5922, 5946, 5972, 6002, 6025, 6050, 6079, 6103, 6129, 6159, 6172, 6186, 6198, 6211, 6224, 6238,
+	6255, 6274, 6297, 6316, 6334, 6354, 6378, 6398, 6410, 6423, 6436, 6450, 6462, 6475, 6489, 6504,
+	6518, 6533, 6546, 6560, 6578, 6598, 6622, 6641, 6662, 6687, 6702, 6718, 6730, 6744, 6759, 6773,
+	6788, 6801, 6815, 6828, 6840, 6861, 6884, 6911, 6933, 6957, 6985, 7006, 7029, 7056, 7078, 7102,
+	7130, 7147, 7166, 7189, 7208, 7226, 7246, 7270, 7290, 7302, 7315, 7335, 7352, 7371, 7399, 7422,
+	7440, 7460, 7484, 7506, 7525, 7545, 7559, 7574, 7588, 7603, 7619, 7636, 7649, 7663, 7675, 7688,
+	7701, 7715, 7728, 7742, 7759, 7778, 7801, 7819, 7839, 7863, 7875, 7888, 7901, 7915, 7929, 7944,
+	7958, 7986, 8011, 8042, 8082, 8097, 8122, 8134, 8156, 8169, 8192, 8206, 8237, 8252, 8276, 8293,
+	8304, 8325, 8335, 8350, 8373, 8402, 8440, 8451, 8484, 8507, 8529, 8554, 8583, 8599, 8607, 8620,
+	8627, 8639, 8651, 8665, 8696, 8707, 8727, 8738, 8750, 8765, 8780, 8796, 8807, 8826, 8838, 8864,
+	8877, 8886, 8899, 8914, 8924, 8939, 8973, 9006, 9019, 9034, 9058, 9078, 9093, 9110, 9128, 9144,
+	9170, 9194, 9227, 9263, 9291, 9300, 9314, 9356, 9375, 9413, 9439, 9463, 9482, 9504, 9526, 9545,
+	9567, 9585, 9608, 9631, 9651, 9675, 9712, 9743, 9762, 9795, 9825, 9847, 9871, 9900, 9924, 9953,
+	9986, 10003, 10030, 10034, 10055, 10085, 10098, 10107, 10127, 10158, 10173, 10187, 10198, 10211, 10233, 10239,
+	10258, 10275, 10289, 10308, 10321, 10341, 10356, 10370, 10383, 10400, 10424, 10458, 10500, 10535, 10579, 10618,
+	10666, 10701, 10746, 10790, 10833, 10885, 10933, 10990, 11008, 11029, 11039, 11052, 11076, 11092, 11125, 11145,
+	11163, 11180, 11211, 11234, 11242, 11264, 11277, 11297, 11322, 11347, 11372, 11404, 11439, 11464, 11492, 11532,
+	11557, 11583, 11608, 11633, 11652, 11675, 11708, 11731, 11741, 11758, 11780, 11811, 11840, 11869, 11904, 11934,
+	11960, 11988, 12003, 12022, 12051, 12072, 12083, 12098, 12119, 12136, 12156, 12164, 12172, 12178, 12193, 12213,
+	12251, 12290, 12310, 12339, 12360, 12390, 12425, 12433, 12440, 12449, 12459, 12480, 12494, 12508, 12522, 12536,
+	12562, 12589, 12619, 12629, 12657, 12685, 12692, 12700, 12712, 12732, 12749, 12769, 12804, 12816, 12838, 12864,
+	12895, 12918, 12945, 12977, 13002, 13031, 13065, 13090, 13119, 13153, 13178, 13207, 13241, 13260, 13286, 13315,
+	13335, 13362, 13397, 13429, 13461, 13500, 13532, 13564, 13596, 13603, 13615, 13623, 13642, 13669, 13710, 13729,
+	13741, 13777, 13799, 13830, 13853, 13888, 13891, 13895, 13903, 13912, 13916, 13921, 13926, 13932, 13951, 13970,
+	13989, 14008, 14027, 14055, 14074, 14102, 14112, 14122, 14133, 14144, 14150, 14157, 14164, 14172, 14179, 14187,
+	14192, 14203, 14209, 14214, 14220, 14224, 14229, 14236, 14257, 14287, 14292, 14302, 14310, 14323, 14326, 14333,
+	14341, 14349, 14362, 14376, 14380, 14384, 14391, 14396, 14399, 14406, 14414, 14420, 14432, 14449, 14455, 14462,
+	14469, 14477, 14483, 14490, 14497, 14505, 14511, 14518, 14526, 14533, 14540, 14548, 14554, 14560, 14567, 14581,
+	14589, 14599, 14610, 14625, 14643, 14647, 14652, 14657, 14663, 14667, 14672, 14678, 14683, 14688, 14694, 14704,
+	14723, 14733, 14752, 14762, 14781, 14791, 14801, 14820, 14830, 14849, 14856, 14869, 14877, 14892, 14916, 14926,
+	14945, 14970, 14996, 15012, 15035, 15070, 15086, 15109, 15118, 15129, 15146, 15162, 15170, 15190, 15219, 15251,
+	15259, 15267, 15285, 15310, 15328, 15347, 15366, 15398, 15423, 15455, 15481, 15514, 15525, 15537, 15554, 15578,
+	15595, 15613, 15631, 15664, 15690, 15723, 15750, 15784, 15802, 15827, 15845, 15864, 15883, 15898, 15922, 15932,
+	15935, 15944, 15961, 15973, 15989, 16005, 16013, 16027, 16030, 16037, 16049, 16066, 16071, 16075, 16080, 16084,
+	16089, 16101, 16106, 16121, 16129, 16145, 16159, 16183, 16188, 16193, 16205, 16211, 16224, 16233, 16249, 16259,
+	16276, 16285, 16301, 16311, 16328, 16332, 16343, 16348, 16360, 16365, 16373, 16379, 16390, 16406, 16418, 16430,
+	16437, 16443, 16454, 16458, 16471, 16485, 16500, 16510, 16516, 16530, 16536, 16550, 16556, 16570, 16586, 16594,
+	16611, 16627, 16649, 16671, 16682, 16702, 16735, 16759, 16763, 16768, 16790, 16805, 16820, 16836, 16852, 16860,
+	16863, 16867, 16871, 16876, 16897, 16914, 16927, 16952, 16955, 16960, 16978, 16990, 17007, 17023, 17038, 17065,
+	17101, 17117, 17142, 17159, 17185, 17207, 17234, 17252, 17279, 17298, 17304, 17322, 17328, 17335, 17343, 17359,
+	17365, 17372, 17395, 17417, 17421, 17428, 17436, 17445, 17460, 17478, 17481, 17487, 17494, 17505, 17509, 17519,
+	17527, 17535, 17552, 17565, 17581, 17585, 17592, 17600, 17604, 17614, 17629, 17639, 17654, 17665, 17681, 17692,
+	17708, 17721, 17739, 17752, 17770, 17784, 17803, 17817, 17836, 17839, 17846, 17854, 17866, 17876, 17882, 17888,
+	17891, 17895, 17907, 17916, 17934, 17947, 17972, 17996, 18013, 18038, 18057, 18067, 18081, 18096, 18109, 18118,
+	18127, 18137, 18147, 18152, 18155, 18159, 18163, 18168, 18174, 18181, 18184, 18188, 18193, 18197, 18203, 18212,
+	18223, 18228, 18234, 18246, 18249, 18254, 18286, 18328, 18379, 18410, 18456, 18497, 18547, 18572, 18613, 18638,
+	18679, 18708, 18736, 18764, 18795, 18816, 18838, 18853, 18869, 18876, 18884, 18895, 18903, 18915, 18923, 18932,
+	18941, 18949, 18958, 18967, 18980, 18989, 18999, 19009, 19018, 19028, 19038, 19046, 19055, 19067, 19076, 19087,
+	19098, 19110, 19122, 19136, 19139, 19143, 19161, 19182, 19186, 19192, 19198, 19216, 19241, 19266, 19285, 19304,
+	19309, 19315, 19327, 19346, 19366, 19386, 19390, 19394, 19405, 19416, 19428, 19440, 19444, 19449, 19470, 19500,
+	19521, 19551, 19563, 19581, 19590, 19594, 19603, 19634, 19640, 19655, 19658, 19662, 19671, 19680, 19690, 19700,
+	19704, 19709, 19722, 19732, 19737, 19740, 19743, 19755, 19771, 19778, 19792, 19812, 19830, 19853, 19874, 19894,
+	19917, 19931, 19945, 19960, 19975, 19995, 20015, 20036, 20057, 20069, 20084, 20108, 20123, 20147, 20157, 20165,
+	20174, 20182, 20191, 20200, 20210, 20220, 20234, 20257, 20286, 20320, 20331, 20351, 20361, 20380, 20391, 20403,
+	20423, 20432, 20442, 20460, 20468, 20477, 20494, 20505, 20514, 20524, 20544, 20549, 20565, 20586, 20597, 20624,
+	20644, 20656, 20666, 20671, 20677, 20687, 20706, 20711, 20717, 20719, 20722, 20728, 20735, 20742, 20750, 20756,
+	20760, 20772, 20781, 20791, 20801, 20812, 20833, 20854, 20876, 20898, 20907, 20917, 20929, 20942, 20954, 20975,
+	20982, 20994, 21033, 21038, 21051, 21059, 21066, 21078, 21088, 21095, 21109, 21126, 21138, 21145, 21151, 21161,
+	21170, 21182, 21191, 21200, 21219, 21226, 21234, 21252, 21270, 21288, 21293, 21298, 21306, 21314, 21320, 21325,
+	21329, 21342, 21360, 21382, 21388, 21392, 21400, 21407, 21417, 21420, 21424, 21436, 21442, 21451, 21460, 21470,
+	21480, 21490, 21501, 21520, 21531, 21542, 21554, 21566, 21577, 21588, 21600, 21612, 21629, 21646, 21664, 21682,
+	21688, 21695, 21699, 21709, 21724, 21738, 21753, 21771, 21782, 21799, 21811, 21821, 21836, 21846, 21857, 21871,
+	21886, 21912, 21922, 21935, 21952, 21972, 21988, 22000, 22009, 22025, 22044, 22059, 22072, 22089, 22107, 22133,
+	22152, 22170, 22204, 22239, 22268, 22284, 22295, 22314, 22325, 22352, 22380, 22404, 22413, 22427, 22439, 22454,
+	22477, 22487, 22501, 22517, 22535, 22548, 22561, 22579, 22585, 22600, 22608, 22630, 22652, 22674, 22677, 22682,
+	22688, 22693, 22699, 22703, 22708, 22712, 22723, 22734, 22754, 22773, 22788, 22797, 22807, 22819, 22825, 22836,
+	22848, 22859, 22871, 22881, 22892, 22903, 22915, 22920, 22926, 22940, 22948, 22970, 22992, 23014, 23023, 23032,
+	23042, 23051, 23060, 23069, 23079, 23089, 23097, 23106, 23108, 23110, 23129, 23147, 23165, 23184, 23203, 23217,
+	23232, 23255, 23268, 23290, 23296, 23311, 23319, 23329, 23348, 23360, 23363, 23370, 23379, 23389, 23412, 23422,
+	23441, 23464, 23496, 23506, 23529, 23561, 23573, 23585, 23592, 23596, 23604, 23610, 23620, 23628, 23645, 23648,
+	23655, 23664, 23671, 23688, 23714, 23732, 23759, 23782, 23810, 23825, 23847, 23875, 23885, 23904, 23908, 23913,
+	23926, 23952, 23987, 24005, 24018, 24040, 24068, 24098, 24115, 24141, 24158, 24184, 24212, 24240, 24256, 24281,
+	24283, 24291, 24295, 24307, 24323, 24334, 24349, 24373, 24407, 24415, 24432, 24437, 24447, 24457, 24468, 24479,
+	24496, 24522, 24544, 24575, 24605, 24616, 24631, 24646, 24662, 24678, 24680, 24688, 24697, 24707, 24718, 24725,
+	24734, 24747, 24758, 24776, 24782, 24788, 24801, 24812, 24829, 24855, 24877, 24891, 24914, 24931, 24957, 24974,
+	25000, 25011, 25042, 25051, 25060, 25070, 25080, 25083, 25087, 25095, 25104, 25127, 25136, 25153, 25161, 25169,
+	25178, 25187, 25197, 25205, 25215, 25234, 25252, 25269, 25285, 25296, 25303, 25316, 25330, 25341, 25359, 25383,
+	25403, 25418, 25438, 25457, 25476, 25494, 25501, 25518, 25534, 25550, 25567, 25584, 25596, 25612, 25619, 25626,
+	25630, 25639, 25644, 25649, 25654, 25663, 25666, 25678, 25695, 25700, 25707, 25719, 25729, 25737, 25750, 25765,
+	25772, 25788, 25793, 25802, 25812, 25820, 25830, 25847, 25864, 25875, 25886, 25891, 25895, 25907, 25920, 25923,
+	25927, 25945, 25965, 25990, 25997, 26009, 26011, 26019, 26034, 26054, 26073, 26107, 26134, 26161, 26181, 26199,
+	26218, 26238, 26258, 26278, 26301, 26324, 26331, 26339, 26343, 26357, 26366, 26385, 26392, 26409, 26420, 26441,
+	26453, 26472, 26501, 26523, 26545, 26577, 26582, 26597, 26607, 26627, 26634, 26646, 26656, 26664, 26682, 26687,
+	26697, 26702, 26706, 26716, 26727, 26743, 26768, 26784, 26809, 26825, 26850, 26854, 26859, 26865, 26870, 26886,
+	26909, 26925, 26942, 26959, 26965, 26972, 26978, 27002, 27031, 27057, 27074, 27100, 27117, 27143, 27160, 27186,
+	27200, 27207, 27217, 27224, 27234, 27251, 27263, 27274, 27292, 27317, 27342, 27360, 27371, 27383, 27391, 27404,
+	27418, 27431, 27444, 27458, 27471, 27475, 27480, 27485, 27499, 27505, 27520, 27531, 27547, 27556, 27561, 27567,
+	27583, 27600, 27625, 27630, 27636, 27647, 27658, 27671, 27699, 27713, 27724, 27737, 27757, 27772, 27784, 27798,
+	27819, 27830, 27842, 27860, 27879, 27898, 27917, 27931, 27941, 27956, 27971, 27985, 27989, 27994, 27998, 28016,
+	28049, 28057, 28060, 28064, 28071, 28079, 28095, 28099, 28104, 28111, 28115, 28120, 28133, 28136, 28140, 28144,
+	28149, 28153, 28158, 28166, 28178, 28192, 28209, 28222, 28235, 28242, 28253, 28272, 28291, 28310, 28331, 28352,
+	28355, 28369, 28392, 28408, 28433, 28444, 28452, 28469, 28479, 28498, 28502, 28513, 28545, 28582, 28614, 28651,
+	28692, 28738, 28763, 28793, 28815, 28847, 28884, 28916, 28953, 28963, 28974, 28988, 29012, 29032, 29047, 29064,
+	29081, 29098, 29115, 29145, 29184, 29223, 29253, 29292, 29331, 29361, 29400, 29439, 29469, 29508, 29547, 29562,
+	29574, 29585, 29597, 29610, 29624, 29636, 29649, 29662, 29678, 29695, 29710, 29738, 29775, 29812, 29841, 29879,
+	29917, 29927, 29938, 29948, 29959, 29988, 30026, 30064, 30093, 30131, 30169, 30182, 30198, 30217, 30230, 30247,
+	30273, 30299, 30325, 30351, 30371, 30383, 30396, 30413, 30424, 30437, 30470, 30503, 30541, 30588, 30635, 30673,
+	30720, 30767, 30805, 30852, 30899, 30937, 30984, 31031, 31043, 31058, 31085, 31100, 31128, 31155, 31168, 31194,
+	31219, 31231, 31256, 31280, 31292, 31303, 31320, 31336, 31357, 31361, 31366, 31372, 31379, 31386, 31397, 31409,
+	31417, 31429, 31442, 31454, 31470, 31487, 31495, 31500, 31503, 31517, 31524, 31532, 31551, 31563, 31567, 31578,
+	31588, 31598, 31608, 31619, 31630, 31645, 31660, 31676, 31692, 31695, 31710, 31721, 31724, 31732, 31741, 31749,
+	31758, 31759, 31761, 31767, 31771, 31785, 31788, 31792, 31796, 31801, 31814, 31834, 31855, 31894, 31903, 31914,
+	31923, 31933, 31951, 31955, 31964, 31972, 31987, 31995, 32003, 32020, 32029, 32047, 32063, 32072, 32092, 32105,
+	32118, 32131, 32144, 32148, 32153, 32167, 32180, 32190, 32208, 32220, 32231, 32239, 32246, 32262, 32266, 32271,
+	32283, 32302, 32306, 32311, 32323, 32341, 32359, 32378, 32397, 32402, 32408, 32415, 32425, 32440, 32453, 32476,
+	32482, 32497, 32508, 32516, 32534, 32544, 32566, 32578, 32597, 32620, 32629, 32639, 32653, 32671, 32693, 32720,
+	32739, 32762, 32790, 32807, 32828, 32854, 32872, 32894, 32921, 32939, 32961, 32988, 33006, 33028, 33055, 33075,
+	33099, 33128, 33162, 33168, 33179, 33185, 33188, 33202, 33209, 33217, 33236, 33248, 33252, 33256, 33266, 33273,
+	33288, 33308, 33320, 33337, 33346, 33361, 33373, 33383, 33389, 33394, 33406, 33423, 33439, 33449, 33467, 33484,
+	33496, 33515, 33528, 33533, 33538, 33548,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
-	"0000000000000000000000001100000000001111111111111110011100111155111101111111111111101511111111111111" +
-	"1111111111111111110011111111111111111111111111101111010111100001110001110001010101110001110001010101" +
-	"1110000101010101010111000101101010011110001110001111000010111110001101010101010101011100010101001111" +
-	"0000001011100511111111110511111111111111111111151111111110110111511111111111511111111115151111111111" +
-	"1111111115111011111111111111111111111111000111511111111111111111111111111111111111111111111111111111" +
-	"1111111111151111111111111111111111111111111151111111111111010101011111111110032101031232105115111111" +
-	"1101111111111101010101100101111150111010110010111111111113121111111111111003111111110011100101110011" +
-	"1001110011131151111105131010311111151100110011001100151511111151015333333131333311110011001101011111" +
-	"1151111111111111111110110111101111501111511111011111000011110000110551310111331011511111001101010110" +
-	"0551100111111111111111111010331311113331111333331311000105111111100101100111100101111111150111011001" +
-	"0101111111111111110011001111113311100111111111011011011101111111551111101010101511010110010101151111" +
-	"1111111111111111111111111131111111111010110010111001100110010151131111153333131111331113311111113113" +
-	"3333131133111113111111101010001111111110101010101111113311100115511100101113151111111111111111111111" +
-	"1111111111111111110111111111111111131155551111111001111111100310101111115511111111111111001010155555" +
-	"1011111111111111111110111001151151111111151511111110511100111110111111111111111111111101155111155555" +
-	"5115500011115510111111110011100101111111111055000551111011331331111100511100011011131111000010101115" +
-	"1111000001010110110110101015115111111111111111111331111111111111110011111111111111111111111111111111" +
-	"1111111111111111111111111111111111111111111111111111111551511010555000111111111113311100110011115050" +
-	"5011110101555311011555511111111111111501111111011101110010151515110111111501111111111111111111111151" +
-	"111111115555151115511111111100015"
+	"0000000000000000000000000110000000000111111111111111001110011115511110111111111111110151111111111111" +
+	"1111111111111111111001111111111111111111111111110111101011110000111000111000101010111000111000101010" +
+	"1111000010101010101011100010110101001111000111000111100001011111000110101010101010101110001010100111" +
+	"1000000101110051111111111051111111111111111111115111111111011011151111111111151111111111515111111111" +
+	"1111111111511101111111111111111111111111100011151111111111111111111111111111111111111111111111111111" +
+	"1111111111115111111111111111111111111111111115111111111111101010101111111111003210103123210511511111" +
+	"1110111111111110101010110010111115011101011001011111111111312111111111111100311111111001110010111001" +
+	"1100111001113115111110513101031111115110011001100110015151111115101533333313133331111001100110101111" +
+	"1115111111111111111111011011110111150111151111101111100001111000011055131011133101151111100110101011" +
+	"0055110011111111111111111101033131111333111133333131100010511111110010110011110010111111115011101100" +
+	"1010111111111111111001100111111331110011111111101101101110111111155111110101010151101011001010115111" +
+	"1111111111111111111111111113111111111101011001011100110011001015113111115333313111133111331111111311" +
+	"3333313113311111311111110101000111111111010101010111111331110011551110010111315111111111111111111111" +
+	"1111111111111111111011111111111111113115555111111100111111110031010111111551111111111111100101015555" +
+	"5101111111111111111111011100115115111111115151111111051110011111011111111111111111111110115511115555" +
+	"5511550001111551011111111001110010111111111105500055111101133133111110051110001101113111100001010111" +
+	"5111100000101011011011010101511511111111111111111133111111111111111001111111111111111111111111111111" +
+	"1111111111111111111111111111111111111111111111111111111155151101055500011111111111331110011001111505" +
+	"0501111010155531101155551111111111111150111111101110111001015151511011111150111111111111111111111115" +
+	"1111111115555151115511111111100015"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

@@ -102,6 +102,14 @@ func IsGradEnabled() bool {
 	return resultBool(&c)
 }
 
+// IsExporting tells whether the caller is being captured as a program, as torch.compiler.is_exporting does. A layer that has a faster
+// operator of libtorch's own inner ones takes those then that any program may have.
+func IsExporting() bool {
+	var c cgo.Call
+	c.Begin(cgo.OpIsExporting)
+	return resultBool(&c)
+}
+
 // IsInference tells whether the caller runs inside [Inference].
 func IsInference() bool {
 	var c cgo.Call

@@ -2025,6 +2025,7 @@ const Entry ops_table[] = {
 	entry::aoti_run,
 	entry::enter_recording,
 	entry::recorded,
+	entry::is_exporting,
 	entry::add_hook,
 	entry::add_accumulate_hook,
 	entry::remove_hook,
@@ -4054,7 +4055,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2133;
-const uint64_t ops_hash = 0x28c9af3b01a53801u;
+const uint32_t ops_count = 2134;
+const uint64_t ops_hash = 0xe1bdbbcf07e53183u;
 
 }  // namespace tg

@@ -150,6 +150,11 @@ void enter_recording(Args& a, Results& r) {
 	enter<Recording>(r, a.boolean() ? kBelow : kAbove);
 }
 
+// is_exporting() -> whether this thread's calls become nodes of a program that others may run
+void is_exporting(Args&, Results& r) {
+	r.boolean(c10::impl::tls_is_dispatch_key_included(kAbove) && !c10::impl::tls_is_dispatch_key_excluded(kAbove));
+}
+
 // recorded(tensors) -> the numbers of the tensors; all tensors by their numbers; the calls: a list each of name, overload,
 // arguments and results, and the addresses of Go's code that made it
 void recorded(Args& a, Results& r) {

@@ -125,6 +125,32 @@ func TestExport(t *testing.T) {
 	require.Equal(t, len(list), python(t, "programs", "load", dir).count(t))
 }
 
+// A layer that has an operator of libtorch's inner ones for its faster way takes one that any program may have while it is captured.
+func TestExportWithoutInnerOperators(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		layer := nn.Eval(nn.NewMultiheadAttention(8, 2, nn.MultiheadAttentionOptions{BatchFirst: true}))
+		x := torch.RandN(1, 3, 8)
+		exporting := false
+		torch.NoGrad(func() {
+			program, err := export.Export(func(x torch.Tensor) torch.Tensor {
+				exporting = torch.IsExporting()
+				y, _ := layer.Forward(x, x, x)
+				return y
+			}, []any{x})
+			require.NoError(t, err)
+			defer program.Close()
+			require.NotContains(t, program.String(), "_native_multi_head_attention")
+			got, err := program.Run(x)
+			require.NoError(t, err)
+			want, _ := layer.Forward(x, x, x)
+			torchtest.AllClose(t, got[0], want)
+		})
+		require.True(t, exporting)
+		require.False(t, torch.IsExporting())
+	})
+}
+
 // reset is the state that a model had when it was captured.
 func reset(model any) {
 	if g, ok := model.(*gate); ok {

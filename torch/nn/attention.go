@@ -127,7 +127,7 @@ func (a *MultiheadAttention) forward(query, key, value torch.Tensor, v Attention
 }
 
 // fused tells whether libtorch's kernel of the whole layer computes this call, as it does in PyTorch: self-attention
-// in evaluation, of batches that come first, without gradients. Its results differ in the last bits.
+// in evaluation, of batches that come first, without gradients, and not for a program. Its results differ in the last bits.
 func (a *MultiheadAttention) fused(query, key, value torch.Tensor, v AttentionOptions) bool {
 	o := a.Options
 	if !query.Is(key) || !key.Is(value) || query.Dim() != 3 || a.Mode.Training() || !o.BatchFirst || a.Heads%2 != 0 ||
@@ -144,7 +144,7 @@ func (a *MultiheadAttention) fused(query, key, value torch.Tensor, v AttentionOp
 			return false
 		}
 	}
-	return (device.IsCPU() || device.IsCUDA()) && !torch.Autocasting(device).Enabled
+	return (device.IsCPU() || device.IsCUDA()) && !torch.Autocasting(device).Enabled && !torch.IsExporting()
 }
 
 // separate tells whether queries, keys and values have a weight each.

@@ -97,7 +97,7 @@ var torchCases = cases{
 		torch.Warn("%s", "a warning of an extension")
 	},
 	"modes": func() {
-		torch.NoGrad(func() { torch.IsGradEnabled() })
+		torch.NoGrad(func() { torch.IsGradEnabled(); torch.IsExporting() })
 		torch.EnableGrad(func() {})
 		torch.Inference(func() { torch.IsInference() })
 		torch.WithAutocast(torch.AutocastMode{Device: torch.CPU, Enabled: true, DType: torch.BFloat16},
