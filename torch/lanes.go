@@ -121,6 +121,13 @@ func (l *Lanes) Do(ctx context.Context, fn func()) error {
 	return l.there(ctx, fn)
 }
 
+// Beside runs fn in no lane, on the caller's thread, with as many threads to an operation as a lane has: what is made ready for the lanes
+// fits them then, such as a program whose weights are packed for so many threads. Tensors that fn makes are outside all scopes.
+func (l *Lanes) Beside(fn func()) {
+	defer cgo.InLane(l.o.Threads)()
+	fn()
+}
+
 // quick is how long calls may take that run on the callers' threads. Whatever computes longer leaves more memory
 // with its thread, in malloc, oneDNN and MKL, and Go's goroutines come by all threads in time.
 const quick = 200 * time.Microsecond

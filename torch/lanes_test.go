@@ -151,6 +151,7 @@ func TestLanesHaveTheirOwnThreads(t *testing.T) {
 	for range 8 {
 		require.NoError(t, lanes.Do(t.Context(), func() { assert.Equal(t, 3, torch.NumThreads()) }))
 	}
+	lanes.Beside(func() { require.Equal(t, 3, torch.NumThreads()) })
 	fresh := make(chan int)
 	for range 8 {
 		go func() {

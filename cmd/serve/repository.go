@@ -221,7 +221,8 @@ func (r *repository) load(name string) error {
 
 // open reads a model and has it served.
 func (r *repository) open(m *model, p place) (err error) {
-	own, err := m.read(p, r.trusted)
+	var own serve.Model
+	r.lanes.Beside(func() { own, err = m.read(p, r.trusted) }) // weights are packed for as many threads as read them
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,8 @@ type CompileOptions struct {
 }
 
 // Compile makes a program ready to run in one call. It keeps the program's tensors, so that the program may be closed
-// before. Close frees it, and so does Go's garbage collector.
+// before. Close frees it, and so does Go's garbage collector. oneDNN packs weights for as many threads as [torch.NumThreads] tells here,
+// and does so again in each run where it is another number then: set it before, and compile for lanes within [torch.Lanes.Beside].
 //
 // Without options it is made fast, and its results differ from those of [Program.Run] by rounding, about one in a million:
 // weights are taken as they are now, batch norms are multiplied into the weights before them, and convolutions, large linear layers and

@@ -17,7 +17,8 @@ import (
 //
 // Without options the program is compiled to its own bits (export.Compile with Exact), where it can be, or else runs node by node; with
 // options it is compiled as they say, such as export.CompileOptions{} for speed and rounding, or it is an error. It is compiled for
-// inference alone, whatever they say of that. The program belongs to the model, which closes it as soon as it needs it no more.
+// inference alone, whatever they say of that, and for as many threads as torch.NumThreads tells: within Lanes.Beside of lanes that
+// Options.Share names, those of a lane. The program belongs to the model, which closes it as soon as it needs it no more.
 func Program(p *export.Program, opts ...export.CompileOptions) (Model, error) {
 	module, err := p.Module()
 	if err != nil {

@@ -169,6 +169,7 @@ var lanesCases = cases{
 		defer lanes.Close()
 		check(lanes.Do(context.Background(), func() { random(2) }))
 		_ = must(lanes.Do1(context.Background(), func() torch.Tensor { return random(2) }))
+		lanes.Beside(func() { random(2).Close() })
 		lanes.Stats()
 	},
 	"LanePanic": func() {
