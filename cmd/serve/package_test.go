@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/internal/peer"
+	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -47,7 +48,9 @@ func TestAOTI(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, status, text)
 	require.NoError(t, r.stop())
 
-	repository := &repository{dir: dir, log: slog.New(slog.DiscardHandler), models: map[string]*model{}}
+	lanes := torch.NewLanes(1)
+	defer lanes.Close()
+	repository := &repository{dir: dir, lanes: lanes, log: slog.New(slog.DiscardHandler), models: map[string]*model{}}
 	require.ErrorContains(t, repository.load("net"), "-aoti permits it")
 	repository.trusted.packages = true
 	write(`{"inputs": [{"name": "x", "datatype": "FP32", "shape": [-1, 2]}],

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/jit"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
@@ -44,7 +45,9 @@ func TestTorchScript(t *testing.T) {
 		t.Run(permits, func(t *testing.T) { askScripts(t, begin(t, "-models", dir, permits)) })
 	}
 
-	repository := &repository{dir: dir, log: slog.New(slog.DiscardHandler), models: map[string]*model{}}
+	lanes := torch.NewLanes(1)
+	defer lanes.Close()
+	repository := &repository{dir: dir, lanes: lanes, log: slog.New(slog.DiscardHandler), models: map[string]*model{}}
 	require.ErrorContains(t, repository.load("twice"), "-torchscript permits it")
 	repository.trusted.confined = true
 	require.NoError(t, repository.load("twice"))
