@@ -23,7 +23,7 @@ func isOwnConvolution(n *Node) bool {
 }
 
 // ownActivations are those that can be behind a convolution of our own.
-var ownActivations = setOf("none relu hardswish hardsigmoid")
+var ownActivations = setOf("none relu hardswish hardsigmoid swish sigmoid")
 
 // ownActivation is the name of an activation behind a convolution of our own.
 func ownActivation(a activation) (name string, ok bool) {

@@ -53,7 +53,7 @@ func ownConvolution(
 // activations are what may be behind a convolution of ours.
 var activations = map[string]func(torch.Tensor) torch.Tensor{
 	"none": func(x torch.Tensor) torch.Tensor { return x }, "relu": torch.Tensor.ReLU, "relu6": F.ReLU6,
-	"hardswish": F.Hardswish, "hardsigmoid": F.Hardsigmoid,
+	"hardswish": F.Hardswish, "hardsigmoid": F.Hardsigmoid, "swish": F.SiLU, "sigmoid": torch.Tensor.Sigmoid,
 }
 
 // ownCase is a convolution, of each channel by itself where there are as many groups as channels.
@@ -89,6 +89,8 @@ func TestOwnConvolutions(t *testing.T) {
 		{3, 333, 21, 1, 1, [2]int{1, 1}, one, []int{0, 0}, false, true, "relu"},
 		{2, 7, 1, 9, 9, [2]int{3, 3}, one, same, true, false, "hardsigmoid"},
 		{1, 16, 40, 9, 5, [2]int{1, 1}, one, []int{0, 0}, true, true, "relu6"},
+		{2, 16, 32, 9, 5, [2]int{3, 3}, one, same, true, true, "swish"},
+		{1, 300, 40, 3, 5, [2]int{1, 1}, one, []int{0, 0}, true, false, "sigmoid"},
 	} {
 		for _, tile := range []int{0, 2, 4} {
 			if tile > 0 && (c.outputs%16 > 0 || c.kernel != [2]int{3, 3} || c.stride[0] > 1) {
@@ -114,6 +116,7 @@ func TestOwnConvolutionsOfEachChannel(t *testing.T) {
 		{2, 61, 61, 9, 11, [2]int{5, 5}, one, []int{2, 2}, true, true, "hardswish"}, // channels that fill no vector
 		{1, 3, 3, 5, 4, [2]int{3, 3}, []int{2, 1}, []int{1, 1}, true, false, "relu"},
 		{1, 200, 200, 7, 7, [2]int{5, 5}, one, []int{2, 2}, true, false, "none"},
+		{1, 37, 37, 7, 7, [2]int{5, 5}, one, []int{2, 2}, true, false, "swish"},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) { c.test(t, eachAlone) })
 	}
@@ -258,7 +261,7 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			"small":      {"winograd", []any{torch.RandN(1, 16, 1, 4), winograd, nil, nil, []int{0, 0}, "relu"}, "smaller than the kernel"},
 			"stride":     {"direct", []any{x, direct, 32, nil, nil, []int{1, 0}, one, "relu"}, "stride is"},
 			"larger":     {"direct", []any{torch.RandN(1, 16, 2, 4), direct, 32, nil, nil, one, []int{0, 0}, "relu"}, "smaller than the kernel"},
-			"activation": {"direct", []any{x, direct, 32, nil, nil, one, one, "swish"}, "there is no activation swish"},
+			"activation": {"direct", []any{x, direct, 32, nil, nil, one, one, "mish"}, "there is no activation mish"},
 			"number":     {"linear", []any{torch.RandN(), direct, 32, nil, "none"}, "expected rows of numbers"},
 			"narrow":     {"linear", []any{torch.RandN(2, 15), direct, 32, nil, "none"}, "do not fit images of"},
 			"kernels":    {"linear", []any{torch.RandN(2, 16), direct, 32, nil, "none"}, "smaller than the kernel"},

@@ -206,7 +206,7 @@ func TestUint8Errors(t *testing.T) {
 			"stride":     {"direct_uint8", call(direct, map[int]any{10: []int{0, 1}}), "stride is"},
 			"padding":    {"direct_uint8", call(direct, map[int]any{11: []int{-1, 1}}), "padding is"},
 			"small":      {"direct_uint8", call(direct, map[int]any{0: x.Narrow(2, 0, 1), 11: []int{0, 0}}), "smaller than the kernel"},
-			"activation": {"direct_uint8", call(direct, map[int]any{12: "swish"}), "there is no activation swish"},
+			"activation": {"direct_uint8", call(direct, map[int]any{12: "mish"}), "there is no activation mish"},
 			"dtype":      {"direct_uint8", call(direct, map[int]any{15: torch.Int8}), "results are uint8 or float32"},
 			"lanes":      {"depthwise_uint8_lanes", []any{0}, "no lanes of 0 channels"},
 			"fewer":      {"depthwise_uint8", call(each, map[int]any{0: torch.Ones(1, 24, 4, 4).To(torch.Uint8)}), "do not fit images of"},

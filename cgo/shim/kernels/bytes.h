@@ -69,6 +69,8 @@ INLINE void with(Activation a, const Do& run) {
 		case Activation::relu6: return run.template operator()<Activation::relu6>();
 		case Activation::hardswish: return run.template operator()<Activation::hardswish>();
 		case Activation::hardsigmoid: return run.template operator()<Activation::hardsigmoid>();
+		case Activation::swish: return run.template operator()<Activation::swish>();
+		case Activation::sigmoid: return run.template operator()<Activation::sigmoid>();
 	}
 }
 

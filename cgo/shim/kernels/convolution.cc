@@ -18,7 +18,7 @@ void check_pair(const char* what, at::IntArrayRef n, int64_t low, int64_t high) 
 }
 
 Activation activation_of(std::string_view name) {
-	constexpr std::string_view names[] = {"none", "relu", "relu6", "hardswish", "hardsigmoid"};
+	constexpr std::string_view names[] = {"none", "relu", "relu6", "hardswish", "hardsigmoid", "swish", "sigmoid"};
 	auto found = std::find(std::begin(names), std::end(names), name);
 	TORCH_CHECK_VALUE(found != std::end(names), "there is no activation ", name);
 	return static_cast<Activation>(found - std::begin(names));

@@ -11,7 +11,7 @@
 namespace tg::convolution {
 
 // What is done to a result.
-enum class Activation : uint8_t { none, relu, relu6, hardswish, hardsigmoid };
+enum class Activation : uint8_t { none, relu, relu6, hardswish, hardsigmoid, swish, sigmoid };
 
 // Images lie with their channels last. Winograd's weights are panels of as many outputs as two vectors have numbers, direct ones of one,
 // two or three vectors.

@@ -7,6 +7,27 @@
 namespace tg::convolution {
 namespace {
 
+// e to the power of each number, as near as float32 comes but for the last bit: a power of two times a polynomial of what is left over, which
+// is less than half of ln 2 (Cephes' constants).
+template <class V>
+INLINE V exponential(V v) {
+	using I = Ints<sizeof(V) / sizeof(float)>;
+	constexpr float ahead = 0x1.8p23f;  // adding it rounds to whole numbers, which are its last bits then
+	constexpr float least = -87.0f, most = 88.0f;
+	V x = v < least ? V{} + least : v;
+	x = x > most ? V{} + most : x;
+	V shifted = x * 1.44269504f + ahead, n = shifted - ahead;
+	V rest = x - n * 0.693359375f + n * 2.12194440e-4f;
+	constexpr float factors[] = {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
+	V y = V{} + 1.9875691500e-4f;
+	for (float c : factors) {
+		y = y * rest + c;
+	}
+	y = y * (rest * rest) + rest + 1.0f;
+	I power = ((I)shifted - (I)(V{} + ahead) + 127) << 23;
+	return v > most ? V{} + __builtin_inff() : y * (V)power;
+}
+
 // What is no number stays so in all of them.
 template <Activation A, class V>
 INLINE V activate(V v) {
@@ -14,6 +35,10 @@ INLINE V activate(V v) {
 		return v;
 	} else if constexpr (A == Activation::relu) {
 		return v < 0.0f ? V{} : v;
+	} else if constexpr (A == Activation::swish) {
+		return v / (exponential(-v) + 1.0f);
+	} else if constexpr (A == Activation::sigmoid) {
+		return 1.0f / (exponential(-v) + 1.0f);
 	} else {
 		V six = V{} + 6.0f, part = A == Activation::relu6 ? v : v + 3.0f;
 		part = part < 0.0f ? V{} : part;
@@ -78,6 +103,8 @@ INLINE void finish(const Task& t, const Sums<W, V, R>& sums, int64_t place, int6
 		case Activation::relu6: return results.template write<Activation::relu6>(t.y + place);
 		case Activation::hardswish: return results.template write<Activation::hardswish>(t.y + place);
 		case Activation::hardsigmoid: return results.template write<Activation::hardsigmoid>(t.y + place);
+		case Activation::swish: return results.template write<Activation::swish>(t.y + place);
+		case Activation::sigmoid: return results.template write<Activation::sigmoid>(t.y + place);
 	}
 }
 

@@ -82,7 +82,7 @@ const Tensor* alike(at::TensorList inputs) {
 		if (first->dim() == 0) {
 			first = &t;
 		}
-		if (!plain(t) || t.dim() > 0 && (t.sizes() != first->sizes() || t.strides() != first->strides())) {
+		if (!plain(t) || (t.dim() > 0 && (t.sizes() != first->sizes() || t.strides() != first->strides()))) {
 			return nullptr;
 		}
 	}

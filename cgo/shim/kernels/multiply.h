@@ -98,16 +98,11 @@ INLINE void columns(const Product& p, int64_t column) {
 	}
 }
 
-template <int W>
-struct Places {
-	typedef int32_t type __attribute__((vector_size(W * sizeof(int32_t))));
-};
-
 // Squares of W x W numbers as their columns. In each step, numbers whose places differ in one bit of the row, or of the column, change
 // places.
 template <int W, int Bit = W / 2>
 INLINE void turn_square(Vec<W>* rows) {
-	typename Places<W>::type upper, lower;
+	convolution::Ints<W> upper, lower;
 	for (int i = 0; i < W; i++) {
 		upper[i] = i & Bit ? W + i - Bit : i;
 		lower[i] = i & Bit ? W + i : i + Bit;

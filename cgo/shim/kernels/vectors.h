@@ -22,6 +22,15 @@ template <int W>
 using Vec = typename Vector<W>::type;
 
 template <int W>
+struct Integers {
+	typedef int32_t type __attribute__((vector_size(W * sizeof(int32_t))));
+};
+
+// As many whole numbers.
+template <int W>
+using Ints = typename Integers<W>::type;
+
+template <int W>
 INLINE Vec<W> load(const float* from) {
 	Vec<W> v;
 	memcpy(&v, from, sizeof v);
