@@ -148,6 +148,19 @@ class Trial {
 	std::vector<float> a_, b_, start_, c_, want_;
 };
 
+// The order for a layout, if one pays. Where memory is short, none does.
+Order found(const Layout& l) {
+	try {
+		Trial trial(*convolution::best_kernels(), l);
+		Order order = trial.find();
+		return order.block > 0 && trial.pays(order) ? order : Order{};
+	} catch (const c10::OutOfMemoryError&) {
+		return {};
+	} catch (const std::bad_alloc&) {
+		return {};
+	}
+}
+
 // Entry is what is known of a layout.
 struct Entry {
 	const Layout layout;
@@ -195,10 +208,7 @@ Order order_of(const Layout& l) {
 	}
 	bool young = entry->uses.load(std::memory_order_relaxed) <= seldom;
 	if (young && entry->uses.fetch_add(1, std::memory_order_relaxed) == seldom && Trial::fits(l)) {
-		Trial trial(*convolution::best_kernels(), l);
-		if (Order order = trial.find(); order.block > 0 && trial.pays(order)) {
-			entry->order.store(order, std::memory_order_release);
-		}
+		entry->order.store(found(l), std::memory_order_release);
 	}
 	return entry->order.load(std::memory_order_acquire);
 }

@@ -16,9 +16,6 @@ struct Layout {
 	at::Float32Precision precision;
 
 	bool operator==(const Layout&) const = default;
-
-	// How many products are summed up.
-	int64_t work() const { return rows * columns * depth; }
 };
 
 // c = start + a x b, in this order.
