@@ -67,18 +67,30 @@ func rowsOf(t torch.Tensor) (rows [][]float32) {
 	return rows
 }
 
-// product calls the operator.
-func product(start any, a, b torch.Tensor, block int, way string) (c torch.Tensor, err error) {
+// product calls the operator with vectors of so many numbers.
+func product(vector int, start any, a, b torch.Tensor, block int, way string) (c torch.Tensor, err error) {
 	err = torch.Try(func() {
-		torch.Unsafe(func() { c = torch.Call("libtorchgo::product", start, a, b, block, way)[0].(torch.Tensor) })
+		torch.Unsafe(func() { c = torch.Call("libtorchgo::product", start, a, b, block, way, vector)[0].(torch.Tensor) })
 	})
 	return c, err
+}
+
+// vectors are what this processor's have of numbers.
+func vectors() (sizes []int) {
+	torch.Scope(func() {
+		for _, vector := range []int{8, 16} {
+			if _, err := product(vector, nil, torch.Ones(1, 1), torch.Ones(1, 1), 1, "added"); err == nil {
+				sizes = append(sizes, vector)
+			}
+		}
+	})
+	return sizes
 }
 
 // Sums are made in the order that the caller chooses, however matrices lie, and whatever is left over of rows and vectors.
 func TestProductInOrder(t *testing.T) {
 	torchtest.NoLeaks(t)
-	r := rand.New(rand.NewPCG(1, 2))
+	r, vectors := rand.New(rand.NewPCG(1, 2)), vectors()
 	for _, size := range [][3]int{{1, 1, 1}, {5, 7, 3}, {6, 64, 16}, {13, 131, 50}, {64, 100, 33}, {100, 17, 65}, {40, 40, 300}} {
 		for layout := range 8 {
 			torch.Scope(func() {
@@ -87,14 +99,17 @@ func TestProductInOrder(t *testing.T) {
 				start := fewDigits(r, 1, size[1], false, false).Select(0, 0)
 				for _, way := range []string{"added", "replacing", "onward"} {
 					for _, block := range []int{1, 16, 1000} {
-						where := fmt.Sprint(size, layout, way, block)
-						got, err := product(nil, a, b, block, way)
-						require.NoError(t, err, where)
-						require.Equal(t, inOrder(nil, rowsOf(a), rowsOf(b), block, way), torch.Values[float32](got.Reshape(-1)), where)
-						got, err = product(start, a, b, block, way)
-						require.NoError(t, err, where)
-						require.Equal(t, inOrder(torch.Values[float32](start), rowsOf(a), rowsOf(b), block, way),
-							torch.Values[float32](got.Reshape(-1)), where)
+						plain := inOrder(nil, rowsOf(a), rowsOf(b), block, way)
+						started := inOrder(torch.Values[float32](start), rowsOf(a), rowsOf(b), block, way)
+						for _, vector := range vectors {
+							where := fmt.Sprint(size, layout, way, block, vector)
+							got, err := product(vector, nil, a, b, block, way)
+							require.NoError(t, err, where)
+							require.Equal(t, plain, torch.Values[float32](got.Reshape(-1)), where)
+							got, err = product(vector, start, a, b, block, way)
+							require.NoError(t, err, where)
+							require.Equal(t, started, torch.Values[float32](got.Reshape(-1)), where)
+						}
 					}
 				}
 			})
@@ -108,18 +123,18 @@ func TestProductInOrderRefuses(t *testing.T) {
 	torch.Scope(func() {
 		a, b := torch.Ones(4, 5), torch.Ones(5, 6)
 		for name, bad := range map[string]func() (torch.Tensor, error){
-			"sizes": func() (torch.Tensor, error) { return product(nil, a, a, 1, "added") },
-			"empty": func() (torch.Tensor, error) { return product(nil, a.Narrow(0, 0, 0), b, 1, "added") },
+			"sizes": func() (torch.Tensor, error) { return product(8, nil, a, a, 1, "added") },
+			"empty": func() (torch.Tensor, error) { return product(8, nil, a.Narrow(0, 0, 0), b, 1, "added") },
 			"dtype": func() (torch.Tensor, error) {
-				return product(nil, a.To(torch.Float64), b.To(torch.Float64), 1, "added")
+				return product(8, nil, a.To(torch.Float64), b.To(torch.Float64), 1, "added")
 			},
-			"one place": func() (torch.Tensor, error) { return product(nil, torch.Ones(5).Expand(4, 5), b, 1, "added") },
+			"one place": func() (torch.Tensor, error) { return product(8, nil, torch.Ones(5).Expand(4, 5), b, 1, "added") },
 			"strides": func() (torch.Tensor, error) {
-				return product(nil, torch.Ones(100).AsStrided([]int{4, 5}, []int{20, 2}), b, 1, "added")
+				return product(8, nil, torch.Ones(100).AsStrided([]int{4, 5}, []int{20, 2}), b, 1, "added")
 			},
-			"start":    func() (torch.Tensor, error) { return product(torch.Ones(5), a, b, 1, "added") },
-			"no block": func() (torch.Tensor, error) { return product(nil, a, b, 0, "added") },
-			"way":      func() (torch.Tensor, error) { return product(nil, a, b, 1, "backward") },
+			"start":    func() (torch.Tensor, error) { return product(8, torch.Ones(5), a, b, 1, "added") },
+			"no block": func() (torch.Tensor, error) { return product(8, nil, a, b, 0, "added") },
+			"way":      func() (torch.Tensor, error) { return product(8, nil, a, b, 1, "backward") },
 		} {
 			_, err := bad()
 			require.ErrorIs(t, err, torch.ErrValue, name)

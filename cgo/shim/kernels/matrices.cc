@@ -7,7 +7,6 @@
 #include <torch/library.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -75,9 +74,9 @@ std::optional<Layout> layout_of(const Tensor* start, const Tensor& a, const Tens
 	return l;
 }
 
-Tensor computed(const Layout& l, const Order& order, const Tensor* start, const Tensor& a, const Tensor& b) {
+Tensor computed(const convolution::Kernels& k, const Layout& l, const Order& order, const Tensor* start, const Tensor& a, const Tensor& b) {
 	auto c = at::empty({l.rows, l.columns}, a.options());
-	multiply(*convolution::best_kernels(), l, order, a.const_data_ptr<float>(), b.const_data_ptr<float>(),
+	multiply(k, l, order, a.const_data_ptr<float>(), b.const_data_ptr<float>(),
 	         start != nullptr ? start->const_data_ptr<float>() : nullptr, c.mutable_data_ptr<float>());
 	return c;
 }
@@ -102,21 +101,21 @@ std::optional<Tensor> product(const Tensor* start, const Tensor& a, const Tensor
 	l->threads = at::in_parallel_region() ? 1 : at::get_num_threads();
 	l->precision = at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
 	Order order = order_of(*l);
-	return order.block > 0 ? std::optional(computed(*l, order, start, a, b)) : std::nullopt;
+	return order.block > 0 ? std::optional(computed(*convolution::best_kernels(), *l, order, start, a, b)) : std::nullopt;
 }
 
-// The product in an order that the caller chooses.
-Tensor product_in_order(const std::optional<Tensor>& start, const Tensor& a, const Tensor& b, int64_t block, std::string_view way) {
+// The product in an order that the caller chooses, and with vectors of so many numbers.
+Tensor product_in_order(const std::optional<Tensor>& start, const Tensor& a, const Tensor& b, int64_t block, std::string_view way,
+                        int64_t vector) {
 	constexpr std::string_view ways[] = {"added", "replacing", "onward"};
 	const Tensor* begin = start ? &*start : nullptr;
 	auto l = layout_of(begin, a, b);
-	TORCH_CHECK_VALUE(l && l->rows > 0 && l->columns > 0, "expected matrices of float32 whose rows or columns lie side by side, got ", a.sizes(),
-	                  " with strides ", a.strides(), " and ", b.sizes(), " with strides ", b.strides());
-	TORCH_CHECK_VALUE(block > 0 && block <= std::numeric_limits<int32_t>::max(), "expected blocks of one or more, got ", block);
+	TORCH_CHECK_VALUE(l && l->rows > 0 && l->columns > 0, "expected matrices of float32 whose rows or columns lie side by side, got ",
+	                  a.sizes(), " with strides ", a.strides(), " and ", b.sizes(), " with strides ", b.strides());
+	TORCH_CHECK_VALUE(block > 0 && block < int64_t{1} << 31, "expected blocks of one or more, got ", block);
 	auto found = std::find(std::begin(ways), std::end(ways), way);
 	TORCH_CHECK_VALUE(found != std::end(ways), "there is no way ", way, " to make sums");
-	TORCH_CHECK_NOT_IMPLEMENTED(convolution::best_kernels() != nullptr, "this processor has no kernel");
-	return computed(*l, {static_cast<int32_t>(block), static_cast<Order::Way>(found - std::begin(ways))}, begin, a, b);
+	return computed(convolution::kernels_of(vector), *l, {static_cast<int32_t>(block), static_cast<Order::Way>(found - std::begin(ways))}, begin, a, b);
 }
 
 bool is_one(const at::Scalar& s) { return !s.isComplex() && !s.isSymbolic() && s.toDouble() == 1; }
@@ -166,7 +165,7 @@ Tensor addmm(const Tensor& start, const Tensor& a, const Tensor& b, const at::Sc
 	return c ? *std::move(c) : at::cpu::addmm(start, a, b, beta, alpha);
 }
 
-TORCH_LIBRARY_FRAGMENT(libtorchgo, m) { m.def("product(Tensor? start, Tensor a, Tensor b, int block, str way) -> Tensor"); }
+TORCH_LIBRARY_FRAGMENT(libtorchgo, m) { m.def("product(Tensor? start, Tensor a, Tensor b, int block, str way, int vector) -> Tensor"); }
 
 TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) { m.impl("product", product_in_order); }
 
