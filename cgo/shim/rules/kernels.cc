@@ -1,4 +1,4 @@
-// Kernels in the place of libtorch's, where a right result can be had another way. They stand
+// Kernels in the place of libtorch's, where a right result can be had another way, or the same one sooner. They stand
 // below autograd, so operators that are composed of these, and gradients, come by them too.
 #include <ATen/TensorUtils.h>
 #include <ATen/WrapDimUtilsMulti.h>
