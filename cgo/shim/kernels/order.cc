@@ -61,7 +61,8 @@ class Trial {
 	// Whether we take less time.
 	bool pays(const Order& order) {
 		double ours = std::numeric_limits<double>::infinity(), theirs = ours;
-		for (int round = 0; round < kRounds; round++) {
+		const int rounds = layout_.rows * layout_.columns * layout_.depth < kLong ? kRounds : 2;
+		for (int round = 0; round < rounds; round++) {
 			theirs = std::min(theirs, seconds([&] { by_libtorch(0); }));
 			ours = std::min(ours, seconds([&] { run(layout_, order, 0); }));
 		}
@@ -72,7 +73,8 @@ class Trial {
 	static constexpr int32_t kUnit = 16, kLongest = 1024;  // of blocks
 	static constexpr int64_t kShift = 1;                   // to an address that is no vector's
 	static constexpr float kTiny = 1e-24F;
-	static constexpr int kRounds = 5;
+	static constexpr int kRounds = 5;                      // of measuring, but for products of more than so many numbers
+	static constexpr int64_t kLong = int64_t{1} << 27;
 	static constexpr double kEnough = 0.97;
 
 	static constexpr int64_t extent(int64_t rows, int64_t columns, int64_t row, int64_t step) {
