@@ -61,4 +61,14 @@ auto wrap_outputs(Args&&... args) {
 #endif
 }
 
+// is_named tells whether dimensions of a tensor have names, which they have no longer in 2.15.
+template <class T>
+bool is_named(const T& t) {
+	if constexpr (requires { t.has_names(); }) {
+		return t.has_names();
+	} else {
+		return false;
+	}
+}
+
 }  // namespace tg

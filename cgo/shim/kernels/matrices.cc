@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "compat.h"
 #include "order.h"
 #include "weights.h"
 
@@ -55,7 +56,7 @@ Tensor turned(const convolution::Kernels& k, const float* from, int64_t from_row
 }
 
 bool plain(const Tensor& t) {
-	return t.scalar_type() == at::kFloat && t.layout() == at::kStrided && t.device().is_cpu() && !t.is_neg() && !t.has_names();
+	return t.scalar_type() == at::kFloat && t.layout() == at::kStrided && t.device().is_cpu() && !t.is_neg() && !is_named(t);
 }
 
 // Numbers of rows or of columns lie side by side, and no two in one place.
