@@ -123,8 +123,9 @@ func TestProductInOrderRefuses(t *testing.T) {
 	torch.Scope(func() {
 		a, b := torch.Ones(4, 5), torch.Ones(5, 6)
 		for name, bad := range map[string]func() (torch.Tensor, error){
-			"sizes": func() (torch.Tensor, error) { return product(8, nil, a, a, 1, "added") },
-			"empty": func() (torch.Tensor, error) { return product(8, nil, a.Narrow(0, 0, 0), b, 1, "added") },
+			"sizes":    func() (torch.Tensor, error) { return product(8, nil, a, a, 1, "added") },
+			"empty":    func() (torch.Tensor, error) { return product(8, nil, a.Narrow(0, 0, 0), b, 1, "added") },
+			"no depth": func() (torch.Tensor, error) { return product(8, nil, a.Narrow(1, 0, 0), b.Narrow(0, 0, 0), 1, "added") },
 			"dtype": func() (torch.Tensor, error) {
 				return product(8, nil, a.To(torch.Float64), b.To(torch.Float64), 1, "added")
 			},

@@ -7,6 +7,10 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include <pthread.h>
+
+#include <csignal>
+
 #include "entries.h"
 
 namespace tg {
@@ -30,6 +34,24 @@ class Group {
  private:
 	c10::intrusive_ptr<c10d::ProcessGroup> group_;
 	Backend cards_;  // NCCL, if the group has it
+};
+
+// Unpiped keeps SIGPIPE from the threads that are made while it lasts. They write to ranks that may be gone, which the write says as well;
+// but Go's runtime ends the process over a signal to a thread that is not its own.
+class Unpiped {
+ public:
+	Unpiped() {
+		sigset_t pipe;
+		sigemptyset(&pipe);
+		sigaddset(&pipe, SIGPIPE);
+		pthread_sigmask(SIG_BLOCK, &pipe, &before_);
+	}
+	Unpiped(const Unpiped&) = delete;
+	Unpiped& operator=(const Unpiped&) = delete;
+	~Unpiped() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+	sigset_t before_;
 };
 
 inline Group& group(Args& a) { return a.object<Group>("process group"); }

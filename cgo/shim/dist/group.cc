@@ -233,6 +233,7 @@ void new_group(Args& a, Results& r) {
 	auto description = std::string(a.string());
 	bool detail = a.boolean();
 	watch_threads();
+	Unpiped unpiped;
 	auto store = part(base, name + "/");
 	auto group = c10::make_intrusive<c10d::ProcessGroup>(store, rank, size);
 	Backend cards;

@@ -46,6 +46,7 @@ void new_tcp_store(Args& a, Results& r) {
 	o.waitWorkers = a.boolean();
 	o.timeout = milliseconds(a);
 	o.multiTenant = true;
+	Unpiped unpiped;
 	auto made = c10::make_intrusive<c10d::TCPStore>(host, o);
 	auto port = made->getPort();
 	r.object<Store>(std::move(made));

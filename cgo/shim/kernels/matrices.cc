@@ -111,12 +111,13 @@ Tensor product_in_order(const std::optional<Tensor>& start, const Tensor& a, con
 	constexpr std::string_view ways[] = {"added", "replacing", "onward"};
 	const Tensor* begin = start ? &*start : nullptr;
 	auto l = layout_of(begin, a, b);
-	TORCH_CHECK_VALUE(l && l->rows > 0 && l->columns > 0, "expected matrices of float32 whose rows or columns lie side by side, got ",
+	TORCH_CHECK_VALUE(l && std::min({l->rows, l->columns, l->depth}) > 0, "expected matrices of float32 whose rows or columns lie side by side, got ",
 	                  a.sizes(), " with strides ", a.strides(), " and ", b.sizes(), " with strides ", b.strides());
 	TORCH_CHECK_VALUE(block > 0 && block < int64_t{1} << 31, "expected blocks of one or more, got ", block);
 	auto found = std::find(std::begin(ways), std::end(ways), way);
 	TORCH_CHECK_VALUE(found != std::end(ways), "there is no way ", way, " to make sums");
-	return computed(convolution::kernels_of(vector), *l, {static_cast<int32_t>(block), static_cast<Order::Way>(found - std::begin(ways))}, begin, a, b);
+	Order order{static_cast<int32_t>(block), static_cast<Order::Way>(found - std::begin(ways))};
+	return computed(convolution::kernels_of(vector), *l, order, begin, a, b);
 }
 
 bool is_one(const at::Scalar& s) { return !s.isComplex() && !s.isSymbolic() && s.toDouble() == 1; }
