@@ -22,7 +22,7 @@ var (
 	blockedLine = regexp.MustCompile(`(?m)^SigBlk:\s+([0-9a-f]+)$`)
 )
 
-// A rank that writes to one that is gone gets an error, and no signal: Go's runtime ends the process over one that meets a thread of gloo's.
+// A rank that writes to one that is gone gets an error and no signal: Go's runtime ends the process over one that meets a thread of gloo's.
 func TestThreadsGetNoSignalOfPipes(t *testing.T) {
 	torchtest.NoLeaks(t)
 	const pipe = uint64(1) << (syscall.SIGPIPE - 1)
