@@ -13,6 +13,7 @@ using convolution::activate;
 using convolution::least;
 using convolution::most;
 using convolution::Vec;
+using convolution::with;
 
 INLINE __mmask16 first_sums(int64_t n) {
 	return n >= kSums ? 0xffff : static_cast<__mmask16>((1 << n) - 1);
@@ -58,20 +59,6 @@ INLINE __m512 finished(__m512i sums, __m512 scale, __m512 add) {
 
 INLINE __m512i steps(const Finish& f, __m512 v) {
 	return _mm512_cvtps_epi32(_mm512_fmadd_ps(v, _mm512_set1_ps(f.by), _mm512_set1_ps(f.zero)));
-}
-
-// with calls a function with the activation as a constant.
-template <class Do>
-INLINE void with(Activation a, const Do& run) {
-	switch (a) {
-		case Activation::none: return run.template operator()<Activation::none>();
-		case Activation::relu: return run.template operator()<Activation::relu>();
-		case Activation::relu6: return run.template operator()<Activation::relu6>();
-		case Activation::hardswish: return run.template operator()<Activation::hardswish>();
-		case Activation::hardsigmoid: return run.template operator()<Activation::hardsigmoid>();
-		case Activation::swish: return run.template operator()<Activation::swish>();
-		case Activation::sigmoid: return run.template operator()<Activation::sigmoid>();
-	}
 }
 
 void quantize(const float* x, int64_t n, float by, int32_t zero, uint8_t* y) {

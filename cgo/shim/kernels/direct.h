@@ -50,6 +50,20 @@ INLINE V activate(V v) {
 	}
 }
 
+// with calls a function with the activation as a constant.
+template <class Do>
+INLINE void with(Activation a, const Do& run) {
+	switch (a) {
+		case Activation::none: return run.template operator()<Activation::none>();
+		case Activation::relu: return run.template operator()<Activation::relu>();
+		case Activation::relu6: return run.template operator()<Activation::relu6>();
+		case Activation::hardswish: return run.template operator()<Activation::hardswish>();
+		case Activation::hardsigmoid: return run.template operator()<Activation::hardsigmoid>();
+		case Activation::swish: return run.template operator()<Activation::swish>();
+		case Activation::sigmoid: return run.template operator()<Activation::sigmoid>();
+	}
+}
+
 // The bias of V vectors of outputs, of which the last may be fewer numbers.
 template <int W, int V>
 INLINE void biases(const Task& t, int64_t output, Vec<W>* to) {
@@ -97,15 +111,7 @@ INLINE void finish(const Task& t, const Sums<W, V, R>& sums, int64_t place, int6
 	if (t.sum) {
 		results.add(t.sum + place);
 	}
-	switch (t.activation) {
-		case Activation::none: return results.template write<Activation::none>(t.y + place);
-		case Activation::relu: return results.template write<Activation::relu>(t.y + place);
-		case Activation::relu6: return results.template write<Activation::relu6>(t.y + place);
-		case Activation::hardswish: return results.template write<Activation::hardswish>(t.y + place);
-		case Activation::hardsigmoid: return results.template write<Activation::hardsigmoid>(t.y + place);
-		case Activation::swish: return results.template write<Activation::swish>(t.y + place);
-		case Activation::sigmoid: return results.template write<Activation::sigmoid>(t.y + place);
-	}
+	with(t.activation, [&]<Activation A>() __attribute__((always_inline)) { results.template write<A>(t.y + place); });
 }
 
 // Where pixels of the result begin to see, one after the other.
