@@ -35,15 +35,26 @@ func ownActivation(a activation) (name string, ok bool) {
 
 // costs are what a convolution takes, in multiplications: oneDNN's for each weight, which has to come from afar, and Winograd's, too, and
 // for each number of a tile, which is transformed.
-type costs struct{ directWeight, winogradWeight, transforming int }
+type costs struct{ directWeight, winogradWeight, transforming, largestTile int }
 
-// They fit what was measured on processors with AVX2 and with AVX-512, which multiply twice as much while a weight comes, out of the cache.
+// They fit what was measured on processors with AVX2 and with AVX-512, which multiply twice as much while a weight comes, out of the cache,
+// and with AVX-512's instructions for bfloat16. Tiles of 4 x 4 outputs would round numbers of bfloat16 more than twice as much as those of
+// 2 x 2, which leave a network as far from float32 as Python's bfloat16 does.
 var (
-	narrowCosts = costs{12, 8, 10}
-	wideCosts   = costs{24, 23, 20}
+	narrowCosts = costs{12, 8, 10, 4}
+	wideCosts   = costs{24, 23, 20, 4}
+	halfCosts   = costs{3, 4, 16, 2}
 )
 
 const clearly = 0.95
+
+// costsOf are those of a dtype.
+func costsOf(dtype torch.DType) costs {
+	if dtype == torch.BFloat16 {
+		return halfCosts
+	}
+	return ownCosts()
+}
 
 // ownCosts are those of this processor.
 var ownCosts = sync.OnceValue(func() (c costs) {
@@ -56,18 +67,28 @@ var ownCosts = sync.OnceValue(func() (c costs) {
 	return c
 })
 
-// winogradTile is how many outputs, squared, a tile has that makes a convolution of 3 x 3 faster than oneDNN's: 2 or 4, or 0 where none
-// does.
-func (c costs) winogradTile(images, channels, outputs, height, width int) (tile int) {
+// winogradForm is one of Winograd's: tiles of so many outputs, squared, which lie step pixels apart.
+type winogradForm struct{ tile, step int }
+
+var winogradForms = []winogradForm{{4, 1}, {2, 1}, {2, 2}}
+
+// side is that of what a tile sees, and of the numbers that it becomes.
+func (f winogradForm) side() int { return f.step*(f.tile-1) + 3 }
+
+// winograd is the form that makes a convolution of 3 x 3 faster than a direct one; none where none does.
+func (c costs) winograd(images, channels, outputs, step, height, width int) (best winogradForm) {
 	weights := channels * outputs
 	least := clearly * float64(9*weights*(images*height*width+c.directWeight))
-	for _, m := range []int{4, 2} {
-		numbers, tiles := (m+2)*(m+2), images*((height+m-1)/m)*((width+m-1)/m)
+	for _, f := range winogradForms {
+		if f.step != step || f.tile > c.largestTile {
+			continue
+		}
+		numbers, tiles := f.side()*f.side(), images*((height+f.tile-1)/f.tile)*((width+f.tile-1)/f.tile)
 		if cost := float64(numbers * (weights*(tiles+c.winogradWeight) + c.transforming*tiles*(channels+outputs))); cost < least {
-			tile, least = m, cost
+			best, least = f, cost
 		}
 	}
-	return tile
+	return best
 }
 
 // Direct convolutions of ours are as fast as oneDNN's where both only compute, and faster where oneDNN takes its time to find what to
@@ -86,7 +107,7 @@ func directIsFaster(images, channels, outputs, taps, height, width int) bool {
 func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation, sizes []int) (to Node, ok bool) {
 	ones := []int64{1, 1}
 	activation, known := ownActivation(a)
-	if w.DType() != torch.Float32 || !slices.Equal(c.dilation, ones) || !known {
+	if !slices.Equal(c.dilation, ones) || !known {
 		return to, false
 	}
 	outputs := func(side int) int {
@@ -99,7 +120,7 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 			inputs = append(inputs, given("outputs", int64(w.Size(0))))
 		}
 		inputs = append(append(inputs, given("bias", n.arg("bias")), given("sum", nil)), place...)
-		return n.with(target, append(inputs, given("activation", activation))...)
+		return r.biased(n.with(target, append(inputs, given("activation", activation))...))
 	}
 	if c.groups > 1 {
 		if int(c.groups) == sizes[1] && w.Size(0) == sizes[1] {
@@ -109,13 +130,14 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 		}
 		return to, false
 	}
-	if w.Size(2) == 3 && w.Size(3) == 3 && slices.Equal(c.stride, ones) && slices.Max(c.padding) <= 2 {
-		tile := ownCosts().winogradTile(sizes[0], w.Size(1), w.Size(0), height, width)
-		if packed, ok := inner("libtorchgo::winograd_weight", w, tile); ok { // not for no tile, nor for channels that fill no vectors
+	if w.Size(2) == 3 && w.Size(3) == 3 && c.stride[0] == c.stride[1] && slices.Max(c.padding) <= 2 {
+		form := costsOf(w.DType()).winograd(sizes[0], w.Size(1), w.Size(0), int(c.stride[0]), height, width)
+		// Not for none, nor for channels that fill no vectors.
+		if packed, ok := inner("libtorchgo::winograd_weight", w, form.tile, form.step); ok {
 			return own(winogradTarget, "winograd_weight", packed, given("padding", c.padding)), true
 		}
 	}
-	if directIsFaster(sizes[0], w.Size(1), w.Size(0), w.Size(2)*w.Size(3), height, width) {
+	if w.DType() == torch.BFloat16 || directIsFaster(sizes[0], w.Size(1), w.Size(0), w.Size(2)*w.Size(3), height, width) {
 		if packed, ok := inner("libtorchgo::direct_weight", w); ok {
 			return own(directTarget, "direct_weight", packed, given("stride", c.stride), given("padding", c.padding)), true
 		}
@@ -126,13 +148,22 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 // fewRowed is the operator of ours that computes a linear layer, with an activation behind it.
 func (r *rewriter) fewRowed(n *Node, w torch.Tensor, a activation) (to Node, ok bool) {
 	activation, known := ownActivation(a)
-	if w.DType() != torch.Float32 || !known {
+	if !known {
 		return to, false
 	}
 	packed, ok := inner("libtorchgo::direct_weight", w.Reshape(w.Size(0), w.Size(1), 1, 1))
 	if !ok {
 		return to, false
 	}
-	return n.with("torch.ops.libtorchgo.linear.default", given("x", n.arg("input")), given("weight", r.constant("direct_weight", packed)),
-		given("outputs", int64(w.Size(0))), given("bias", n.arg("bias")), given("activation", activation)), true
+	return r.biased(n.with("torch.ops.libtorchgo.linear.default", given("x", n.arg("input")),
+		given("weight", r.constant("direct_weight", packed)), given("outputs", int64(w.Size(0))), given("bias", n.arg("bias")),
+		given("activation", activation))), true
+}
+
+// biased is a node of ours whose bias is float32, as sums are.
+func (r *rewriter) biased(n Node) Node {
+	if t, ok := r.state(r.flow(), n.arg("bias")); ok && t.DType() != torch.Float32 {
+		n.Inputs = set(n.Inputs, "bias", r.constant("bias", t.To(torch.Float32)))
+	}
+	return n
 }

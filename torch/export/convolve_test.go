@@ -16,11 +16,11 @@ import (
 const eachAlone = -1
 
 // ownConvolution computes a convolution by an operator of ours: Winograd's with tiles of 2 or 4, or for 0 the direct one. ok is false on
-// a processor without a kernel.
+// a processor without a kernel, and where Winograd's has not the stride.
 func ownConvolution(
 	t *testing.T, x, w, bias, sum torch.Tensor, tile int, stride, padding []int, activation string,
 ) (y torch.Tensor, ok bool) {
-	name, args := "libtorchgo::winograd", []any{w, tile}
+	name, args := "libtorchgo::winograd", []any{w, tile, stride[0]}
 	switch tile {
 	case 0:
 		name, args = "libtorchgo::direct", args[:1]
@@ -90,13 +90,17 @@ func TestOwnConvolutions(t *testing.T) {
 		{2, 7, 1, 9, 9, [2]int{3, 3}, one, same, true, false, "hardsigmoid"},
 		{1, 16, 40, 9, 5, [2]int{1, 1}, one, []int{0, 0}, true, true, "relu6"},
 		{2, 16, 32, 9, 5, [2]int{3, 3}, one, same, true, true, "swish"},
+		{2, 64, 64, 16, 14, [2]int{3, 3}, []int{2, 2}, same, true, true, "relu"},
+		{3, 32, 64, 7, 10, [2]int{3, 3}, []int{2, 2}, []int{2, 0}, true, false, "none"},
+		{1, 16, 32, 3, 3, [2]int{3, 3}, []int{2, 2}, []int{0, 0}, false, false, "relu"},
+		{30, 128, 96, 8, 9, [2]int{3, 3}, []int{2, 2}, same, false, true, "hardswish"},
 		{1, 300, 40, 3, 5, [2]int{1, 1}, one, []int{0, 0}, true, false, "sigmoid"},
 	} {
 		for _, tile := range []int{0, 2, 4} {
-			if tile > 0 && (c.outputs%16 > 0 || c.kernel != [2]int{3, 3} || c.stride[0] > 1) {
+			if tile > 0 && (c.outputs%16 > 0 || c.kernel != [2]int{3, 3} || c.stride[0] != c.stride[1] || c.stride[0] > 2) {
 				continue
 			}
-			t.Run(fmt.Sprint(c, tile), func(t *testing.T) { c.test(t, tile) })
+			c.run(t, tile)
 		}
 	}
 }
@@ -118,11 +122,22 @@ func TestOwnConvolutionsOfEachChannel(t *testing.T) {
 		{1, 200, 200, 7, 7, [2]int{5, 5}, one, []int{2, 2}, true, false, "none"},
 		{1, 37, 37, 7, 7, [2]int{5, 5}, one, []int{2, 2}, true, false, "swish"},
 	} {
-		t.Run(fmt.Sprint(c), func(t *testing.T) { c.test(t, eachAlone) })
+		c.run(t, eachAlone)
 	}
 }
 
-func (c ownCase) test(t *testing.T, tile int) {
+// In bfloat16, whose results have eight bits, Winograd's numbers are rounded to as many before they are multiplied, too.
+func (c ownCase) run(t *testing.T, tile int) {
+	most := map[torch.DType]float64{torch.Float32: 4e-6, torch.BFloat16: 4e-3}
+	if tile > 0 {
+		most[torch.BFloat16] = 4e-2
+	}
+	for dtype, apart := range most {
+		t.Run(fmt.Sprint(c, tile, dtype), func(t *testing.T) { c.test(t, tile, dtype, apart) })
+	}
+}
+
+func (c ownCase) test(t *testing.T, tile int, dtype torch.DType, apart float64) {
 	torchtest.NoLeaks(t)
 	torch.ManualSeed(1)
 	torch.Scope(func() {
@@ -130,8 +145,8 @@ func (c ownCase) test(t *testing.T, tile int) {
 		if tile == eachAlone {
 			o.Groups = c.channels
 		}
-		x := torch.RandN(c.images, c.channels, c.height, c.width)
-		w := torch.RandN(c.outputs, c.channels/o.Groups, c.kernel[0], c.kernel[1])
+		x := torch.RandN(c.images, c.channels, c.height, c.width).To(dtype)
+		w := torch.RandN(c.outputs, c.channels/o.Groups, c.kernel[0], c.kernel[1]).To(dtype)
 		var bias, sum torch.Tensor
 		want := F.Conv2d(x.To(torch.Float64), w.To(torch.Float64), torch.Tensor{}, o)
 		if c.bias {
@@ -139,7 +154,7 @@ func (c ownCase) test(t *testing.T, tile int) {
 			want = want.Add(bias.To(torch.Float64).Reshape(1, -1, 1, 1))
 		}
 		if c.sum {
-			sum = torch.RandN(want.Shape()...)
+			sum = torch.RandN(want.Shape()...).To(dtype)
 			want = want.Add(sum.To(torch.Float64))
 		}
 		most := want.Abs()
@@ -152,7 +167,25 @@ func (c ownCase) test(t *testing.T, tile int) {
 			require.Equal(t, want.Shape(), got.Shape())
 			require.True(t, got.IsContiguous(torch.ChannelsLast))
 			if want.NumEl() > 0 {
-				require.Less(t, got.To(torch.Float64).Sub(want).Abs().Max().Float64(), 4e-6*most.Max().Float64())
+				require.Less(t, got.To(torch.Float64).Sub(want).Abs().Max().Float64(), apart*most.Max().Float64())
+			}
+		}
+	})
+}
+
+// An infinite number is seen by the results whose kernel it meets, and by no neighbours, though two numbers of bfloat16 are multiplied
+// at once.
+func TestOwnConvolutionsInfinity(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		o := F.ConvOptions{Padding: []int{1, 1}}
+		for _, dtype := range []torch.DType{torch.Float32, torch.BFloat16} {
+			x, w := torch.RandN(2, 3, 9, 8), torch.RandN(24, 3, 3, 3).To(dtype)
+			x.Index(0, 1, 4, 5).FillInPlace(math.Inf(1))
+			want := F.Conv2d(x, w.To(torch.Float32), torch.Tensor{}, o).IsFinite()
+			got, ok := ownConvolution(t, x.To(dtype), w, torch.Tensor{}, torch.Tensor{}, 0, []int{1, 1}, []int{1, 1}, "none")
+			if ok {
+				require.True(t, got.IsFinite().Equal(want), dtype)
 			}
 		}
 	})
@@ -162,15 +195,16 @@ func (c ownCase) test(t *testing.T, tile int) {
 func TestOwnConvolutionsNaN(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
-		x, w := torch.Full([]int{1, 16, 4, 4}, math.NaN()), torch.Ones(32, 16, 3, 3)
 		for activation := range activations {
-			for _, tile := range []int{0, 2, 4, eachAlone} {
-				own := w
-				if tile == eachAlone {
-					own = torch.Ones(16, 1, 3, 3)
-				}
-				if y, ok := ownConvolution(t, x, own, torch.Tensor{}, torch.Tensor{}, tile, []int{1, 1}, []int{1, 1}, activation); ok {
-					require.True(t, y.IsNaN().All().Item().(bool), activation)
+			for _, dtype := range []torch.DType{torch.Float32, torch.BFloat16} {
+				for _, tile := range []int{0, 2, 4, eachAlone} {
+					x, w := torch.Full([]int{1, 16, 4, 4}, math.NaN()).To(dtype), torch.Ones(32, 16, 3, 3).To(dtype)
+					if tile == eachAlone {
+						w = torch.Ones(16, 1, 3, 3).To(dtype)
+					}
+					if y, ok := ownConvolution(t, x, w, torch.Tensor{}, torch.Tensor{}, tile, []int{1, 1}, []int{1, 1}, activation); ok {
+						require.True(t, y.IsNaN().All().Item().(bool), activation)
+					}
 				}
 			}
 		}
@@ -208,28 +242,30 @@ func TestOwnLinear(t *testing.T) {
 		{[]int{0, 16}, 32, true, "none"},
 		{[]int{130, 1}, 1, false, "hardsigmoid"},
 	} {
-		t.Run(fmt.Sprint(c.shape, c.outputs), func(t *testing.T) {
-			torchtest.NoLeaks(t)
-			torch.Scope(func() {
-				in := c.shape[len(c.shape)-1]
-				x, w, bias := torch.RandN(c.shape...), torch.RandN(c.outputs, in), torch.Tensor{}
-				packed, ok := inner("libtorchgo::direct_weight", w.Reshape(c.outputs, in, 1, 1))
-				if !ok {
-					t.Skip("this processor has no kernel")
-				}
-				args, sums := []any{x, packed, c.outputs, nil, c.activation}, F.Linear(x.To(torch.Float64), w.To(torch.Float64), bias)
-				if c.bias {
-					bias = torch.RandN(c.outputs)
-					args[3], sums = bias, sums.Add(bias.To(torch.Float64))
-				}
-				got, ok := inner("libtorchgo::linear", args...)
-				require.True(t, ok)
-				require.Equal(t, sums.Shape(), got.Shape())
-				if want := activations[c.activation](sums); want.NumEl() > 0 {
-					require.Less(t, got.To(torch.Float64).Sub(want).Abs().Max().Float64(), 4e-6*sums.Abs().Max().Float64())
-				}
+		for dtype, apart := range map[torch.DType]float64{torch.Float32: 4e-6, torch.BFloat16: 4e-3} {
+			t.Run(fmt.Sprint(c.shape, c.outputs, dtype), func(t *testing.T) {
+				torchtest.NoLeaks(t)
+				torch.Scope(func() {
+					in := c.shape[len(c.shape)-1]
+					x, w, bias := torch.RandN(c.shape...).To(dtype), torch.RandN(c.outputs, in).To(dtype), torch.Tensor{}
+					packed, ok := inner("libtorchgo::direct_weight", w.Reshape(c.outputs, in, 1, 1))
+					if !ok {
+						t.Skip("this processor has no kernel")
+					}
+					args, sums := []any{x, packed, c.outputs, nil, c.activation}, F.Linear(x.To(torch.Float64), w.To(torch.Float64), bias)
+					if c.bias {
+						bias = torch.RandN(c.outputs)
+						args[3], sums = bias, sums.Add(bias.To(torch.Float64))
+					}
+					got, ok := inner("libtorchgo::linear", args...)
+					require.True(t, ok)
+					require.Equal(t, sums.Shape(), got.Shape())
+					if want := activations[c.activation](sums); want.NumEl() > 0 {
+						require.Less(t, got.To(torch.Float64).Sub(want).Abs().Max().Float64(), apart*sums.Abs().Max().Float64())
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -243,18 +279,20 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			t.Skip("this processor has no kernel")
 		}
 		require.Error(t, torch.Try(func() { torch.Call("libtorchgo::direct_weight", w) })) // an inner operator
-		winograd, _ := inner("libtorchgo::winograd_weight", w, 4)
+		winograd, _ := inner("libtorchgo::winograd_weight", w, 4, 1)
 		one := []int{1, 1}
 		refuses(t, map[string]refusal{
-			"weight":     {"winograd_weight", []any{w, 3}, "tiles of 3 outputs"},
-			"kernel":     {"winograd_weight", []any{torch.RandN(32, 16, 3, 2), 4}, "expected weights of 3 x 3"},
-			"outputs":    {"winograd_weight", []any{torch.RandN(33, 16, 3, 3), 4}, "no kernel for 16 channels and 33 outputs"},
-			"empty":      {"direct_weight", []any{torch.Empty(0, 16, 3, 3)}, "expected float32 weights"},
-			"plain":      {"winograd", []any{x, w, nil, nil, one, "relu"}, "not those of winograd_weight"},
-			"width":      {"winograd", []any{x, winograd.Reshape(36, -1, 16, 8), nil, nil, one, "relu"}, "no kernel for weights in vectors of 4"},
+			"weight":  {"winograd_weight", []any{w, 3, 1}, "no form of tiles of 3 outputs"},
+			"step":    {"winograd_weight", []any{w, 4, 2}, "of 4 outputs with steps of 2"},
+			"kernel":  {"winograd_weight", []any{torch.RandN(32, 16, 3, 2), 4, 1}, "expected weights of 3 x 3"},
+			"outputs": {"winograd_weight", []any{torch.RandN(33, 16, 3, 3), 4, 1}, "no kernel for 16 channels and 33 outputs"},
+			"empty":   {"direct_weight", []any{torch.Empty(0, 16, 3, 3)}, "expected weights of images"},
+			"plain":   {"winograd", []any{x, w, nil, nil, one, "relu"}, "not those of winograd_weight"},
+			"width": {"winograd", []any{x, winograd.Reshape(36, -1, 16, 8), nil, nil, one, "relu"},
+				"no kernel for weights of Float in vectors of 4"},
 			"odd":        {"winograd", []any{x, torch.RandN(36, 2, 16, 15), nil, nil, one, "relu"}, "not those of winograd_weight"},
 			"channels":   {"winograd", []any{torch.RandN(1, 32, 4, 4), winograd, nil, nil, one, "relu"}, "do not fit images of"},
-			"dtype":      {"winograd", []any{x.To(torch.Float64), winograd, nil, nil, one, "relu"}, "expected float32 images"},
+			"dtype":      {"winograd", []any{x.To(torch.Float64), winograd, nil, nil, one, "relu"}, "expected images of float32 or bfloat16"},
 			"bias":       {"winograd", []any{x, winograd, torch.RandN(31), nil, one, "relu"}, "the bias does not fit"},
 			"sum":        {"winograd", []any{x, winograd, nil, torch.RandN(1, 32, 4, 5), one, "relu"}, "what is added does not fit"},
 			"padding":    {"winograd", []any{x, winograd, nil, nil, []int{1, 3}, "relu"}, "padding is"},
@@ -271,7 +309,7 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			"negative":   {"direct", []any{x, direct, -1, nil, nil, one, one, "relu"}, "do not fit -1 outputs"},
 			"panels":     {"direct", []any{x, direct.Reshape(2, 3, 3, 16, 4, 4), 32, nil, nil, one, one, "relu"}, "not those of direct_weight"},
 			"vectors": {"direct", []any{x, direct.Reshape(8, 3, 3, 16, 4), 32, nil, nil, one, one, "relu"},
-				"no kernel for weights in vectors of 4"},
+				"no kernel for weights of Float in vectors of 4"},
 			"fewer":  {"depthwise", []any{x, torch.RandN(3, 3, 32), nil, nil, one, one, "relu"}, "do not fit images of"},
 			"none":   {"depthwise", []any{x, torch.RandN(3, 0, 16), nil, nil, one, one, "relu"}, "not those of depthwise_weight"},
 			"above":  {"depthwise", []any{x, torch.RandN(3, 3, 16), nil, nil, one, []int{-1, 0}, "relu"}, "padding is"},

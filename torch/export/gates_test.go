@@ -26,13 +26,15 @@ func TestOwnPairs(t *testing.T) {
 		{2, 3, 16, 2, 1, [2]int{2, 1}, []int{3, 2}, []int{5, 4}, false, false, "hardsigmoid"},
 		{0, 8, 16, 8, 8, [2]int{3, 3}, []int{1, 1}, []int{1, 1}, true, false, "relu"},
 	} {
-		t.Run(fmt.Sprint(c), func(t *testing.T) { torch.Scope(func() { c.testPair(t) }) })
+		for dtype, apart := range map[torch.DType]float64{torch.Float32: 4e-6, torch.BFloat16: 1e-2} { // which rounds between, too
+			t.Run(fmt.Sprint(c, dtype), func(t *testing.T) { torch.Scope(func() { c.testPair(t, dtype, apart) }) })
+		}
 	}
 }
 
-func (c ownCase) testPair(t *testing.T) {
-	x, wide := torch.RandN(c.images, c.channels, c.height, c.width), torch.RandN(c.outputs, c.channels, 1, 1)
-	each := torch.RandN(c.outputs, 1, c.kernel[0], c.kernel[1])
+func (c ownCase) testPair(t *testing.T, dtype torch.DType, apart float64) {
+	x, wide := torch.RandN(c.images, c.channels, c.height, c.width).To(dtype), torch.RandN(c.outputs, c.channels, 1, 1).To(dtype)
+	each := torch.RandN(c.outputs, 1, c.kernel[0], c.kernel[1]).To(dtype)
 	packed, ok := inner("libtorchgo::direct_weight", wide)
 	if !ok {
 		t.Skip("this processor has no kernel")
@@ -56,7 +58,7 @@ func (c ownCase) testPair(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, want.Shape(), got.Shape())
 		if want.NumEl() > 0 {
-			require.Less(t, got.To(torch.Float64).Sub(want).Abs().Max().Float64(), 4e-6*most.Max().Float64())
+			require.Less(t, got.To(torch.Float64).Sub(want).Abs().Max().Float64(), apart*most.Max().Float64())
 		}
 	}
 }
@@ -66,27 +68,29 @@ func TestOwnGates(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.ManualSeed(1)
 	for _, shape := range [][]int{{1, 16, 1, 1}, {2, 72, 28, 28}, {3, 61, 7, 5}, {1, 3, 40, 33}, {2, 100, 3, 3}, {1, 7, 1, 90}} {
-		t.Run(fmt.Sprint(shape), func(t *testing.T) {
-			torch.Scope(func() {
-				x, by := torch.RandN(shape...), torch.RandN(shape[0], shape[1], 1, 1)
-				for _, x := range []torch.Tensor{x, x.Contiguous(torch.ChannelsLast), x.Transpose(2, 3).Contiguous().Transpose(2, 3)} {
-					means, ok := inner("libtorchgo::means", x)
-					if !ok {
-						t.Skip("this processor has no kernel")
-					}
-					want := x.To(torch.Float64).MeanDim([]int{2, 3}, torch.MeanOptions{KeepDim: true})
-					require.Equal(t, want.Shape(), means.Shape())
-					require.Less(t, means.To(torch.Float64).Sub(want).Abs().Max().Float64(), 2e-7)
-					scaled, ok := inner("libtorchgo::scale", x, by)
-					require.True(t, ok)
-					require.True(t, scaled.Equal(x.Mul(by)) && scaled.IsContiguous(torch.ChannelsLast))
-					own := x.Contiguous(torch.ChannelsLast).Clone()
-					_, ok = inner("libtorchgo::scale_", own, by)
-					require.True(t, ok)
-					require.True(t, own.Equal(scaled))
-				}
-			})
-		})
+		for dtype, apart := range map[torch.DType]float64{torch.Float32: 2e-7, torch.BFloat16: 1e-2} {
+			t.Run(fmt.Sprint(shape, dtype), func(t *testing.T) { torch.Scope(func() { testGates(t, shape, dtype, apart) }) })
+		}
+	}
+}
+
+func testGates(t *testing.T, shape []int, dtype torch.DType, apart float64) {
+	x, by := torch.RandN(shape...).To(dtype), torch.RandN(shape[0], shape[1], 1, 1).To(dtype)
+	for _, x := range []torch.Tensor{x, x.Contiguous(torch.ChannelsLast), x.Transpose(2, 3).Contiguous().Transpose(2, 3)} {
+		means, ok := inner("libtorchgo::means", x)
+		if !ok {
+			t.Skip("this processor has no kernel")
+		}
+		want := x.To(torch.Float64).MeanDim([]int{2, 3}, torch.MeanOptions{KeepDim: true})
+		require.Equal(t, want.Shape(), means.Shape())
+		require.Less(t, means.To(torch.Float64).Sub(want).Abs().Max().Float64(), apart)
+		scaled, ok := inner("libtorchgo::scale", x, by)
+		require.True(t, ok)
+		require.True(t, scaled.Equal(x.Mul(by)) && scaled.IsContiguous(torch.ChannelsLast))
+		own := x.Contiguous(torch.ChannelsLast).Clone()
+		_, ok = inner("libtorchgo::scale_", own, by)
+		require.True(t, ok)
+		require.True(t, own.Equal(scaled))
 	}
 }
 
@@ -101,17 +105,20 @@ func TestOwnMaxima(t *testing.T) {
 		{[]int{3, 1, 1, 6}, []int{2, 2}, []int{1, 1}, []int{1, 1}},
 		{[]int{0, 16, 4, 4}, []int{3, 3}, []int{1, 1}, []int{1, 1}},
 	} {
-		torch.Scope(func() {
-			x := torch.RandN(c.shape...).Contiguous(torch.ChannelsLast)
-			x.MaskedFillInPlace(x.GtScalar(2), math.NaN()).MaskedFillInPlace(x.LtScalar(-1), math.Inf(-1))
-			got, ok := inner("libtorchgo::max_pool2d", x, c.kernel, c.stride, c.padding)
-			if !ok {
-				t.Skip("this processor has no kernel")
-			}
-			want := F.MaxPool2d(x, c.kernel, F.MaxPoolOptions{Stride: c.stride, Padding: c.padding})
-			require.Equal(t, want.Shape(), got.Shape())
-			torchtest.Equal(t, got, want.Contiguous(torch.ChannelsLast))
-		})
+		for _, dtype := range []torch.DType{torch.Float32, torch.BFloat16} {
+			torch.Scope(func() {
+				x := torch.RandN(c.shape...).To(dtype).Contiguous(torch.ChannelsLast)
+				x.MaskedFillInPlace(x.GtScalar(2), math.NaN()).MaskedFillInPlace(x.LtScalar(-1), math.Inf(-1))
+				got, ok := inner("libtorchgo::max_pool2d", x, c.kernel, c.stride, c.padding)
+				if !ok {
+					t.Skip("this processor has no kernel")
+				}
+				want := F.MaxPool2d(x, c.kernel, F.MaxPoolOptions{Stride: c.stride, Padding: c.padding})
+				require.Equal(t, want.Shape(), got.Shape())
+				require.True(t, got.IsNaN().Equal(want.IsNaN())) // in bfloat16 of other bits
+				torchtest.Equal(t, got.MaskedFill(got.IsNaN(), 0), want.MaskedFill(want.IsNaN(), 0).Contiguous(torch.ChannelsLast))
+			})
+		}
 	}
 }
 
@@ -161,16 +168,16 @@ func TestOwnGatesErrors(t *testing.T) {
 				"the bias does not fit 32 outputs"},
 			"strided": {"direct_depthwise", []any{x, plain, 32, nil, "relu", torch.RandN(32, 3, 3).Permute(1, 2, 0), nil, one, one, "relu"},
 				"expected contiguous weights"},
-			"no images": {"means", []any{torch.RandN(16, 4, 4)}, "expected float32 images"},
+			"no images": {"means", []any{torch.RandN(16, 4, 4)}, "expected images of float32 or bfloat16"},
 			"padding":   {"max_pool2d", []any{x, []int{3, 2}, one, []int{1, 2}}, "more than half of the kernel"},
 			"kernel":    {"max_pool2d", []any{x, []int{0, 2}, one, []int{0, 0}}, "kernel is"},
 			"larger":    {"max_pool2d", []any{x, []int{5, 1}, one, []int{0, 0}}, "smaller than the kernel"},
-			"bytes":     {"max_pool2d", []any{x.To(torch.Uint8), one, one, []int{0, 0}}, "expected float32 images"},
-			"double":    {"means", []any{x.To(torch.Float64)}, "expected float32 images"},
+			"bytes":     {"max_pool2d", []any{x.To(torch.Uint8), one, one, []int{0, 0}}, "expected images of float32 or bfloat16"},
+			"double":    {"means", []any{x.To(torch.Float64)}, "expected images of float32 or bfloat16"},
 			"no pixels": {"means", []any{torch.RandN(1, 16, 0, 4)}, "have no means"},
 			"gates":     {"scale", []any{x, torch.RandN(1, 15, 1, 1)}, "expected a number for each channel"},
 			"pixels":    {"scale_", []any{x.Contiguous(torch.ChannelsLast), torch.RandN(1, 16, 1, 2)}, "expected a number for each channel"},
-			"halves":    {"scale", []any{x, torch.RandN(1, 16, 1, 1).To(torch.Float16)}, "expected float32 images"},
+			"halves":    {"scale", []any{x, torch.RandN(1, 16, 1, 1).To(torch.Float16)}, "expected images of float32 or bfloat16"},
 			"planes":    {"scale_", []any{x, torch.RandN(1, 16, 1, 1)}, "expected images with their channels last"},
 		})
 	})

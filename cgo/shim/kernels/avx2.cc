@@ -7,15 +7,16 @@
 
 namespace tg::convolution {
 
-const Kernels avx2 = {
-	8,
-	winograd<8, 6, 2>,
-	winograd<8, 6, 4>,
-	{direct<8, 1, 12>, direct<8, 2, 6>, direct<8, 3, 4>},
-	depthwise<8>,
-	maxima<8>,
-	means<8>,
-	scale<8>,
+const Processor avx2 = {
+	{
+		8,
+		{winograd<float, 8, 6, 0>, winograd<float, 8, 6, 1>, winograd<float, 8, 6, 2>},
+		{direct<float, 8, 1, 12>, direct<float, 8, 2, 6>, direct<float, 8, 3, 4>},
+		depthwise<float, 8>,
+		maxima<float, 8>,
+		means<float, 8>,
+		scale<float, 8>,
+	},
 	elementwise::elementwise<8>,
 	matrices::multiply<8, 2, 6>,
 	matrices::turn<8>,

@@ -7,15 +7,16 @@
 
 namespace tg::convolution {
 
-const Kernels avx512 = {
-	16,
-	winograd<16, 12, 2>,
-	winograd<16, 12, 4>,
-	{direct<16, 1, 12>, direct<16, 2, 12>, direct<16, 3, 8>},
-	depthwise<16>,
-	maxima<16>,
-	means<16>,
-	scale<16>,
+const Processor avx512 = {
+	{
+		16,
+		{winograd<float, 16, 12, 0>, winograd<float, 16, 12, 1>, winograd<float, 16, 12, 2>},
+		{direct<float, 16, 1, 12>, direct<float, 16, 2, 12>, direct<float, 16, 3, 8>},
+		depthwise<float, 16>,
+		maxima<float, 16>,
+		means<float, 16>,
+		scale<float, 16>,
+	},
 	elementwise::elementwise<16>,
 	matrices::multiply<16, 4, 6>,
 	matrices::turn<16>,

@@ -33,24 +33,39 @@ namespace {
 
 using at::Tensor;
 
+// The kernels for weights that direct_weight made.
+const Kernels& panels_of(const Tensor& weight) {
+	const int64_t two = together_of(weight.scalar_type());
+	TORCH_CHECK_VALUE(weight.size(4) % two == 0, "weights of ", weight.sizes(), " are not those of direct_weight");
+	return kernels_of(weight.scalar_type(), weight.size(4) / two);
+}
+
+// So many of a tensor's numbers further on.
+const void* behind(const void* numbers, int64_t n, const Tensor& of) {
+	return static_cast<const char*>(numbers) + n * static_cast<int64_t>(of.element_size());
+}
+
+void* behind(void* numbers, int64_t n, const Tensor& of) {
+	return static_cast<char*>(numbers) + n * static_cast<int64_t>(of.element_size());
+}
+
 // Call is what the operators have in common: arguments that were checked, and memory that a task points into.
 struct Call {
 	Tensor x, y, bias, sum;
 	Task task{};
 
-	void take(const Tensor& images, const Tensor& weight, const std::optional<Tensor>& b) {
-		TORCH_CHECK_VALUE(images.dim() == 4 && images.scalar_type() == at::kFloat, "expected float32 images, got ", images.sizes(), " of ",
-		                  images.scalar_type());
-		x = images;
+	void take(const Tensor& of, const Tensor& weight, const std::optional<Tensor>& b) {
+		x = images(of);
 		task.images = x.size(0), task.channels = x.size(1), task.height = x.size(2), task.width = x.size(3);
 		weigh(weight, b);
 	}
 
 	void weigh(const Tensor& weight, const std::optional<Tensor>& b) {
-		TORCH_CHECK_VALUE(weight.scalar_type() == at::kFloat && weight.is_contiguous(), "expected contiguous weights of float32");
+		TORCH_CHECK_VALUE(weight.scalar_type() == x.scalar_type() && weight.is_contiguous(), "expected contiguous weights of ", x.scalar_type(),
+		                  ", got ", weight.scalar_type());
 		TORCH_CHECK_VALUE(!b || (b->dim() == 1 && b->size(0) == task.outputs && b->scalar_type() == at::kFloat), "the bias does not fit ",
-		                  task.outputs, " outputs");
-		task.weight = weight.const_data_ptr<float>();
+		                  task.outputs, " outputs, or is not float32");
+		task.weight = weight.const_data_ptr();
 		if (b) {
 			bias = b->contiguous();
 			task.bias = bias.const_data_ptr<float>();
@@ -67,7 +82,7 @@ struct Call {
 	// Weights that direct_weight made for so many outputs.
 	void panels(const Tensor& weight, int64_t outputs) {
 		TORCH_CHECK_VALUE(weight.dim() == 5 && weight.numel() > 0, "weights of ", weight.sizes(), " are not those of direct_weight");
-		int64_t vector = kernels_of(weight.size(4)).vector, all = weight.size(0);
+		int64_t vector = panels_of(weight).vector, all = weight.size(0);
 		TORCH_CHECK_VALUE(outputs > (all - 1) * vector && outputs <= all * vector, "weights of ", weight.sizes(), " do not fit ", outputs,
 		                  " outputs");
 		task.outputs = outputs, task.kernel_height = weight.size(1), task.kernel_width = weight.size(2);
@@ -76,11 +91,11 @@ struct Call {
 	void make(int64_t height, int64_t width, const std::optional<Tensor>& s) {
 		TORCH_CHECK_VALUE(height > 0 && width > 0, "images of ", x.sizes(), " are smaller than the kernel");
 		y = at::empty({task.images, task.outputs, height, width}, x.options(), last_channels);
-		task.y = y.mutable_data_ptr<float>(), task.out_height = height, task.out_width = width;
-		TORCH_CHECK_VALUE(!s || (s->sizes() == y.sizes() && s->scalar_type() == at::kFloat), "what is added does not fit ", y.sizes());
+		task.y = y.mutable_data_ptr(), task.out_height = height, task.out_width = width;
+		TORCH_CHECK_VALUE(!s || (s->sizes() == y.sizes() && s->scalar_type() == x.scalar_type()), "what is added does not fit ", y.sizes());
 		if (s) {
 			sum = s->contiguous(last_channels);
-			task.sum = sum.const_data_ptr<float>();
+			task.sum = sum.const_data_ptr();
 		}
 	}
 };
@@ -89,59 +104,69 @@ struct Call {
 int64_t block_of(int64_t tiles, int64_t weights) {
 	constexpr int64_t near = 1 << 18;
 	int64_t block = weights > near ? 48 : 12, threads = at::get_num_threads();
-	return std::clamp<int64_t>((tiles + threads - 1) / threads, 1, block);
+	int64_t own = std::max<int64_t>(1, (tiles + threads - 1) / threads);
+	return own <= block + block / 4 ? own : block;  // a few tiles that are left over would take as many weights
 }
 
 Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
                 at::IntArrayRef padding, std::string_view activation) {
-	TORCH_CHECK_VALUE(weight.dim() == 4 && (weight.size(0) == numbers(2) || weight.size(0) == numbers(4)) && weight.size(3) % 2 == 0,
+	const int64_t two = together_of(weight.scalar_type());
+	const int kind = weight.dim() == 4 ? form_of(weight.size(0)) : -1;
+	TORCH_CHECK_VALUE(kind >= 0 && weight.size(3) % (2 * two) == 0,
 	                  "weights of ", weight.sizes(), " are not those of winograd_weight");
 	check_pair("padding", padding, 0, 2);
-	const auto& k = kernels_of(weight.size(3) / 2);
+	const auto& k = kernels_of(weight.scalar_type(), weight.size(3) / two / 2);
 	Call c;
-	c.task.outputs = weight.size(1) * weight.size(3), c.task.activation = activation_of(activation), c.task.above = padding[0], c.task.left = padding[1];
+	c.task.outputs = weight.size(1) * weight.size(3) / two, c.task.activation = activation_of(activation);
+	c.task.above = padding[0], c.task.left = padding[1];
 	c.take(x.contiguous(last_channels), weight, bias);
-	TORCH_CHECK_VALUE(weight.size(2) == c.task.channels && c.task.channels % k.vector == 0, "weights of ", weight.sizes(),
+	TORCH_CHECK_VALUE(weight.size(2) * two == c.task.channels && c.task.channels % k.vector == 0, "weights of ", weight.sizes(),
 	                  " do not fit images of ", x.sizes());
-	c.task.x = c.x.const_data_ptr<float>();
-	c.make(c.task.height + 2 * padding[0] - 2, c.task.width + 2 * padding[1] - 2, sum);
-	int tile = weight.size(0) == numbers(2) ? 2 : 4;
-	auto run = tile == 2 ? k.winograd2 : k.winograd4;
-	int64_t tiles = c.task.tiles(tile), block = block_of(tiles, weight.numel());
+	c.task.x = c.x.const_data_ptr();
+	const Form& form = kForms[kind];
+	c.make(outputs_of(c.task.height, padding[0], 3, form.step), outputs_of(c.task.width, padding[1], 3, form.step), sum);
+	int64_t tiles = form.tiles(c.task), block = block_of(tiles, weight.numel());
 	at::parallel_for(0, tiles, block, [&](int64_t first, int64_t last) {
-		auto own = at::empty({room(tile, block, c.task.channels, c.task.outputs)}, at::kFloat);
-		run(c.task, first, last, block, own.mutable_data_ptr<float>());
+		auto own = at::empty({room(form, block, c.task.channels, c.task.outputs)}, at::kFloat);
+		k.winograd[kind](c.task, first, last, block, own.mutable_data_ptr<float>());
 	});
 	return c.y;
 }
 
-// padded are images with zeros around, their channels last.
-Tensor padded(const Tensor& x, int64_t above, int64_t left) {
-	if (above == 0 && left == 0) {
+// interleave lays out a row of an image with its channels last, of its numbers.
+template <class N>
+void interleave(const void* row, int64_t apart, int64_t step, int64_t width, int64_t channels, void* to, int64_t pixel) {
+	for (int64_t c = 0; c < channels; c++) {
+		const N* from = static_cast<const N*>(row) + c * apart;
+		N* own = static_cast<N*>(to) + c;
+		for (int64_t at = 0; at < width; at++) {
+			own[at * pixel] = from[at * step];
+		}
+	}
+}
+
+// padded are images with zeros around and behind their channels, which come to so many and lie last.
+Tensor padded(const Tensor& x, int64_t above, int64_t left, int64_t channels) {
+	if (above == 0 && left == 0 && channels == x.size(1)) {
 		return x.contiguous(last_channels).permute({0, 2, 3, 1});
 	}
-	int64_t channels = x.size(1), height = x.size(2), width = x.size(3), row = (width + 2 * left) * channels;
-	auto to = at::empty({x.size(0), height + 2 * above, width + 2 * left, channels}, at::kFloat);
-	int64_t apart = x.stride(1), step = x.stride(3);
-	bool lies = apart == 1 && (width == 1 || step == channels);
-	float* out = to.mutable_data_ptr<float>();
-	const float* images = x.const_data_ptr<float>();
+	int64_t height = x.size(2), width = x.size(3), row = (width + 2 * left) * channels;
+	auto to = at::empty({x.size(0), height + 2 * above, width + 2 * left, channels}, x.options());
+	bool lies = x.stride(1) == 1 && x.size(1) == channels && (width == 1 || x.stride(3) == channels);
+	auto put = x.scalar_type() == at::kFloat ? interleave<float> : interleave<BFloat16>;
+	void* out = to.mutable_data_ptr();
 	for (int64_t i = 0; i < x.size(0); i++) {
-		for (int64_t y = -above; y < height + above; y++, out += row) {
-			memset(out, 0, row * sizeof(float));
+		for (int64_t y = -above; y < height + above; y++, out = behind(out, row, x)) {
+			memset(out, 0, row * x.element_size());
 			if (y < 0 || y >= height) {
 				continue;
 			}
-			const float* from = images + i * x.stride(0) + y * x.stride(2);
-			float* own = out + left * channels;
+			const void* from = behind(x.const_data_ptr(), i * x.stride(0) + y * x.stride(2), x);
+			void* own = behind(out, left * channels, x);
 			if (lies) {
-				memcpy(own, from, width * channels * sizeof(float));
-				continue;
-			}
-			for (int64_t c = 0; c < channels; c++) {
-				for (int64_t at = 0; at < width; at++) {
-					own[at * channels + c] = from[c * apart + at * step];
-				}
+				memcpy(own, from, width * channels * x.element_size());
+			} else {
+				put(from, x.stride(1), x.stride(3), width, x.size(1), own, channels);
 			}
 		}
 	}
@@ -150,7 +175,7 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left) {
 
 // pixels computes direct convolutions, whose images have their zeros around already.
 void pixels(const Task& t, const Tensor& weight) {
-	const auto& k = kernels_of(weight.size(4));
+	const auto& k = panels_of(weight);
 	Panels panels{weight.size(0)};
 	// Each panel of weights meets as many pixels as stay near.
 	int64_t piece = std::clamp<int64_t>(t.pixels(), 1, 96), count = panels.count(), pieces = (t.pixels() + piece - 1) / piece;
@@ -170,11 +195,12 @@ Tensor direct(const Tensor& x, const Tensor& weight, int64_t outputs, const std:
 	c.task.activation = activation_of(activation);
 	c.step(stride, padding);
 	c.take(x, weight, bias);
-	TORCH_CHECK_VALUE(weight.size(3) == c.task.channels, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
+	const int64_t two = together_of(x.scalar_type()), channels = whole(c.task.channels, two);
+	TORCH_CHECK_VALUE(weight.size(3) * two == channels, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
 	c.make(outputs_of(c.task.height, padding[0], weight.size(1), stride[0]), outputs_of(c.task.width, padding[1], weight.size(2), stride[1]),
 	       sum);
-	auto from = padded(x, padding[0], padding[1]);
-	c.task.x = from.const_data_ptr<float>(), c.task.height += 2 * padding[0], c.task.width += 2 * padding[1];
+	auto from = padded(x, padding[0], padding[1], channels);
+	c.task.x = from.const_data_ptr(), c.task.channels = channels, c.task.height += 2 * padding[0], c.task.width += 2 * padding[1];
 	pixels(c.task, weight);
 	return c.y;
 }
@@ -203,10 +229,10 @@ Tensor depthwise(const Tensor& x, const Tensor& weight, const std::optional<Tens
 	kernel_of_each(c, weight, stride, padding, activation);
 	c.take(x.contiguous(last_channels), weight, bias);
 	TORCH_CHECK_VALUE(weight.size(2) == c.task.channels, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
-	c.task.x = c.x.const_data_ptr<float>();
+	c.task.x = c.x.const_data_ptr();
 	c.make(outputs_of(c.task.height, padding[0], weight.size(0), stride[0]), outputs_of(c.task.width, padding[1], weight.size(1), stride[1]),
 	       sum);
-	const auto& k = kernels_for(weight.size(2));
+	const auto& k = kernels_for(x.scalar_type(), weight.size(2));
 	int64_t work = c.task.out_width * weight.numel();
 	at::parallel_for(0, c.task.images * c.task.out_height, std::max<int64_t>(1, (1 << 18) / work),
 	                 [&](int64_t first, int64_t last) { k.depthwise(c.task, first, last); });
@@ -222,28 +248,28 @@ struct Pair {
 	int64_t image = -1, top = 0, bottom = 0;  // the rows that are there
 
 	Pair(const Task& w, const Task& e, const Tensor& by, int64_t rows)
-	    : wide(w), each(e), weight(by), room(at::empty({rows, w.out_width, w.outputs}, at::kFloat)) {}
+	    : wide(w), each(e), weight(by), room(at::empty({rows, w.out_width, w.outputs}, by.options())) {}
 
 	// Rows of the outputs of an image, one after the other.
 	void run(int64_t own, int64_t first, int64_t last) {
 		int64_t size = wide.out_width * wide.outputs, seen = first * each.down - each.above;
 		int64_t from = std::clamp<int64_t>(seen, 0, wide.height);
 		int64_t to = std::clamp<int64_t>(seen + (last - 1 - first) * each.down + each.kernel_height, from, wide.height);
-		float* rows = room.mutable_data_ptr<float>();
+		void* rows = room.mutable_data_ptr();
 		int64_t kept = own == image && from >= top && from < bottom ? bottom - from : 0;
-		memmove(rows, rows + (kept > 0 ? from - top : 0) * size, kept * size * sizeof(float));
+		memmove(rows, behind(rows, (kept > 0 ? from - top : 0) * size, room), kept * size * room.element_size());
 		image = own, top = from, bottom = to;
-		compute(from + kept, to, rows + kept * size);
+		compute(from + kept, to, behind(rows, kept * size, room));
 		Task t = each;
 		t.images = 1, t.x = rows, t.height = to - from, t.above = from - seen, t.out_height = last - first;
-		t.y += (image * each.out_height + first) * each.out_width * each.outputs;
-		kernels_for(t.outputs).depthwise(t, 0, t.out_height);
+		t.y = behind(t.y, (image * each.out_height + first) * each.out_width * each.outputs, room);
+		kernels_for(room.scalar_type(), t.outputs).depthwise(t, 0, t.out_height);
 	}
 
-	void compute(int64_t first, int64_t last, float* to) const {
+	void compute(int64_t first, int64_t last, void* to) const {
 		Task t = wide;
 		t.images = 1, t.height = t.out_height = last - first, t.y = to;
-		t.x += (image * wide.height + first) * wide.width * wide.channels;
+		t.x = behind(t.x, (image * wide.height + first) * wide.width * wide.channels, room);
 		pixels(t, weight);
 	}
 };
@@ -254,10 +280,12 @@ Tensor direct_depthwise(const Tensor& x, const Tensor& weight, int64_t outputs, 
 	Call wide, c;
 	wide.panels(weight, outputs);
 	wide.task.activation = activation_of(activation);
-	wide.take(x.contiguous(last_channels), weight, bias);
-	TORCH_CHECK_VALUE(weight.size(1) == 1 && weight.size(2) == 1 && weight.size(3) == wide.task.channels, "weights of ", weight.sizes(),
+	wide.take(x, weight, bias);
+	const int64_t two = together_of(x.scalar_type()), channels = whole(wide.task.channels, two);
+	TORCH_CHECK_VALUE(weight.size(1) == 1 && weight.size(2) == 1 && weight.size(3) * two == channels, "weights of ", weight.sizes(),
 	                  " do not fit images of ", x.sizes());
-	wide.task.x = wide.x.const_data_ptr<float>();
+	auto from = padded(x, 0, 0, channels);
+	wide.task.x = from.const_data_ptr(), wide.task.channels = channels;
 	wide.task.out_height = wide.task.height, wide.task.out_width = wide.task.width;
 	kernel_of_each(c, each, stride, padding, each_activation);
 	TORCH_CHECK_VALUE(each.size(2) == outputs, "weights of ", each.sizes(), " do not fit ", outputs, " channels");
@@ -281,7 +309,7 @@ Tensor direct_depthwise(const Tensor& x, const Tensor& weight, int64_t outputs, 
 
 TORCH_LIBRARY(libtorchgo, m) {
 	m.def("bfloat16_is_faster() -> bool", bfloat16_is_faster);
-	m.def("winograd_weight(Tensor weight, int tile) -> Tensor");
+	m.def("winograd_weight(Tensor weight, int tile, int step) -> Tensor");
 	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, str activation) -> Tensor");
 	m.def("direct_weight(Tensor weight) -> Tensor");
 	m.def("direct(Tensor x, Tensor weight, int outputs, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");

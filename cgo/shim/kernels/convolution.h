@@ -1,4 +1,4 @@
-// Convolutions of images in float32 where libtorch's own, oneDNN's, take longer than they need to on x86: Winograd's with fewer
+// Convolutions of images in float32 and bfloat16 where libtorch's own, oneDNN's, take longer than they need to on x86: Winograd's with fewer
 // multiplications for 3 x 3, direct ones for few channels and for small images, where finding oneDNN's kernel takes longer than the
 // kernel, and those of each channel by itself.
 #pragma once
@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "chain.h"
+#include "number.h"
 #include "product.h"
 
 namespace tg::convolution {
@@ -13,14 +14,14 @@ namespace tg::convolution {
 // What is done to a result.
 enum class Activation : uint8_t { none, relu, relu6, hardswish, hardsigmoid, swish, sigmoid };
 
-// Images lie with their channels last. Winograd's weights are panels of as many outputs as two vectors have numbers, direct ones of one,
-// two or three vectors.
+// Images lie with their channels last, of the numbers that the kernels are for. Winograd's weights are panels of as many outputs as two
+// vectors have numbers, direct ones of one, two or three vectors.
 struct Task {
-	const float* x;
-	const float* weight;
+	const void* x;
+	const void* weight;
 	const float* bias;  // or null
-	const float* sum;   // what is added, with y's shape, or null
-	float* y;
+	const void* sum;    // what is added, with y's shape, or null
+	void* y;
 	int64_t images, channels, height, width;
 	int64_t outputs, out_height, out_width;
 	Activation activation;
@@ -28,13 +29,12 @@ struct Task {
 	// Winograd's, and those of each channel: rows and columns of zeros around. Direct ones find the zeros in x.
 	int64_t above = 0, left = 0;
 
-	// All but Winograd's.
+	// All but Winograd's, whose weights say it.
 	int64_t down = 1, across = 1;  // the steps
 	int64_t kernel_height = 1, kernel_width = 1;
 
 	int64_t tiles_down(int tile) const { return (out_height + tile - 1) / tile; }
 	int64_t tiles_across(int tile) const { return (out_width + tile - 1) / tile; }
-	int64_t tiles(int tile) const { return images * tiles_down(tile) * tiles_across(tile); }
 	int64_t pixels() const { return images * out_height * out_width; }
 };
 
@@ -49,25 +49,36 @@ struct Panels {
 	int64_t size(int64_t panel) const { return vectors == 1 ? 1 : panel < threes() ? 3 : 2; }
 };
 
-// Numbers of a transformed tile.
-constexpr int64_t numbers(int tile) { return (tile + 2) * (tile + 2); }
+// Winograd's forms: tiles of so many outputs, squared, that lie so many pixels apart.
+struct Form {
+	int tile, step;
 
-// The floats from one of a tile's numbers to the next: a line of cache more than a block of them takes, because what is a power of two apart
-// shares few lines of the cache.
-constexpr int64_t apart(int64_t block, int64_t size) { return block * size + 16; }
+	constexpr int side() const { return step * (tile - 1) + 3; }  // of the inputs that a tile sees, and of what they become
+	constexpr int64_t numbers() const { return side() * side(); }
+	int64_t tiles(const Task& t) const { return t.images * t.tiles_down(tile) * t.tiles_across(tile); }
+};
 
-// The floats of room that a block of tiles needs.
-constexpr int64_t room(int tile, int64_t block, int64_t channels, int64_t outputs) {
-	return channels + numbers(tile) * (apart(block, channels) + apart(block, outputs));
+constexpr Form kForms[] = {{2, 1}, {4, 1}, {2, 2}};
+constexpr int kFormCount = sizeof kForms / sizeof *kForms;
+
+// From one of a tile's numbers to the next: a line of cache more than a block of them takes, because what is a power of two apart shares
+// few lines of the cache.
+template <class N>
+constexpr int64_t apart(int64_t block, int64_t size) {
+	return block * size + 16 * together<N>;
 }
 
-// Kernels are what one kind of processors computes with.
-struct Kernels {
-	int64_t vector;  // the numbers of one; Winograd's take multiples of it as channels, and of two as outputs
+// The floats of room that a block of tiles needs, of any numbers.
+constexpr int64_t room(const Form& form, int64_t block, int64_t channels, int64_t outputs) {
+	return channels + form.numbers() * (apart<float>(block, channels) + apart<float>(block, outputs));
+}
 
-	// The tiles from first to last, of 2 x 2 or 4 x 4 outputs, not more than a block at a time.
-	void (*winograd2)(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
-	void (*winograd4)(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
+// Kernels are what one kind of processors computes images with, of one kind of numbers.
+struct Kernels {
+	int64_t vector;  // the sums of one; Winograd's take multiples of it as channels, and of two as outputs
+
+	// The tiles of each form from first to last, not more than a block at a time.
+	void (*winograd[kFormCount])(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
 	// The outputs of a panel of one, two or three vectors from one on, of the pixels from first to last. The last vector may have more numbers
 	// than there are outputs.
 	void (*direct[3])(const Task& t, int64_t vector, int64_t first, int64_t last);
@@ -76,8 +87,13 @@ struct Kernels {
 	// The largest of neighbouring pixels, of the rows of outputs from first to last.
 	void (*maxima)(const Task& t, int64_t first, int64_t last);
 	// The means of an image's channels, and channels times a number each.
-	void (*means)(const float* x, int64_t pixels, int64_t channels, float* y);
-	void (*scale)(const float* x, const float* by, int64_t pixels, int64_t channels, float* y);
+	void (*means)(const void* x, int64_t pixels, int64_t channels, void* y);
+	void (*scale)(const void* x, const void* by, int64_t pixels, int64_t channels, void* y);
+};
+
+// Processor is a kind of processors: what computes its images, and what else it computes with, in float32.
+struct Processor {
+	Kernels images;
 	// The numbers of a chain from first to last, with room for its slots.
 	void (*elementwise)(const elementwise::Chain& t, int64_t first, int64_t last, float* room);
 	// Takes the least time for rows by the half dozen, and columns by as many vectors as two or four.
@@ -85,8 +101,11 @@ struct Kernels {
 	void (*turn)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row);
 };
 
-extern const Kernels avx2;    // and FMA
-extern const Kernels avx512;
+extern const Processor avx2;    // and FMA
+extern const Processor avx512;
+
+// What computes images of bfloat16 with AVX-512's instructions for it; null where the compiler has none.
+extern const Kernels* const bfloat16;
 
 // The points where Winograd's polynomials are taken, with 0 and infinity. Those of the larger tiles round least of all that were
 // tried: 1, 2 and their negatives, which are usual, round twice as much.

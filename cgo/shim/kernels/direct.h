@@ -75,12 +75,12 @@ INLINE void biases(const Task& t, int64_t output, Vec<W>* to) {
 
 // Results are what neighbouring pixels have of V vectors of outputs. The first of them lies at place, and the last vector has some numbers
 // alone where that is less than all.
-template <int W, int V, int R>
+template <class N, int W, int V, int R>
 struct Results {
 	Sums<W, V, R> sums;
 	int64_t next, some;
 
-	INLINE void add(const float* place) {
+	INLINE void add(const N* place) {
 		for (int r = 0; r < R; r++, place += next) {
 			for (int v = 0; v < V; v++) {
 				bool whole = v < V - 1 || some >= W;
@@ -90,7 +90,7 @@ struct Results {
 	}
 
 	template <Activation A>
-	INLINE void write(float* place) const {
+	INLINE void write(N* place) const {
 		for (int r = 0; r < R; r++, place += next) {
 			for (int v = 0; v < V; v++) {
 				auto result = activate<A>(sums.rows[r][v]);
@@ -105,24 +105,25 @@ struct Results {
 };
 
 // finish writes sums of neighbouring pixels, of outputs of which the first has that number and lies at place.
-template <int W, int V, int R>
+template <class N, int W, int V, int R>
 INLINE void finish(const Task& t, const Sums<W, V, R>& sums, int64_t place, int64_t output) {
-	Results<W, V, R> results{sums, t.outputs, t.outputs - output - (V - 1) * W};
+	Results<N, W, V, R> results{sums, t.outputs, t.outputs - output - (V - 1) * W};
 	if (t.sum) {
-		results.add(t.sum + place);
+		results.add(static_cast<const N*>(t.sum) + place);
 	}
-	with(t.activation, [&]<Activation A>() __attribute__((always_inline)) { results.template write<A>(t.y + place); });
+	N* to = static_cast<N*>(t.y) + place;
+	with(t.activation, [&]<Activation A>() __attribute__((always_inline)) { results.template write<A>(to); });
 }
 
 // Where pixels of the result begin to see, one after the other.
-template <class Of>
+template <class Of, class N>
 struct Walk {
 	const Of& t;
 	int64_t x, y;
-	decltype(Of::x) row;
+	const N* row;
 
-	Walk(const Of& task, int64_t pixel) : t(task), x(pixel % t.out_width), y(pixel / t.out_width % t.out_height) {
-		row = t.x + (pixel / t.out_width / t.out_height * t.height + y * t.down) * t.width * t.channels;
+	Walk(const Of& task, const N* images, int64_t pixel) : t(task), x(pixel % t.out_width), y(pixel / t.out_width % t.out_height) {
+		row = images + (pixel / t.out_width / t.out_height * t.height + y * t.down) * t.width * t.channels;
 	}
 
 	INLINE auto operator()(int64_t) {
@@ -138,14 +139,15 @@ struct Walk {
 };
 
 // V vectors of outputs, of which the last may be some numbers alone.
-template <int W, int V, int R>
+template <class N, int W, int V, int R>
 void direct(const Task& t, int64_t vector, int64_t first, int64_t last) {
 	const int64_t row = t.width * t.channels, n = t.kernel_width * t.channels, output = vector * W;
 	Vec<W> bias[V];
 	biases<W, V>(t, output, bias);
-	Walk at(t, first);
-	auto done = [&](int64_t pixel, const auto& sums) { finish(t, sums, pixel * t.outputs + output, output); };
-	products<W, V, R>(first, last, at, t.kernel_height, row, t.weight + output * t.kernel_height * n, n, bias, done);
+	Walk at(t, static_cast<const N*>(t.x), first);
+	const N* panel = static_cast<const N*>(t.weight) + output * t.kernel_height * n;
+	auto done = [&](int64_t pixel, const auto& sums) { finish<N>(t, sums, pixel * t.outputs + output, output); };
+	products<W, V, R>(first, last, at, t.kernel_height, row, panel, n, bias, done);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ const Tensor* alike(at::TensorList inputs) {
 	return first->is_non_overlapping_and_dense() ? first : nullptr;
 }
 
-Tensor together(const convolution::Kernels& k, at::TensorList inputs, at::ArrayRef<double> numbers, const Step* steps, int64_t length,
+Tensor together(const convolution::Processor& k, at::TensorList inputs, at::ArrayRef<double> numbers, const Step* steps, int64_t length,
                 const Tensor& like) {
 	auto y = like.is_contiguous() ? at::empty(like.sizes(), like.options()) : at::empty_strided(like.sizes(), like.strides(), like.options());
 	std::vector<const float*> from;
@@ -118,7 +118,7 @@ Tensor together(const convolution::Kernels& k, at::TensorList inputs, at::ArrayR
 Tensor elementwise(at::TensorList inputs, at::ArrayRef<double> numbers, at::IntArrayRef steps) {
 	const Step* list = checked(steps, static_cast<int64_t>(inputs.size()), static_cast<int64_t>(numbers.size()));
 	auto length = static_cast<int64_t>(steps.size() / 4);
-	const auto* k = convolution::best_kernels();
+	const auto* k = convolution::best_processor();
 	const Tensor* like = k ? alike(inputs) : nullptr;
 	return like ? together(*k, inputs, numbers, list, length, *like) : one_by_one(inputs, numbers, list, length);
 }

@@ -8,8 +8,8 @@ namespace tg::convolution {
 namespace {
 
 // The means of V vectors of channels. The sums of some neighbouring pixels are added up, which rounds less than one sum.
-template <int W, int V, class Load>
-INLINE void mean(const float* x, int64_t pixels, int64_t channels, Vec<W>* to, const Load& load) {
+template <int W, int V, class N, class Load>
+INLINE void mean(const N* x, int64_t pixels, int64_t channels, Vec<W>* to, const Load& load) {
 	constexpr int64_t neighbours = 32;
 	for (int v = 0; v < V; v++) {
 		to[v] = Vec<W>{};
@@ -31,8 +31,10 @@ INLINE void mean(const float* x, int64_t pixels, int64_t channels, Vec<W>* to, c
 }
 
 // The mean of each channel of an image.
-template <int W>
-void means(const float* x, int64_t pixels, int64_t channels, float* y) {
+template <class N, int W>
+void means(const void* images, int64_t pixels, int64_t channels, void* to) {
+	const N* x = static_cast<const N*>(images);
+	N* y = static_cast<N*>(to);
 	in_vectors<W, 4>(channels, [&]<int V>(int64_t c, const auto& load, const auto& store) {
 		Vec<W> m[V];
 		mean<W, V>(x + c, pixels, channels, m, load);
@@ -43,8 +45,10 @@ void means(const float* x, int64_t pixels, int64_t channels, float* y) {
 }
 
 // Each channel of some pixels of an image times a number.
-template <int W>
-void scale(const float* x, const float* by, int64_t pixels, int64_t channels, float* y) {
+template <class N, int W>
+void scale(const void* images, const void* numbers, int64_t pixels, int64_t channels, void* to) {
+	const N *x = static_cast<const N*>(images), *by = static_cast<const N*>(numbers);
+	N* y = static_cast<N*>(to);
 	int64_t whole = channels / W * W, rest = channels - whole;
 	for (; pixels > 0; pixels--, x += channels, y += channels) {
 		for (int64_t c = 0; c < whole; c += W) {

@@ -20,9 +20,9 @@ namespace {
 using at::Tensor;
 
 // Each thread computes some of the longer side.
-void in_parts(const convolution::Kernels& k, const Product& p) {
+void in_parts(const convolution::Processor& k, const Product& p) {
 	const bool across = p.columns >= p.rows;
-	const int64_t unit = across ? 4 * k.vector : 12, units = ((across ? p.columns : p.rows) + unit - 1) / unit;
+	const int64_t unit = across ? 4 * k.images.vector : 12, units = ((across ? p.columns : p.rows) + unit - 1) / unit;
 	at::parallel_for(0, units, 1, [&](int64_t first, int64_t last) {
 		Product part = p;
 		int64_t at = first * unit, end = last * unit;
@@ -40,7 +40,7 @@ void in_parts(const convolution::Kernels& k, const Product& p) {
 
 Tensor room(int64_t rows, int64_t columns) { return at::empty({rows, columns}, at::kFloat); }
 
-void turn_in_parts(const convolution::Kernels& k, const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to) {
+void turn_in_parts(const convolution::Processor& k, const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to) {
 	constexpr int64_t enough = 1 << 15, side = 16;  // of numbers for a thread, and what is turned at once
 	const int64_t strips = (rows + side - 1) / side, some = enough / (side * columns) + 1;
 	at::parallel_for(0, strips, some, [&](int64_t first, int64_t last) {
@@ -49,7 +49,7 @@ void turn_in_parts(const convolution::Kernels& k, const float* from, int64_t fro
 	});
 }
 
-Tensor turned(const convolution::Kernels& k, const float* from, int64_t from_row, int64_t rows, int64_t columns) {
+Tensor turned(const convolution::Processor& k, const float* from, int64_t from_row, int64_t rows, int64_t columns) {
 	auto to = room(columns, rows);
 	turn_in_parts(k, from, from_row, rows, columns, to.mutable_data_ptr<float>());
 	return to;
@@ -75,7 +75,7 @@ std::optional<Layout> layout_of(const Tensor* start, const Tensor& a, const Tens
 	return l;
 }
 
-Tensor computed(const convolution::Kernels& k, const Layout& l, const Order& order, const Tensor* start, const Tensor& a, const Tensor& b) {
+Tensor computed(const convolution::Processor& k, const Layout& l, const Order& order, const Tensor* start, const Tensor& a, const Tensor& b) {
 	auto c = at::empty({l.rows, l.columns}, a.options());
 	multiply(k, l, order, a.const_data_ptr<float>(), b.const_data_ptr<float>(),
 	         start != nullptr ? start->const_data_ptr<float>() : nullptr, c.mutable_data_ptr<float>());
@@ -102,7 +102,7 @@ std::optional<Tensor> product(const Tensor* start, const Tensor& a, const Tensor
 	l->threads = at::in_parallel_region() ? 1 : at::get_num_threads();
 	l->precision = at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
 	Order order = order_of(*l);
-	return order.block > 0 ? std::optional(computed(*convolution::best_kernels(), *l, order, start, a, b)) : std::nullopt;
+	return order.block > 0 ? std::optional(computed(*convolution::best_processor(), *l, order, start, a, b)) : std::nullopt;
 }
 
 // The product in an order that the caller chooses, and with vectors of so many numbers.
@@ -117,7 +117,7 @@ Tensor product_in_order(const std::optional<Tensor>& start, const Tensor& a, con
 	auto found = std::find(std::begin(ways), std::end(ways), way);
 	TORCH_CHECK_VALUE(found != std::end(ways), "there is no way ", way, " to make sums");
 	Order order{static_cast<int32_t>(block), static_cast<Order::Way>(found - std::begin(ways))};
-	return computed(convolution::kernels_of(vector), *l, order, begin, a, b);
+	return computed(convolution::processor_of(vector), *l, order, begin, a, b);
 }
 
 bool is_one(const at::Scalar& s) { return !s.isComplex() && !s.isSymbolic() && s.toDouble() == 1; }
@@ -125,7 +125,7 @@ bool is_one(const at::Scalar& s) { return !s.isComplex() && !s.isSymbolic() && s
 }  // namespace
 
 // A kernel reads columns of b that lie side by side. Where rows do, b is turned, or, if that is less, the product, for which a and c are.
-void multiply(const convolution::Kernels& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
+void multiply(const convolution::Processor& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
               float* c) {
 	constexpr int64_t deep = 128;  // so many lines of a that lie apart do not stay near
 	int64_t a_row = l.a_row, a_step = l.a_step, b_step = l.b_step;

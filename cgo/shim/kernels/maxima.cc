@@ -13,8 +13,7 @@ using at::Tensor;
 // The largest of each channel of neighbouring pixels, as max_pool2d has it.
 Tensor max_pool2d(const Tensor& x, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding) {
 	constexpr int64_t most = 1 << 16;
-	TORCH_CHECK_VALUE(x.dim() == 4 && x.scalar_type() == at::kFloat && x.size(1) > 0, "expected float32 images, got ", x.sizes(), " of ",
-	                  x.scalar_type());
+	TORCH_CHECK_VALUE(images(x).size(1) > 0, "expected images of some channels, got ", x.sizes());
 	check_pair("kernel", kernel, 1, most);
 	check_pair("stride", stride, 1, most);
 	check_pair("padding", padding, 0, most);
@@ -27,8 +26,8 @@ Tensor max_pool2d(const Tensor& x, at::IntArrayRef kernel, at::IntArrayRef strid
 	t.out_height = outputs_of(t.height, t.above, t.kernel_height, t.down), t.out_width = outputs_of(t.width, t.left, t.kernel_width, t.across);
 	TORCH_CHECK_VALUE(t.out_height > 0 && t.out_width > 0, "images of ", x.sizes(), " are smaller than the kernel");
 	auto to = at::empty({t.images, t.channels, t.out_height, t.out_width}, x.options(), last_channels);
-	t.x = from.const_data_ptr<float>(), t.y = to.mutable_data_ptr<float>();
-	const auto& k = kernels_for(t.channels);
+	t.x = from.const_data_ptr(), t.y = to.mutable_data_ptr();
+	const auto& k = kernels_for(x.scalar_type(), t.channels);
 	int64_t work = t.out_width * t.channels * t.kernel_height * t.kernel_width;
 	at::parallel_for(0, t.images * t.out_height, std::max<int64_t>(1, (1 << 18) / work),
 	                 [&](int64_t first, int64_t last) { k.maxima(t, first, last); });

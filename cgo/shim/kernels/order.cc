@@ -19,12 +19,12 @@ namespace tg::matrices {
 namespace {
 
 using at::Tensor;
-using convolution::Kernels;
+using convolution::Processor;
 
 // Trial is a product of made-up numbers, as libtorch computes it and as we do.
 class Trial {
  public:
-	Trial(const Kernels& k, const Layout& l) : kernels_(k), layout_(l), a_(extent(l.rows, l.depth, l.a_row, l.a_step) + kShift),
+	Trial(const Processor& k, const Layout& l) : kernels_(k), layout_(l), a_(extent(l.rows, l.depth, l.a_row, l.a_step) + kShift),
 	      b_(extent(l.depth, l.columns, l.b_step, l.b_column) + kShift), start_(l.columns), c_(l.rows * l.columns), want_(c_.size()) {
 		fill(a_), fill(b_), fill(start_);
 		for (int64_t i = 0; i < l.depth; i++) {  // sums so small that they round to a negative zero
@@ -144,7 +144,7 @@ class Trial {
 		return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 	}
 
-	const Kernels& kernels_;
+	const Processor& kernels_;
 	const Layout layout_;
 	uint64_t seed_ = 1;
 	std::vector<float> a_, b_, start_, c_, want_;
@@ -153,7 +153,7 @@ class Trial {
 // The order for a layout, if one pays. Where memory is short, none does.
 Order found(const Layout& l) {
 	try {
-		Trial trial(*convolution::best_kernels(), l);
+		Trial trial(*convolution::best_processor(), l);
 		Order order = trial.find();
 		return order.block > 0 && trial.pays(order) ? order : Order{};
 	} catch (const c10::OutOfMemoryError&) {

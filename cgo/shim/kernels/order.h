@@ -19,7 +19,7 @@ struct Layout {
 };
 
 // c = start + a x b, in this order.
-void multiply(const convolution::Kernels& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
+void multiply(const convolution::Processor& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
               float* c);
 
 // The order of our kernels that makes libtorch's bits, in less time; with blocks of 0 where none does, or until a layout has come up some

@@ -107,7 +107,7 @@ void direct(const Task& t, int64_t vector, int64_t first, int64_t last) {
 	const Lanes<V> lanes(t.finish, output, t.outputs);
 	const int64_t size = V * t.kernel_height * t.fours * kBytes;  // the next panel lies behind it
 	const int8_t* panel = t.weight + vector * t.kernel_height * t.fours * kBytes;
-	convolution::Walk at(t, first);
+	convolution::Walk at(t, t.x, first);
 	Even blocks(last - first, R);
 	for (int64_t i = 0; i < blocks.parts; i++) {
 		const int64_t n = blocks.size(i), place = (first + blocks.first(i)) * t.outputs + output;

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <cstring>
+
+#include "number.h"
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -87,6 +89,49 @@ INLINE void store_some(float* to, V v, int64_t n) {
 }
 #endif
 
+// Numbers as they lie, as many as fill a vector.
+template <int W, class N>
+INLINE Vec<W> lying(const N* from) {
+	Vec<W> v;
+	memcpy(&v, from, sizeof v);
+	return v;
+}
+
+// What lies at x, in each place of a vector, times weights, added to sums.
+template <int W>
+INLINE Vec<W> add_product(Vec<W> sums, const float* x, Vec<W> weights) {
+	return sums + (*x - Vec<W>{}) * weights;
+}
+
+#if defined(__AVX512BF16__)
+template <int W>
+INLINE Vec<W> load(const BFloat16* from) {
+	return (Vec<W>)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)from)), 16);
+}
+
+template <int W>
+INLINE Vec<W> load_some(const BFloat16* from, int64_t n) {
+	return (Vec<W>)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(first_of(n), from)), 16);
+}
+
+template <class V>
+INLINE void store(BFloat16* to, V v) {
+	_mm256_storeu_si256((__m256i*)to, (__m256i)_mm512_cvtneps_pbh((__m512)v));
+}
+
+template <class V>
+INLINE void store_some(BFloat16* to, V v, int64_t n) {
+	_mm256_mask_storeu_epi16(to, first_of(n), (__m256i)_mm512_cvtneps_pbh((__m512)v));
+}
+
+template <int W>
+INLINE Vec<W> add_product(Vec<W> sums, const BFloat16* x, Vec<W> weights) {
+	int32_t two;
+	memcpy(&two, x, sizeof two);
+	return (Vec<W>)_mm512_dpbf16_ps((__m512)sums, (__m512bh)_mm512_set1_epi32(two), (__m512bh)weights);
+}
+#endif
+
 INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 INLINE int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -95,8 +140,8 @@ INLINE int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 // one is loaded and stored.
 template <int W, int V, class Part>
 INLINE void in_vectors(int64_t numbers, const Part& part) {
-	auto load_whole = [](const float* from) { return load<W>(from); };
-	auto store_whole = [](float* to, Vec<W> v) { store(to, v); };
+	auto load_whole = [](const auto* from) { return load<W>(from); };
+	auto store_whole = [](auto* to, Vec<W> v) { store(to, v); };
 	int64_t i = 0;
 	for (; i + V * W <= numbers; i += V * W) {
 		part.template operator()<V>(i, load_whole, store_whole);
@@ -105,8 +150,8 @@ INLINE void in_vectors(int64_t numbers, const Part& part) {
 		part.template operator()<1>(i, load_whole, store_whole);
 	}
 	if (int64_t rest = numbers - i; rest > 0) {
-		part.template operator()<1>(i, [=](const float* from) { return load_some<W>(from, rest); },
-		                            [=](float* to, Vec<W> v) { store_some(to, v, rest); });
+		part.template operator()<1>(i, [=](const auto* from) { return load_some<W>(from, rest); },
+		                            [=](auto* to, Vec<W> v) { store_some(to, v, rest); });
 	}
 }
 
@@ -116,14 +161,15 @@ struct Sums {
 	Vec<W> rows[R][V];
 };
 
-// R rows times a panel of V vectors for each of their numbers, added to start. A row is in parts of n numbers, step apart. Where there are
-// few sums, each is made of some that do not wait for each other. Two vectors of weights that lie so far ahead of each V are brought nearer.
-template <int W, int V, int R>
-INLINE Sums<W, V, R> product(const float* const* from, int64_t parts, int64_t step, const float* panel, int64_t ahead, int64_t n,
+// R rows times a panel of V vectors for as many of their numbers as are multiplied together, added to start. A row is in parts of n
+// numbers, step apart. Where there are few sums, each is made of some that do not wait for each other. Two vectors of weights that lie so
+// far ahead of each V are brought nearer.
+template <int W, int V, int R, class N>
+INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, const N* panel, int64_t ahead, int64_t n,
                              const Vec<W>* start) {
-	constexpr int S = R * V >= 8 ? 1 : R * V >= 4 ? 2 : 4;
+	constexpr int P = together<N>, S = R * V >= 8 ? 1 : R * V >= 4 ? 2 : 4;
 	Sums<W, V, R> sums[S];
-	const float* rows[R];
+	const N* rows[R];
 	for (int r = 0; r < R; r++) {
 		rows[r] = from[r];
 		for (int i = 0; i < S * V; i++) {
@@ -132,27 +178,26 @@ INLINE Sums<W, V, R> product(const float* const* from, int64_t parts, int64_t st
 	}
 	auto add = [&](int64_t k, int s) {
 		__builtin_prefetch(panel + ahead, 0, 2);
-		__builtin_prefetch(panel + ahead + W, 0, 2);
+		__builtin_prefetch(panel + ahead + P * W, 0, 2);
 		Vec<W> weights[V];
 		for (int v = 0; v < V; v++) {
-			weights[v] = load<W>(panel + v * W);
+			weights[v] = lying<W>(panel + v * P * W);
 		}
 		for (int r = 0; r < R; r++) {
-			Vec<W> x = rows[r][k] - Vec<W>{};  // in each lane
 			for (int v = 0; v < V; v++) {
-				sums[s].rows[r][v] += x * weights[v];
+				sums[s].rows[r][v] = add_product<W>(sums[s].rows[r][v], rows[r] + k, weights[v]);
 			}
 		}
-		panel += V * W;
+		panel += V * P * W;
 	};
 	for (int64_t part = 0; part < parts; part++) {
 		int64_t k = 0;
-		for (; k + S <= n; k += S) {
+		for (; k + S * P <= n; k += S * P) {
 			for (int s = 0; s < S; s++) {
-				add(k + s, s);
+				add(k + s * P, s);
 			}
 		}
-		for (; k < n; k++) {
+		for (; k < n; k += P) {
 			add(k, 0);
 		}
 		for (int r = 0; r < R; r++) {
@@ -172,16 +217,16 @@ INLINE Sums<W, V, R> product(const float* const* from, int64_t parts, int64_t st
 // Rows from first to last: as many at a time as there are registers for, then fewer. at tells where a row is, and is asked for one after
 // the other; done takes the sums of some rows from one on. Meanwhile the panel behind this one, which comes from afar, is brought nearer:
 // by the first times of rows two vectors each.
-template <int W, int V, int R, class At, class Done>
-INLINE void products(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, const float* panel, int64_t n, const Vec<W>* start,
+template <int W, int V, int R, class N, class At, class Done>
+INLINE void products(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, const N* panel, int64_t n, const Vec<W>* start,
                      const Done& done, int64_t i = 0) {
 	const int64_t next = parts * n * V * W;
 	for (; last - first >= R; first += R, i++) {
-		const float* rows[R];
+		const N* rows[R];
 		for (int r = 0; r < R; r++) {
 			rows[r] = at(first + r);
 		}
-		done(first, product<W, V, R>(rows, parts, step, panel, next + 2 * i % V * W, n, start));
+		done(first, product<W, V, R>(rows, parts, step, panel, next + 2 * i % V * together<N> * W, n, start));
 	}
 	if constexpr (R > 1) {
 		products<W, V, (R > 6 ? 6 : R > 4 ? 4 : R / 2)>(first, last, at, parts, step, panel, n, start, done, i);

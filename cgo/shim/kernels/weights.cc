@@ -5,6 +5,7 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -13,35 +14,61 @@ namespace {
 
 using at::Tensor;
 
-bool runs(const Kernels& k) {
+bool runs(const Processor& p) {
 #if defined(__x86_64__)
-	return &k == &avx512 ? __builtin_cpu_supports("avx512f") : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+	return &p == &avx512 ? __builtin_cpu_supports("avx512f") : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else
 	return false;
 #endif
 }
 
+// Where there are tiles (AMX), oneDNN computes bfloat16 with them.
+bool computes_bfloat16() {
+#if defined(__x86_64__)
+	return bfloat16 != nullptr && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vl") &&
+	       __builtin_cpu_supports("avx512bw") && !__builtin_cpu_supports("amx-bf16");
+#else
+	return false;
+#endif
+}
+
+// The kernels of this processor for a dtype, the widest vectors first.
+std::vector<const Kernels*> kernels(at::ScalarType dtype) {
+	std::vector<const Kernels*> all;
+	if (dtype == at::kBFloat16 && computes_bfloat16()) {
+		all.push_back(bfloat16);
+	}
+	for (const auto* p : {&avx512, &avx2}) {
+		if (dtype == at::kFloat && runs(*p)) {
+			all.push_back(&p->images);
+		}
+	}
+	return all;
+}
+
 const Tensor& checked(const Tensor& weight) {
-	TORCH_CHECK_VALUE(weight.dim() == 4 && weight.scalar_type() == at::kFloat && weight.numel() > 0,
-	                  "expected float32 weights of images, got ", weight.sizes(), " of ", weight.scalar_type());
+	TORCH_CHECK_VALUE(images(weight).numel() > 0, "expected weights of images, got ", weight.sizes());
 	return weight;
 }
 
 // The width of the widest panels that this processor has for so many channels and outputs.
-int64_t winograd_width(int64_t channels, int64_t outputs) {
-	for (const auto* k : {&avx512, &avx2}) {
-		if (runs(*k) && outputs % (2 * k->vector) == 0 && channels % k->vector == 0) {
+int64_t winograd_width(at::ScalarType dtype, int64_t channels, int64_t outputs) {
+	for (const auto* k : kernels(dtype)) {
+		if (outputs % (2 * k->vector) == 0 && channels % k->vector == 0) {
 			return 2 * k->vector;
 		}
 	}
-	TORCH_CHECK_NOT_IMPLEMENTED(false, "this processor has no kernel for ", channels, " channels and ", outputs, " outputs");
+	TORCH_CHECK_NOT_IMPLEMENTED(false, "this processor has no kernel for ", channels, " channels and ", outputs, " outputs of ", dtype);
 }
 
 // What a row of three weights becomes: the values of its polynomial at the points, over the products of their distances, and the last
-// weight, its value at infinity.
-std::vector<std::array<double, 3>> evaluation(int64_t tile) {
+// weight, its value at infinity. With steps of two each weight stays what it is, or meets the one after the next.
+std::vector<std::array<double, 3>> evaluation(const Form& form) {
+	if (form.step == 2) {
+		return {{1, 0, 0}, {1, 0, 1}, {0, 0, 1}, {0, 1, 0}, {0, 1, 0}};
+	}
 	std::vector<double> points{0, 1, -1};
-	if (tile == 4) {
+	if (form.tile == 4) {
 		points = {0, kNear, -kNear, kFar, -kFar};
 	}
 	std::vector<std::array<double, 3>> rows;
@@ -58,21 +85,36 @@ std::vector<std::array<double, 3>> evaluation(int64_t tile) {
 
 }  // namespace
 
-const Kernels& kernels_of(int64_t vector) {
-	const Kernels* k = vector == avx512.vector ? &avx512 : vector == avx2.vector ? &avx2 : nullptr;
-	TORCH_CHECK_VALUE(k && runs(*k), "this processor has no kernel for weights in vectors of ", vector);
-	return *k;
+const Processor& processor_of(int64_t vector) {
+	for (const auto* p : {&avx512, &avx2}) {
+		if (p->images.vector == vector && runs(*p)) {
+			return *p;
+		}
+	}
+	TORCH_CHECK_VALUE(false, "this processor has no vectors of ", vector);
 }
 
-const Kernels* best_kernels() { return runs(avx512) ? &avx512 : runs(avx2) ? &avx2 : nullptr; }
+const Processor* best_processor() { return runs(avx512) ? &avx512 : runs(avx2) ? &avx2 : nullptr; }
 
-const Kernels& kernels_for(int64_t outputs) {
-	for (const auto* k : {&avx512, &avx2}) {
-		if (runs(*k) && (k == &avx2 || outputs > avx2.vector)) {
+const Kernels& kernels_of(at::ScalarType dtype, int64_t vector) {
+	for (const auto* k : kernels(dtype)) {
+		if (k->vector == vector) {
 			return *k;
 		}
 	}
-	TORCH_CHECK_NOT_IMPLEMENTED(false, "this processor has no kernel");
+	TORCH_CHECK_VALUE(false, "this processor has no kernel for weights of ", dtype, " in vectors of ", vector);
+}
+
+const Kernels& kernels_for(at::ScalarType dtype, int64_t outputs) {
+	auto all = kernels(dtype);
+	TORCH_CHECK_NOT_IMPLEMENTED(!all.empty(), "this processor has no kernel for ", dtype);
+	return outputs > avx2.images.vector ? *all.front() : *all.back();
+}
+
+const Tensor& images(const Tensor& x) {
+	bool has = x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16;
+	TORCH_CHECK_VALUE(x.dim() == 4 && has, "expected images of float32 or bfloat16, got ", x.sizes(), " of ", x.scalar_type());
+	return x;
 }
 
 // Tiles (AMX) take many times as many numbers of bfloat16 as vectors take of float32, and AMD's vectors twice as many. With Intel's vectors
@@ -85,14 +127,26 @@ bool bfloat16_is_faster() {
 #endif
 }
 
-Tensor winograd_weight(const Tensor& weight, int64_t tile) {
-	TORCH_CHECK_VALUE(tile == 2 || tile == 4, "tiles of ", tile, " outputs, expected 2 or 4");
+int form_of(int64_t tile, int64_t step) {
+	auto same = [&](const Form& f) { return f.tile == tile && f.step == step; };
+	const auto* found = std::find_if(std::begin(kForms), std::end(kForms), same);
+	return found == std::end(kForms) ? -1 : static_cast<int>(found - kForms);
+}
+
+int form_of(int64_t numbers) {
+	const auto* found = std::find_if(std::begin(kForms), std::end(kForms), [&](const Form& f) { return f.numbers() == numbers; });
+	return found == std::end(kForms) ? -1 : static_cast<int>(found - kForms);
+}
+
+Tensor winograd_weight(const Tensor& weight, int64_t tile, int64_t step) {
+	int own = form_of(tile, step);
+	TORCH_CHECK_VALUE(own >= 0, "there is no form of tiles of ", tile, " outputs with steps of ", step);
 	TORCH_CHECK_VALUE(checked(weight).size(2) == 3 && weight.size(3) == 3, "expected weights of 3 x 3, got ", weight.sizes());
 	int64_t outputs = weight.size(0), channels = weight.size(1);
-	int64_t width = winograd_width(channels, outputs);
-	auto rows = evaluation(tile);
-	int64_t side = tile + 2;
-	auto from = weight.contiguous();
+	int64_t width = winograd_width(weight.scalar_type(), channels, outputs);
+	auto rows = evaluation(kForms[own]);
+	int64_t side = kForms[own].side();
+	auto from = weight.to(at::kFloat).contiguous();
 	auto to = at::empty({side * side, outputs / width, channels, width}, at::kFloat);
 	const float* w = from.const_data_ptr<float>();
 	float* out = to.mutable_data_ptr<float>();
@@ -108,25 +162,28 @@ Tensor winograd_weight(const Tensor& weight, int64_t tile) {
 			}
 		}
 	});
-	return to;
+	int64_t two = together_of(weight.scalar_type());
+	auto all = to.to(weight.scalar_type()).reshape({side * side, outputs / width, channels / two, two, width});
+	return all.transpose(3, 4).reshape({side * side, outputs / width, channels / two, width * two});
 }
 
 Tensor direct_weight(const Tensor& weight) {
 	int64_t outputs = checked(weight).size(0), channels = weight.size(1), height = weight.size(2), width = weight.size(3);
-	int64_t vector = kernels_for(outputs).vector;
+	int64_t vector = kernels_for(weight.scalar_type(), outputs).vector, two = together_of(weight.scalar_type());
+	int64_t places = whole(channels, two) / two;
 	Panels panels{(outputs + vector - 1) / vector};
-	auto whole = at::constant_pad_nd(weight, {0, 0, 0, 0, 0, 0, 0, panels.vectors * vector - outputs});
-	auto vectors = whole.reshape({panels.vectors, vector, channels, height, width}).permute({3, 4, 2, 0, 1});
+	auto all = at::constant_pad_nd(weight, {0, 0, 0, 0, 0, places * two - channels, 0, panels.vectors * vector - outputs});
+	auto vectors = all.reshape({panels.vectors, vector, places, two, height, width}).permute({4, 5, 2, 0, 1, 3});
 	std::vector<Tensor> parts;
 	for (int64_t i = 0; i < panels.count(); i++) {
 		parts.push_back(vectors.narrow(3, panels.first(i), panels.size(i)).flatten());
 	}
-	return at::cat(parts).reshape({panels.vectors, height, width, channels, vector});
+	return at::cat(parts).reshape({panels.vectors, height, width, places, vector * two});
 }
 
 Tensor depthwise_weight(const Tensor& weight) {
 	TORCH_CHECK_VALUE(checked(weight).size(1) == 1, "expected weights of one channel for each output, got ", weight.sizes());
-	kernels_for(weight.size(0));
+	kernels_for(weight.scalar_type(), weight.size(0));
 	return weight.select(1, 0).permute({1, 2, 0}).contiguous();
 }
 

@@ -9,24 +9,38 @@ namespace tg::convolution {
 
 constexpr auto last_channels = at::MemoryFormat::ChannelsLast;
 
-// Kernels with vectors of so many numbers; an error where this processor has none.
-const Kernels& kernels_of(int64_t vector);
+// What computes with vectors of so many numbers of float32; an error where this processor does not.
+const Processor& processor_of(int64_t vector);
 
-// Those with the widest vectors that this processor has; null where it has none.
-const Kernels* best_kernels();
+// The widest vectors that this processor has; null where it has none.
+const Processor* best_processor();
+
+// Kernels for images of a dtype, with vectors of so many sums; an error where this processor has none.
+const Kernels& kernels_of(at::ScalarType dtype, int64_t vector);
 
 // The kernels for so many outputs of direct convolutions and those of each channel by itself; an error where this processor has none.
-const Kernels& kernels_for(int64_t outputs);
+const Kernels& kernels_for(at::ScalarType dtype, int64_t outputs);
+
+// Images of a dtype that kernels are for, or an error.
+const at::Tensor& images(const at::Tensor& x);
+
+// The numbers of a dtype that take the place of one of float32.
+inline int64_t together_of(at::ScalarType dtype) { return dtype == at::kBFloat16 ? together<BFloat16> : together<float>; }
 
 // Whether products of bfloat16 take less time than those of float32 on this processor.
 bool bfloat16_is_faster();
 
-// Weights [outputs, channels, 3, 3] for tiles of 2 x 2 or 4 x 4 outputs: [numbers, outputs / width, channels, width]. They are computed in
-// double precision and rounded once.
-at::Tensor winograd_weight(const at::Tensor& weight, int64_t tile);
+// Weights [outputs, channels, 3, 3] for one of Winograd's forms: [numbers, outputs / width, channels, width]. They are computed in
+// double precision and rounded once. In bfloat16 each two channels are one, of twice the width.
+at::Tensor winograd_weight(const at::Tensor& weight, int64_t tile, int64_t step);
+
+// The number of the form for these tiles, and of that whose tiles have so many numbers; -1 if there is none.
+int form_of(int64_t tile, int64_t step);
+int form_of(int64_t numbers);
 
 // Weights [outputs, channels, height, width]: [vectors, height, width, channels, numbers of a vector], with zeros for the outputs that the
-// last vector has too many. The vectors of a panel lie side by side: [height, width, channels, vectors of the panel, numbers].
+// last vector has too many; in bfloat16 each two channels are one, of twice the numbers, and what an odd one lacks is zero. The vectors of a
+// panel lie side by side: [height, width, channels, vectors of the panel, numbers].
 at::Tensor direct_weight(const at::Tensor& weight);
 
 // Weights [channels, 1, height, width]: [height, width, channels].

@@ -1,6 +1,6 @@
-// Winograd's minimal filtering, F(2 x 2, 3 x 3) and F(4 x 4, 3 x 3), after Lavin and Gray, "Fast Algorithms for Convolutional Neural
-// Networks" (2015): tiles of the images become numbers, of which those at the same place of all tiles are multiplied by their own weights,
-// and numbers become tiles of outputs.
+// Winograd's minimal filtering, F(2 x 2, 3 x 3), with steps of two, too, and F(4 x 4, 3 x 3), after Lavin and Gray, "Fast Algorithms for
+// Convolutional Neural Networks" (2015): tiles of the images become numbers, of which those at the same place of all tiles are multiplied by
+// their own weights, and numbers become tiles of outputs.
 #pragma once
 
 #include "direct.h"
@@ -8,12 +8,12 @@
 namespace tg::convolution {
 namespace {
 
-// One side of a tile: the inputs become numbers, and numbers become outputs, step apart.
-template <int M>
+// One side of a tile of a form: the inputs become numbers, and numbers become outputs, step apart.
+template <int F>
 struct Side;
 
 template <>
-struct Side<2> {
+struct Side<0> {
 	template <class V>
 	static INLINE void in(const V* d, V* to, int step) {
 		to[0] = d[2] - d[0];
@@ -31,7 +31,7 @@ struct Side<2> {
 };
 
 template <>
-struct Side<4> {
+struct Side<1> {
 	static constexpr float a = kNear, a2 = a * a, b = kFar, b2 = b * b;
 
 	template <class V>
@@ -57,14 +57,34 @@ struct Side<4> {
 	}
 };
 
-template <int W, int M>
+// Outputs two apart see the first and the last weight with every other input, of which F(2, 2) takes three, and the second weight with the
+// inputs between.
+template <>
+struct Side<2> {
+	template <class V>
+	static INLINE void in(const V* d, V* to, int step) {
+		to[0] = d[0] - d[2];
+		to[step] = d[2];
+		to[2 * step] = d[4] - d[2];
+		to[3 * step] = d[1];
+		to[4 * step] = d[3];
+	}
+
+	template <class V>
+	static INLINE void out(const V* m, V* to, int step) {
+		to[0] = m[0] + m[1] + m[3];
+		to[step] = m[1] + m[2] + m[4];
+	}
+};
+
+template <class N, int W, int F>
 struct Tiles {
-	static constexpr int A = M + 2;
+	static constexpr int M = kForms[F].tile, S = kForms[F].step, A = kForms[F].side();
 
 	const Task& c;
 	int64_t block;
-	const float* zeros;    // [channels]
-	float* numbers_in;   // [A * A, block, channels]
+	const N* zeros;      // [channels]
+	N* numbers_in;       // [A * A, block, channels]
 	float* numbers_out;  // [A * A, block, outputs]
 
 	int64_t image(int64_t tile) const { return tile / (c.tiles_down(M) * c.tiles_across(M)); }
@@ -72,26 +92,35 @@ struct Tiles {
 	int64_t side(int64_t tile) const { return tile % c.tiles_across(M) * M; }
 
 	void in(int64_t tile, int64_t at) const {
-		const float* from[A * A];
+		const int64_t y = top(tile) * S - c.above, x = side(tile) * S - c.left, row = c.width * c.channels;
+		const N* corner = static_cast<const N*>(c.x) + (image(tile) * c.height + y) * row + x * c.channels;
+		if (y >= 0 && y + A <= c.height && x >= 0 && x + A <= c.width) {
+			return in(at, [&](int i, int j) { return corner + i * row + j * c.channels; });
+		}
+		const N* from[A * A];
 		for (int i = 0; i < A; i++) {
 			for (int j = 0; j < A; j++) {
-				int64_t y = top(tile) + i - c.above, x = side(tile) + j - c.left;
-				bool inside = y >= 0 && y < c.height && x >= 0 && x < c.width;
-				from[i * A + j] = inside ? c.x + ((image(tile) * c.height + y) * c.width + x) * c.channels : zeros;
+				bool inside = y + i >= 0 && y + i < c.height && x + j >= 0 && x + j < c.width;
+				from[i * A + j] = inside ? corner + i * row + j * c.channels : zeros;
 			}
 		}
-		float* to = numbers_in + at * c.channels;
-		const int64_t next = apart(block, c.channels);
+		in(at, [&](int i, int j) { return from[i * A + j]; });
+	}
+
+	template <class Place>
+	INLINE void in(int64_t at, const Place& place) const {
+		N* to = numbers_in + at * c.channels;
+		const int64_t next = apart<N>(block, c.channels);
 		for (int64_t k = 0; k < c.channels; k += W) {
 			Vec<W> half[A * A], side[A];
 			for (int j = 0; j < A; j++) {
 				for (int i = 0; i < A; i++) {
-					side[i] = load<W>(from[i * A + j] + k);
+					side[i] = load<W>(place(i, j) + k);
 				}
-				Side<M>::in(side, half + j, A);
+				Side<F>::in(side, half + j, A);
 			}
 			for (int i = 0; i < A; i++) {
-				Side<M>::in(half + i * A, side, 1);
+				Side<F>::in(half + i * A, side, 1);
 				for (int j = 0; j < A; j++) {
 					store(to + (i * A + j) * next + k, side[j]);
 				}
@@ -103,7 +132,7 @@ struct Tiles {
 		const float* from = numbers_out + at * c.outputs;
 		int64_t first = (image(tile) * c.out_height + top(tile)) * c.out_width + side(tile);
 		int64_t rows = least(M, c.out_height - top(tile)), columns = least(M, c.out_width - side(tile));
-		const int64_t next = apart(block, c.outputs);
+		const int64_t next = apart<float>(block, c.outputs);
 		for (int64_t k = 0; k < c.outputs; k += W) {
 			Vec<W> half[M * A], side[A], y[M], bias;
 			biases<W, 1>(c, k, &bias);
@@ -111,37 +140,46 @@ struct Tiles {
 				for (int i = 0; i < A; i++) {
 					side[i] = load<W>(from + (i * A + j) * next + k);
 				}
-				Side<M>::out(side, half + j, A);
+				Side<F>::out(side, half + j, A);
 			}
 			for (int64_t i = 0; i < rows; i++) {
-				Side<M>::out(half + i * A, y, 1);
+				Side<F>::out(half + i * A, y, 1);
+				Sums<W, 1, M> sums;
+				for (int j = 0; j < M; j++) {
+					sums.rows[j][0] = y[j] + bias;
+				}
+				int64_t place = (first + i * c.out_width) * c.outputs + k;
+				if (columns == M) {
+					finish<N>(c, sums, place, k);
+					continue;
+				}
 				for (int64_t j = 0; j < columns; j++) {
-					finish<W, 1, 1>(c, {{{y[j] + bias}}}, (first + i * c.out_width + j) * c.outputs + k, k);
+					finish<N, W, 1, 1>(c, {{{sums.rows[j][0]}}}, place + j * c.outputs, k);
 				}
 			}
 		}
 	}
 };
 
-template <int W, int R, int M>
+template <class N, int W, int R, int F>
 void winograd(const Task& c, int64_t first, int64_t last, int64_t block, float* room) {
-	constexpr int64_t A = M + 2;
+	constexpr int64_t numbers = kForms[F].numbers();
 	memset(room, 0, c.channels * sizeof(float));
-	float* in = room + c.channels;
-	float* out = in + A * A * apart(block, c.channels);
-	Tiles<W, M> tiles{c, block, room, in, out};
+	N *zeros = reinterpret_cast<N*>(room), *in = zeros + together<N> * c.channels;
+	float* out = room + c.channels + numbers * apart<float>(block, c.channels);
+	Tiles<N, W, F> tiles{c, block, zeros, in, out};
 	const Vec<W> none[2] = {};
 	for (; first < last; first += block) {
 		int64_t n = least(block, last - first);
 		for (int64_t t = 0; t < n; t++) {
 			tiles.in(first + t, t);
 		}
-		for (int64_t i = 0; i < A * A; i++) {
+		for (int64_t i = 0; i < numbers; i++) {
 			for (int64_t k = 0; k < c.outputs; k += 2 * W) {
-				const float* panel = c.weight + (i * c.outputs + k) * c.channels;
-				auto at = [&](int64_t t) { return in + i * apart(block, c.channels) + t * c.channels; };
+				const N* panel = static_cast<const N*>(c.weight) + (i * c.outputs + k) * c.channels;
+				auto at = [&](int64_t t) { return in + i * apart<N>(block, c.channels) + t * c.channels; };
 				auto done = [&](int64_t t, const auto& sums) {
-					float* to = out + i * apart(block, c.outputs) + t * c.outputs + k;
+					float* to = out + i * apart<float>(block, c.outputs) + t * c.outputs + k;
 					for (const auto& row : sums.rows) {
 						store(to, row[0]);
 						store(to + W, row[1]);

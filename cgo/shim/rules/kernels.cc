@@ -376,7 +376,7 @@ void replace_kernels() {
 	library.impl("multilabel_margin_loss_forward", multilabel_margin_loss);
 	library.impl("multilabel_margin_loss_forward.output", multilabel_margin_loss_out);
 	replace_polynomials(library);
-	if (convolution::best_kernels() != nullptr) {
+	if (convolution::best_processor() != nullptr) {
 		library.impl("mm", matrices::mm);
 		library.impl("addmm", matrices::addmm);
 	}
