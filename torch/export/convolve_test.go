@@ -121,6 +121,9 @@ func TestOwnConvolutionsOfEachChannel(t *testing.T) {
 		{1, 3, 3, 5, 4, [2]int{3, 3}, []int{2, 1}, []int{1, 1}, true, false, "relu"},
 		{1, 200, 200, 7, 7, [2]int{5, 5}, one, []int{2, 2}, true, false, "none"},
 		{1, 37, 37, 7, 7, [2]int{5, 5}, one, []int{2, 2}, true, false, "swish"},
+		{2, 40, 40, 12, 23, [2]int{7, 7}, one, []int{3, 3}, true, true, "relu"},
+		{1, 24, 24, 8, 37, [2]int{3, 3}, []int{2, 2}, []int{1, 1}, false, false, "none"},
+		{1, 20, 20, 4, 3, [2]int{5, 7}, one, []int{6, 7}, true, false, "none"}, // wider than the images
 	} {
 		c.run(t, eachAlone)
 	}

@@ -133,14 +133,39 @@ Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tenso
 	return c.y;
 }
 
-// interleave lays out a row of an image with its channels last, of its numbers.
+constexpr int64_t few = 4;
+
+// turn lays out pixels of a few channels with these last, four pixels at a time, and returns how many it has done. The fourth number of a
+// pixel of three is overwritten by the next.
+template <class N>
+int64_t turn(const N* row, int64_t apart, int64_t width, int64_t channels, N* to, int64_t pixel) {
+	typedef N Four __attribute__((vector_size(few * sizeof(N))));
+	int64_t at = 0;
+	for (; at + few < width; at += few) {
+		Four c[few] = {};
+		for (int64_t i = 0; i < channels; i++) {
+			memcpy(&c[i], row + i * apart + at, sizeof c[i]);
+		}
+		Four low = __builtin_shufflevector(c[0], c[1], 0, 4, 1, 5), high = __builtin_shufflevector(c[0], c[1], 2, 6, 3, 7);
+		Four low2 = __builtin_shufflevector(c[2], c[3], 0, 4, 1, 5), high2 = __builtin_shufflevector(c[2], c[3], 2, 6, 3, 7);
+		const Four pixels[few] = {__builtin_shufflevector(low, low2, 0, 1, 4, 5), __builtin_shufflevector(low, low2, 2, 3, 6, 7),
+		                          __builtin_shufflevector(high, high2, 0, 1, 4, 5), __builtin_shufflevector(high, high2, 2, 3, 6, 7)};
+		for (int64_t i = 0; i < few; i++) {
+			memcpy(to + (at + i) * pixel, &pixels[i], sizeof pixels[i]);
+		}
+	}
+	return at;
+}
+
+// interleave lays out a row of an image with its channels last.
 template <class N>
 void interleave(const void* row, int64_t apart, int64_t step, int64_t width, int64_t channels, void* to, int64_t pixel) {
+	const N* from = static_cast<const N*>(row);
+	N* own = static_cast<N*>(to);
+	const int64_t done = step == 1 && channels <= few && pixel >= few - 1 ? turn(from, apart, width, channels, own, pixel) : 0;
 	for (int64_t c = 0; c < channels; c++) {
-		const N* from = static_cast<const N*>(row) + c * apart;
-		N* own = static_cast<N*>(to) + c;
-		for (int64_t at = 0; at < width; at++) {
-			own[at * pixel] = from[at * step];
+		for (int64_t at = done; at < width; at++) {
+			own[at * pixel + c] = from[c * apart + at * step];
 		}
 	}
 }
@@ -153,7 +178,7 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left, int64_t channels) {
 	int64_t height = x.size(2), width = x.size(3), row = (width + 2 * left) * channels;
 	auto to = at::empty({x.size(0), height + 2 * above, width + 2 * left, channels}, x.options());
 	bool lies = x.stride(1) == 1 && x.size(1) == channels && (width == 1 || x.stride(3) == channels);
-	auto put = x.scalar_type() == at::kFloat ? interleave<float> : interleave<BFloat16>;
+	auto put = x.scalar_type() == at::kFloat ? interleave<float> : interleave<uint16_t>;
 	void* out = to.mutable_data_ptr();
 	for (int64_t i = 0; i < x.size(0); i++) {
 		for (int64_t y = -above; y < height + above; y++, out = behind(out, row, x)) {

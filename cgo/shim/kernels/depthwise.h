@@ -1,5 +1,5 @@
-// Convolutions of each channel by itself: many numbers are read and few are computed, so all channels of some neighbouring pixels are
-// computed together, and zeros around an image are left out instead of read.
+// Convolutions of each channel by itself: a vector of channels of neighbouring pixels is computed at once, so that what one pixel loads
+// the next ones have, and zeros around an image are left out instead of read.
 #pragma once
 
 #include "direct.h"
@@ -7,90 +7,120 @@
 namespace tg::convolution {
 namespace {
 
-// Meets are the rows and columns of pixels and weights that meet, of which x and w are the first.
+// Seen is what some neighbouring outputs of a vector of channels see: rows of inputs, of whose columns, counted from the first that the first
+// output sees, those from one on to another lie in the image.
 template <class N>
-struct Meets {
-	const N* x;
-	const N* w;
-	int64_t rows, columns;
+struct Seen {
+	const N *x, *weight;
+	int64_t rows, from, to;
 };
 
-// V vectors of channels, of which the first has that number, of P neighbouring pixels, the first at place.
-template <int W, int V, int P, class N, class Load>
-INLINE void some(const Task& t, const Meets<N>& m, int64_t place, int64_t channel, const Load& load) {
-	const int64_t step = t.across * t.channels;
-	Sums<W, V, P> sums;
-	for (auto& start : sums.rows) {
-		biases<W, V>(t, channel, start);
-	}
-	for (int64_t i = 0; i < m.rows; i++) {
-		const N *x = m.x + i * t.width * t.channels + channel, *w = m.w + i * t.kernel_width * t.channels + channel;
-		for (int64_t k = 0; k < m.columns; k++, x += t.channels, w += t.channels) {
-			for (int v = 0; v < V; v++) {
-				Vec<W> weight = load(w + v * W);
-				for (int p = 0; p < P; p++) {
-					sums.rows[p][v] += load(x + p * step + v * W) * weight;
+// P neighbouring outputs of a vector of channels, of kernels that are K columns wide and S apart.
+template <int W, int P, int K, int S, class N, class Load>
+INLINE void add(const Task& t, const Seen<N>& seen, Sums<W, 1, P>& sums, const Load& load) {
+	const N *x = seen.x, *w = seen.weight;
+	for (int64_t i = 0; i < seen.rows; i++, x += t.width * t.channels) {
+		Vec<W> weights[K];
+		for (int k = 0; k < K; k++, w += t.channels) {
+			weights[k] = load(w);
+		}
+#pragma GCC unroll 32
+		for (int j = 0; j < (P - 1) * S + K; j++) {
+			if (j < seen.from || j >= seen.to) {
+				continue;
+			}
+			Vec<W> own = load(x + j * t.channels);
+			for (int p = 0; p < P; p++) {
+				if (j >= p * S && j < p * S + K) {
+					sums.rows[p][0] += own * weights[j - p * S];
 				}
 			}
 		}
 	}
-	finish<N>(t, sums, place + channel, channel);
 }
 
-// All channels from one on, as many at a time as there are sums to be made that do not wait for each other.
-template <int W, int P, int V = 8 / P, class N>
-INLINE void neighbours(const Task& t, const Meets<N>& m, int64_t place, int64_t channel = 0) {
-	for (; channel + V * W <= t.channels; channel += V * W) {
-		some<W, V, P>(t, m, place, channel, [](const N* from) { return load<W>(from); });
-	}
-	if constexpr (V > 1) {
-		neighbours<W, P, V / 2>(t, m, place, channel);
-	} else if (int64_t rest = t.channels - channel; rest > 0) {
-		some<W, 1, P>(t, m, place, channel, [&](const N* from) { return load_some<W>(from, rest); });
+// The same of any kernels.
+template <int W, int P, class N, class Load>
+INLINE void add_any(const Task& t, const Seen<N>& seen, Sums<W, 1, P>& sums, const Load& load) {
+	const N *x = seen.x, *w = seen.weight;
+	for (int64_t i = 0; i < seen.rows; i++, x += t.width * t.channels) {
+		for (int64_t k = 0; k < t.kernel_width; k++, w += t.channels) {
+			Vec<W> weight = load(w);
+			for (int64_t p = 0, j = k; p < P; p++, j += t.across) {
+				if (j >= seen.from && j < seen.to) {
+					sums.rows[p][0] += load(x + j * t.channels) * weight;
+				}
+			}
+		}
 	}
 }
 
-// The pixels of a row from first to last, all of whose columns meet: as many at a time as there are registers for, then fewer.
-template <int W, int P, class N>
-INLINE void inner(const Task& t, const Meets<N>& m, int64_t first, int64_t last, int64_t place) {
-	for (; last - first >= P; first += P) {
-		const N* x = m.x + (first * t.across - t.left) * t.channels;
-		neighbours<W, P>(t, Meets<N>{x, m.w, m.rows, m.columns}, place + first * t.channels);
+// Line is a row of outputs: what it sees of an image, and where it lies.
+template <class N>
+struct Line {
+	const N *x, *weight;
+	int64_t rows, place;
+
+	Line(const Task& t, int64_t row) {
+		const int64_t y = row % t.out_height * t.down - t.above, above = most(0, -y);
+		rows = most(0, least(t.kernel_height, t.height - y) - above);
+		x = static_cast<const N*>(t.x) + (row / t.out_height * t.height + (rows > 0 ? y + above : 0)) * t.width * t.channels;
+		weight = static_cast<const N*>(t.weight) + above * t.kernel_width * t.channels;
+		place = row * t.out_width * t.channels;
+	}
+};
+
+// The outputs of a row from one on, of a vector of channels: as many at a time as divide what images are wide, then fewer. K is 0 for any
+// kernels.
+template <int W, int P, int K, int S, class N, class Load>
+INLINE void outputs(const Task& t, const Line<N>& line, int64_t channel, Vec<W> bias, int64_t pixel, const Load& load) {
+	for (; t.out_width - pixel >= P; pixel += P) {
+		const int64_t first = pixel * t.across - t.left;
+		Seen<N> seen{line.x + first * t.channels + channel, line.weight + channel, line.rows, -first, t.width - first};
+		Sums<W, 1, P> sums;
+		for (int p = 0; p < P; p++) {
+			sums.rows[p][0] = bias;
+		}
+		if constexpr (K > 0) {
+			add<W, P, K, S>(t, seen, sums, load);
+		} else {
+			add_any<W, P>(t, seen, sums, load);
+		}
+		finish<N>(t, sums, line.place + pixel * t.channels + channel, channel);
 	}
 	if constexpr (P > 1) {
-		inner<W, P / 2>(t, m, first, last, place);
+		outputs<W, (P > 4 ? 4 : P / 2), K, S>(t, line, channel, bias, pixel, load);
+	}
+}
+
+// Rows of outputs, a vector of channels at a time: what they see of it stays near.
+template <class N, int W, int K, int S>
+void lines(const Task& t, int64_t first, int64_t last) {
+	for (int64_t channel = 0; channel < t.channels; channel += W) {
+		Vec<W> bias;
+		biases<W, 1>(t, channel, &bias);
+		const int64_t rest = t.channels - channel;
+		for (int64_t row = first; row < last; row++) {
+			const Line<N> line(t, row);
+			if (rest >= W) {
+				outputs<W, 7, K, S>(t, line, channel, bias, 0, [](const N* from) { return load<W>(from); });
+			} else {
+				outputs<W, 7, K, S>(t, line, channel, bias, 0, [=](const N* from) { return load_some<W>(from, rest); });
+			}
+		}
 	}
 }
 
 // Rows of the outputs, which are counted through all images.
 template <class N, int W>
 void depthwise(const Task& t, int64_t first, int64_t last) {
-	for (; first < last; first++) {
-		int64_t y = first % t.out_height * t.down - t.above, above = most(0, -y);
-		int64_t rows = most(0, least(t.kernel_height, t.height - y) - above);
-		const N* x = static_cast<const N*>(t.x) + (first / t.out_height * t.height + (rows > 0 ? y + above : 0)) * t.width * t.channels;
-		const N* w = static_cast<const N*>(t.weight) + above * t.kernel_width * t.channels;
-		int64_t place = first * t.out_width * t.channels;
-		auto edge = [&](int64_t pixel) {
-			int64_t at = pixel * t.across - t.left, before = most(0, -at);
-			int64_t columns = most(0, least(t.kernel_width, t.width - at) - before);
-			Meets<N> part{x, w, 0, 0};
-			if (rows > 0 && columns > 0) {
-				part = {x + (at + before) * t.channels, w + before * t.channels, rows, columns};
-			}
-			neighbours<W, 1>(t, part, place + pixel * t.channels);
-		};
-		int64_t begin = least(t.out_width, (t.left + t.across - 1) / t.across);
-		int64_t fit = t.width + t.left - t.kernel_width;  // what lies before the last pixel all of whose columns meet, in steps
-		int64_t end = rows > 0 && fit >= 0 ? least(t.out_width, fit / t.across + 1) : begin;
-		for (int64_t pixel = 0; pixel < begin; pixel++) {
-			edge(pixel);
-		}
-		inner<W, 8>(t, Meets<N>{x, w, rows, t.kernel_width}, begin, end, place);
-		for (int64_t pixel = most(begin, end); pixel < t.out_width; pixel++) {
-			edge(pixel);
-		}
+	auto any = lines<N, W, 0, 0>, run = any;
+	if (t.across == 1) {
+		run = t.kernel_width == 3 ? lines<N, W, 3, 1> : t.kernel_width == 5 ? lines<N, W, 5, 1> : t.kernel_width == 7 ? lines<N, W, 7, 1> : any;
+	} else if (t.across == 2) {
+		run = t.kernel_width == 3 ? lines<N, W, 3, 2> : t.kernel_width == 5 ? lines<N, W, 5, 2> : any;
 	}
+	run(t, first, last);
 }
 
 }  // namespace
