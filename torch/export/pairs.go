@@ -2,8 +2,8 @@ package export
 
 import "slices"
 
-// leaves is how many numbers leave the cache before they are read again.
-const leaves = 1 << 18
+// leaves is how many numbers, with all that is read and written meanwhile, leave the cache before they are read again.
+const leaves = 1 << 17
 
 // pairs computes a direct convolution of 1 x 1 and the one behind it, of each channel by itself, together where what lies between them
 // is large.

@@ -80,8 +80,11 @@ struct Results {
 	Sums<W, V, R> sums;
 	int64_t next, some;
 
+	// Both are unrolled, as the compiler would not by itself: sums stay in registers.
 	INLINE void add(const N* place) {
+#pragma GCC unroll 16
 		for (int r = 0; r < R; r++, place += next) {
+#pragma GCC unroll 16
 			for (int v = 0; v < V; v++) {
 				bool whole = v < V - 1 || some >= W;
 				sums.rows[r][v] += whole ? load<W>(place + v * W) : load_some<W>(place + v * W, some);
@@ -91,7 +94,9 @@ struct Results {
 
 	template <Activation A>
 	INLINE void write(N* place) const {
+#pragma GCC unroll 16
 		for (int r = 0; r < R; r++, place += next) {
+#pragma GCC unroll 16
 			for (int v = 0; v < V; v++) {
 				auto result = activate<A>(sums.rows[r][v]);
 				if (v < V - 1 || some >= W) {
