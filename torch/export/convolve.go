@@ -35,15 +35,30 @@ func ownActivation(a activation) (name string, ok bool) {
 
 // costs are what a convolution takes, in multiplications: oneDNN's for each weight, which has to come from afar, and Winograd's, too, and
 // for each number of a tile, which is transformed.
-type costs struct{ directWeight, winogradWeight, transforming, largestTile int }
+type costs struct {
+	directWeight, winogradWeight, transforming int
+	forms                                      []winogradForm
+}
+
+// winogradForm is one of Winograd's: tiles of so many outputs, squared, which lie step pixels apart. Numbers of float32 in a program of
+// bfloat16 are wide: half as many are multiplied in the same time.
+type winogradForm struct {
+	tile, step int
+	wide       bool
+}
+
+// side is that of what a tile sees, and of the numbers that it becomes.
+func (f winogradForm) side() int { return f.step*(f.tile-1) + 3 }
 
 // They fit what was measured on processors with AVX2 and with AVX-512, which multiply twice as much while a weight comes, out of the cache,
 // and with AVX-512's instructions for bfloat16. Tiles of 4 x 4 outputs would round numbers of bfloat16 more than twice as much as those of
 // 2 x 2, which leave a network as far from float32 as Python's bfloat16 does.
 var (
-	narrowCosts = costs{12, 8, 10, 4}
-	wideCosts   = costs{24, 23, 20, 4}
-	halfCosts   = costs{3, 4, 16, 2}
+	floatForms  = []winogradForm{{tile: 4, step: 1}, {tile: 2, step: 1}, {tile: 2, step: 2}}
+	halfForms   = []winogradForm{{tile: 4, step: 1, wide: true}, {tile: 2, step: 1}, {tile: 2, step: 2}}
+	narrowCosts = costs{12, 8, 10, floatForms}
+	wideCosts   = costs{24, 23, 20, floatForms}
+	halfCosts   = costs{3, 4, 16, halfForms}
 )
 
 const clearly = 0.95
@@ -67,24 +82,17 @@ var ownCosts = sync.OnceValue(func() (c costs) {
 	return c
 })
 
-// winogradForm is one of Winograd's: tiles of so many outputs, squared, which lie step pixels apart.
-type winogradForm struct{ tile, step int }
-
-var winogradForms = []winogradForm{{4, 1}, {2, 1}, {2, 2}}
-
-// side is that of what a tile sees, and of the numbers that it becomes.
-func (f winogradForm) side() int { return f.step*(f.tile-1) + 3 }
-
 // winograd is the form that makes a convolution of 3 x 3 faster than a direct one; none where none does.
 func (c costs) winograd(images, channels, outputs, step, height, width int) (best winogradForm) {
 	weights := channels * outputs
 	least := clearly * float64(9*weights*(images*height*width+c.directWeight))
-	for _, f := range winogradForms {
-		if f.step != step || f.tile > c.largestTile {
-			continue
-		}
+	for _, f := range c.forms {
 		numbers, tiles := f.side()*f.side(), images*((height+f.tile-1)/f.tile)*((width+f.tile-1)/f.tile)
-		if cost := float64(numbers * (weights*(tiles+c.winogradWeight) + c.transforming*tiles*(channels+outputs))); cost < least {
+		multiplying := weights * (tiles + c.winogradWeight)
+		if f.wide {
+			multiplying *= 2
+		}
+		if cost := float64(numbers * (multiplying + c.transforming*tiles*(channels+outputs))); f.step == step && cost < least {
 			best, least = f, cost
 		}
 	}
@@ -133,7 +141,7 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 	if w.Size(2) == 3 && w.Size(3) == 3 && c.stride[0] == c.stride[1] && slices.Max(c.padding) <= 2 {
 		form := costsOf(w.DType()).winograd(sizes[0], w.Size(1), w.Size(0), int(c.stride[0]), height, width)
 		// Not for none, nor for channels that fill no vectors.
-		if packed, ok := inner("libtorchgo::winograd_weight", w, form.tile, form.step); ok {
+		if packed, ok := inner("libtorchgo::winograd_weight", w, form.tile, form.step, form.wide); ok {
 			return own(winogradTarget, "winograd_weight", packed, given("padding", c.padding)), true
 		}
 	}

@@ -16,11 +16,11 @@ import (
 const eachAlone = -1
 
 // ownConvolution computes a convolution by an operator of ours: Winograd's with tiles of 2 or 4, or for 0 the direct one. ok is false on
-// a processor without a kernel, and where Winograd's has not the stride.
+// a processor without a kernel, and where Winograd's has not the stride. Wide are Winograd's numbers of float32.
 func ownConvolution(
-	t *testing.T, x, w, bias, sum torch.Tensor, tile int, stride, padding []int, activation string,
+	t *testing.T, x, w, bias, sum torch.Tensor, tile int, wide bool, stride, padding []int, activation string,
 ) (y torch.Tensor, ok bool) {
-	name, args := "libtorchgo::winograd", []any{w, tile, stride[0]}
+	name, args := "libtorchgo::winograd", []any{w, tile, stride[0], wide}
 	switch tile {
 	case 0:
 		name, args = "libtorchgo::direct", args[:1]
@@ -129,18 +129,27 @@ func TestOwnConvolutionsOfEachChannel(t *testing.T) {
 	}
 }
 
-// In bfloat16, whose results have eight bits, Winograd's numbers are rounded to as many before they are multiplied, too.
+// ownNumbers are those of images and of weights, Winograd's, and how far from the right ones results may be.
+type ownNumbers struct {
+	dtype torch.DType
+	wide  bool
+	apart float64
+}
+
+// In bfloat16, whose results have eight bits, Winograd's numbers are rounded to as many before they are multiplied, too, unless they are
+// float32.
 func (c ownCase) run(t *testing.T, tile int) {
-	most := map[torch.DType]float64{torch.Float32: 4e-6, torch.BFloat16: 4e-3}
+	all := []ownNumbers{{torch.Float32, false, 4e-6}, {torch.BFloat16, false, 4e-3}}
 	if tile > 0 {
-		most[torch.BFloat16] = 4e-2
+		all[1].apart = 4e-2
+		all = append(all, ownNumbers{torch.BFloat16, true, 4e-3})
 	}
-	for dtype, apart := range most {
-		t.Run(fmt.Sprint(c, tile, dtype), func(t *testing.T) { c.test(t, tile, dtype, apart) })
+	for _, n := range all {
+		t.Run(fmt.Sprint(c, tile, n), func(t *testing.T) { c.test(t, tile, n) })
 	}
 }
 
-func (c ownCase) test(t *testing.T, tile int, dtype torch.DType, apart float64) {
+func (c ownCase) test(t *testing.T, tile int, n ownNumbers) {
 	torchtest.NoLeaks(t)
 	torch.ManualSeed(1)
 	torch.Scope(func() {
@@ -148,8 +157,8 @@ func (c ownCase) test(t *testing.T, tile int, dtype torch.DType, apart float64) 
 		if tile == eachAlone {
 			o.Groups = c.channels
 		}
-		x := torch.RandN(c.images, c.channels, c.height, c.width).To(dtype)
-		w := torch.RandN(c.outputs, c.channels/o.Groups, c.kernel[0], c.kernel[1]).To(dtype)
+		x := torch.RandN(c.images, c.channels, c.height, c.width).To(n.dtype)
+		w := torch.RandN(c.outputs, c.channels/o.Groups, c.kernel[0], c.kernel[1]).To(n.dtype)
 		var bias, sum torch.Tensor
 		want := F.Conv2d(x.To(torch.Float64), w.To(torch.Float64), torch.Tensor{}, o)
 		if c.bias {
@@ -157,20 +166,20 @@ func (c ownCase) test(t *testing.T, tile int, dtype torch.DType, apart float64) 
 			want = want.Add(bias.To(torch.Float64).Reshape(1, -1, 1, 1))
 		}
 		if c.sum {
-			sum = torch.RandN(want.Shape()...).To(dtype)
+			sum = torch.RandN(want.Shape()...).To(n.dtype)
 			want = want.Add(sum.To(torch.Float64))
 		}
 		most := want.Abs()
 		want = activations[c.activation](want)
 		for _, x := range []torch.Tensor{x, x.Contiguous(torch.ChannelsLast), x.Transpose(2, 3).Contiguous().Transpose(2, 3)} {
-			got, ok := ownConvolution(t, x, w, bias, sum, tile, c.stride, c.padding, c.activation)
+			got, ok := ownConvolution(t, x, w, bias, sum, tile, n.wide, c.stride, c.padding, c.activation)
 			if !ok {
 				t.Skip("this processor has no kernel")
 			}
 			require.Equal(t, want.Shape(), got.Shape())
 			require.True(t, got.IsContiguous(torch.ChannelsLast))
 			if want.NumEl() > 0 {
-				require.Less(t, got.To(torch.Float64).Sub(want).Abs().Max().Float64(), apart*most.Max().Float64())
+				require.Less(t, got.To(torch.Float64).Sub(want).Abs().Max().Float64(), n.apart*most.Max().Float64())
 			}
 		}
 	})
@@ -186,7 +195,7 @@ func TestOwnConvolutionsInfinity(t *testing.T) {
 			x, w := torch.RandN(2, 3, 9, 8), torch.RandN(24, 3, 3, 3).To(dtype)
 			x.Index(0, 1, 4, 5).FillInPlace(math.Inf(1))
 			want := F.Conv2d(x, w.To(torch.Float32), torch.Tensor{}, o).IsFinite()
-			got, ok := ownConvolution(t, x.To(dtype), w, torch.Tensor{}, torch.Tensor{}, 0, []int{1, 1}, []int{1, 1}, "none")
+			got, ok := ownConvolution(t, x.To(dtype), w, torch.Tensor{}, torch.Tensor{}, 0, false, []int{1, 1}, []int{1, 1}, "none")
 			if ok {
 				require.True(t, got.IsFinite().Equal(want), dtype)
 			}
@@ -205,7 +214,7 @@ func TestOwnConvolutionsNaN(t *testing.T) {
 					if tile == eachAlone {
 						w = torch.Ones(16, 1, 3, 3).To(dtype)
 					}
-					if y, ok := ownConvolution(t, x, w, torch.Tensor{}, torch.Tensor{}, tile, []int{1, 1}, []int{1, 1}, activation); ok {
+					if y, ok := ownConvolution(t, x, w, torch.Tensor{}, torch.Tensor{}, tile, false, []int{1, 1}, []int{1, 1}, activation); ok {
 						require.True(t, y.IsNaN().All().Item().(bool), activation)
 					}
 				}
@@ -282,13 +291,13 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			t.Skip("this processor has no kernel")
 		}
 		require.Error(t, torch.Try(func() { torch.Call("libtorchgo::direct_weight", w) })) // an inner operator
-		winograd, _ := inner("libtorchgo::winograd_weight", w, 4, 1)
+		winograd, _ := inner("libtorchgo::winograd_weight", w, 4, 1, false)
 		one := []int{1, 1}
 		refuses(t, map[string]refusal{
-			"weight":  {"winograd_weight", []any{w, 3, 1}, "no form of tiles of 3 outputs"},
-			"step":    {"winograd_weight", []any{w, 4, 2}, "of 4 outputs with steps of 2"},
-			"kernel":  {"winograd_weight", []any{torch.RandN(32, 16, 3, 2), 4, 1}, "expected weights of 3 x 3"},
-			"outputs": {"winograd_weight", []any{torch.RandN(33, 16, 3, 3), 4, 1}, "no kernel for 16 channels and 33 outputs"},
+			"weight":  {"winograd_weight", []any{w, 3, 1, false}, "no form of tiles of 3 outputs"},
+			"step":    {"winograd_weight", []any{w, 4, 2, false}, "of 4 outputs with steps of 2"},
+			"kernel":  {"winograd_weight", []any{torch.RandN(32, 16, 3, 2), 4, 1, false}, "expected weights of 3 x 3"},
+			"outputs": {"winograd_weight", []any{torch.RandN(33, 16, 3, 3), 4, 1, false}, "no kernel for 16 channels and 33 outputs"},
 			"empty":   {"direct_weight", []any{torch.Empty(0, 16, 3, 3)}, "expected weights of images"},
 			"plain":   {"winograd", []any{x, w, nil, nil, one, "relu"}, "not those of winograd_weight"},
 			"width": {"winograd", []any{x, winograd.Reshape(36, -1, 16, 8), nil, nil, one, "relu"},
@@ -302,6 +311,7 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			"small":      {"winograd", []any{torch.RandN(1, 16, 1, 4), winograd, nil, nil, []int{0, 0}, "relu"}, "smaller than the kernel"},
 			"stride":     {"direct", []any{x, direct, 32, nil, nil, []int{1, 0}, one, "relu"}, "stride is"},
 			"larger":     {"direct", []any{torch.RandN(1, 16, 2, 4), direct, 32, nil, nil, one, []int{0, 0}, "relu"}, "smaller than the kernel"},
+			"halves":     {"direct", []any{x.To(torch.BFloat16), direct, 32, nil, nil, one, one, "relu"}, "expected contiguous weights of BFloat16"},
 			"activation": {"direct", []any{x, direct, 32, nil, nil, one, one, "mish"}, "there is no activation mish"},
 			"number":     {"linear", []any{torch.RandN(), direct, 32, nil, "none"}, "expected rows of numbers"},
 			"narrow":     {"linear", []any{torch.RandN(2, 15), direct, 32, nil, "none"}, "do not fit images of"},

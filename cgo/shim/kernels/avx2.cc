@@ -10,7 +10,8 @@ namespace tg::convolution {
 const Processor avx2 = {
 	{
 		8,
-		{winograd<float, 8, 6, 0>, winograd<float, 8, 6, 1>, winograd<float, 8, 6, 2>},
+		{winograd<float, float, 8, 6, 0>, winograd<float, float, 8, 6, 1>, winograd<float, float, 8, 6, 2>},
+		{winograd<float, float, 8, 6, 0>, winograd<float, float, 8, 6, 1>, winograd<float, float, 8, 6, 2>},
 		{direct<float, 8, 1, 12>, direct<float, 8, 2, 6>, direct<float, 8, 3, 4>},
 		depthwise<float, 8>,
 		maxima<float, 8>,

@@ -10,7 +10,8 @@ namespace tg::convolution {
 const Processor avx512 = {
 	{
 		16,
-		{winograd<float, 16, 12, 0>, winograd<float, 16, 12, 1>, winograd<float, 16, 12, 2>},
+		{winograd<float, float, 16, 12, 0>, winograd<float, float, 16, 12, 1>, winograd<float, float, 16, 12, 2>},
+		{winograd<float, float, 16, 12, 0>, winograd<float, float, 16, 12, 1>, winograd<float, float, 16, 12, 2>},
 		{direct<float, 16, 1, 12>, direct<float, 16, 2, 12>, direct<float, 16, 3, 8>},
 		depthwise<float, 16>,
 		maxima<float, 16>,

@@ -54,15 +54,12 @@ struct Call {
 	Tensor x, y, bias, sum;
 	Task task{};
 
-	void take(const Tensor& of, const Tensor& weight, const std::optional<Tensor>& b) {
+	void take(const Tensor& of, const Tensor& weight, const std::optional<Tensor>& b, std::optional<at::ScalarType> weights = {}) {
 		x = images(of);
 		task.images = x.size(0), task.channels = x.size(1), task.height = x.size(2), task.width = x.size(3);
-		weigh(weight, b);
-	}
-
-	void weigh(const Tensor& weight, const std::optional<Tensor>& b) {
-		TORCH_CHECK_VALUE(weight.scalar_type() == x.scalar_type() && weight.is_contiguous(), "expected contiguous weights of ", x.scalar_type(),
-		                  ", got ", weight.scalar_type());
+		auto dtype = weights.value_or(x.scalar_type());
+		TORCH_CHECK_VALUE(weight.scalar_type() == dtype && weight.is_contiguous(), "expected contiguous weights of ", dtype, ", got ",
+		                  weight.scalar_type());
 		TORCH_CHECK_VALUE(!b || (b->dim() == 1 && b->size(0) == task.outputs && b->scalar_type() == at::kFloat), "the bias does not fit ",
 		                  task.outputs, " outputs, or is not float32");
 		task.weight = weight.const_data_ptr();
@@ -115,11 +112,12 @@ Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tenso
 	TORCH_CHECK_VALUE(kind >= 0 && weight.size(3) % (2 * two) == 0,
 	                  "weights of ", weight.sizes(), " are not those of winograd_weight");
 	check_pair("padding", padding, 0, 2);
-	const auto& k = kernels_of(weight.scalar_type(), weight.size(3) / two / 2);
+	const auto& k = kernels_of(images(x).scalar_type(), weight.size(3) / two / 2);
+	const bool alike = weight.scalar_type() == x.scalar_type();
 	Call c;
 	c.task.outputs = weight.size(1) * weight.size(3) / two, c.task.activation = activation_of(activation);
 	c.task.above = padding[0], c.task.left = padding[1];
-	c.take(x.contiguous(last_channels), weight, bias);
+	c.take(x.contiguous(last_channels), weight, bias, alike ? x.scalar_type() : at::kFloat);
 	TORCH_CHECK_VALUE(weight.size(2) * two == c.task.channels && c.task.channels % k.vector == 0, "weights of ", weight.sizes(),
 	                  " do not fit images of ", x.sizes());
 	c.task.x = c.x.const_data_ptr();
@@ -128,7 +126,7 @@ Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tenso
 	int64_t tiles = form.tiles(c.task), block = block_of(tiles, weight.numel());
 	at::parallel_for(0, tiles, block, [&](int64_t first, int64_t last) {
 		auto own = at::empty({room(form, block, c.task.channels, c.task.outputs)}, at::kFloat);
-		k.winograd[kind](c.task, first, last, block, own.mutable_data_ptr<float>());
+		(alike ? k.winograd : k.winograd_float)[kind](c.task, first, last, block, own.mutable_data_ptr<float>());
 	});
 	return c.y;
 }
@@ -334,7 +332,7 @@ Tensor direct_depthwise(const Tensor& x, const Tensor& weight, int64_t outputs, 
 
 TORCH_LIBRARY(libtorchgo, m) {
 	m.def("bfloat16_is_faster() -> bool", bfloat16_is_faster);
-	m.def("winograd_weight(Tensor weight, int tile, int step) -> Tensor");
+	m.def("winograd_weight(Tensor weight, int tile, int step, bool wide) -> Tensor");
 	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, str activation) -> Tensor");
 	m.def("direct_weight(Tensor weight) -> Tensor");
 	m.def("direct(Tensor x, Tensor weight, int outputs, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");

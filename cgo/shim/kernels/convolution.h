@@ -14,8 +14,8 @@ namespace tg::convolution {
 // What is done to a result.
 enum class Activation : uint8_t { none, relu, relu6, hardswish, hardsigmoid, swish, sigmoid };
 
-// Images lie with their channels last, of the numbers that the kernels are for. Winograd's weights are panels of as many outputs as two
-// vectors have numbers, direct ones of one, two or three vectors.
+// Images lie with their channels last, of the numbers that the kernels are for, as are weights and sums. Winograd's weights are panels of as
+// many outputs as two vectors have numbers, direct ones of one, two or three vectors.
 struct Task {
 	const void* x;
 	const void* weight;
@@ -73,12 +73,16 @@ constexpr int64_t room(const Form& form, int64_t block, int64_t channels, int64_
 	return channels + form.numbers() * (apart<float>(block, channels) + apart<float>(block, outputs));
 }
 
+using Winograd = void(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
+
 // Kernels are what one kind of processors computes images with, of one kind of numbers.
 struct Kernels {
 	int64_t vector;  // the sums of one; Winograd's take multiples of it as channels, and of two as outputs
 
-	// The tiles of each form from first to last, not more than a block at a time.
-	void (*winograd[kFormCount])(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
+	// The tiles of each form from first to last, not more than a block at a time; what they become, and the weights, are numbers as images have
+	// them, or float32.
+	Winograd* winograd[kFormCount];
+	Winograd* winograd_float[kFormCount];
 	// The outputs of a panel of one, two or three vectors from one on, of the pixels from first to last. The last vector may have more numbers
 	// than there are outputs.
 	void (*direct[3])(const Task& t, int64_t vector, int64_t first, int64_t last);

@@ -138,7 +138,7 @@ int form_of(int64_t numbers) {
 	return found == std::end(kForms) ? -1 : static_cast<int>(found - kForms);
 }
 
-Tensor winograd_weight(const Tensor& weight, int64_t tile, int64_t step) {
+Tensor winograd_weight(const Tensor& weight, int64_t tile, int64_t step, bool wide) {
 	int own = form_of(tile, step);
 	TORCH_CHECK_VALUE(own >= 0, "there is no form of tiles of ", tile, " outputs with steps of ", step);
 	TORCH_CHECK_VALUE(checked(weight).size(2) == 3 && weight.size(3) == 3, "expected weights of 3 x 3, got ", weight.sizes());
@@ -162,8 +162,9 @@ Tensor winograd_weight(const Tensor& weight, int64_t tile, int64_t step) {
 			}
 		}
 	});
-	int64_t two = together_of(weight.scalar_type());
-	auto all = to.to(weight.scalar_type()).reshape({side * side, outputs / width, channels / two, two, width});
+	auto dtype = wide ? at::kFloat : weight.scalar_type();
+	int64_t two = together_of(dtype);
+	auto all = to.to(dtype).reshape({side * side, outputs / width, channels / two, two, width});
 	return all.transpose(3, 4).reshape({side * side, outputs / width, channels / two, width * two});
 }
 

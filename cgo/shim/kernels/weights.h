@@ -31,8 +31,8 @@ inline int64_t together_of(at::ScalarType dtype) { return dtype == at::kBFloat16
 bool bfloat16_is_faster();
 
 // Weights [outputs, channels, 3, 3] for one of Winograd's forms: [numbers, outputs / width, channels, width]. They are computed in
-// double precision and rounded once. In bfloat16 each two channels are one, of twice the width.
-at::Tensor winograd_weight(const at::Tensor& weight, int64_t tile, int64_t step);
+// double precision and rounded once, to float32 if they are to be wide. In bfloat16 each two channels are one, of twice the width.
+at::Tensor winograd_weight(const at::Tensor& weight, int64_t tile, int64_t step, bool wide);
 
 // The number of the form for these tiles, and of that whose tiles have so many numbers; -1 if there is none.
 int form_of(int64_t tile, int64_t step);

@@ -77,14 +77,15 @@ struct Side<2> {
 	}
 };
 
-template <class N, int W, int F>
+// Tiles of images of N, which become numbers of T.
+template <class N, class T, int W, int F>
 struct Tiles {
 	static constexpr int M = kForms[F].tile, S = kForms[F].step, A = kForms[F].side();
 
 	const Task& c;
 	int64_t block;
 	const N* zeros;      // [channels]
-	N* numbers_in;       // [A * A, block, channels]
+	T* numbers_in;       // [A * A, block, channels]
 	float* numbers_out;  // [A * A, block, outputs]
 
 	int64_t image(int64_t tile) const { return tile / (c.tiles_down(M) * c.tiles_across(M)); }
@@ -109,8 +110,8 @@ struct Tiles {
 
 	template <class Place>
 	INLINE void in(int64_t at, const Place& place) const {
-		N* to = numbers_in + at * c.channels;
-		const int64_t next = apart<N>(block, c.channels);
+		T* to = numbers_in + at * c.channels;
+		const int64_t next = apart<T>(block, c.channels);
 		for (int64_t k = 0; k < c.channels; k += W) {
 			Vec<W> half[A * A], side[A];
 			for (int j = 0; j < A; j++) {
@@ -161,13 +162,14 @@ struct Tiles {
 	}
 };
 
-template <class N, int W, int R, int F>
+template <class N, class T, int W, int R, int F>
 void winograd(const Task& c, int64_t first, int64_t last, int64_t block, float* room) {
 	constexpr int64_t numbers = kForms[F].numbers();
 	memset(room, 0, c.channels * sizeof(float));
-	N *zeros = reinterpret_cast<N*>(room), *in = zeros + together<N> * c.channels;
+	const N* zeros = reinterpret_cast<N*>(room);
+	T* in = reinterpret_cast<T*>(room + c.channels);
 	float* out = room + c.channels + numbers * apart<float>(block, c.channels);
-	Tiles<N, W, F> tiles{c, block, zeros, in, out};
+	Tiles<N, T, W, F> tiles{c, block, zeros, in, out};
 	const Vec<W> none[2] = {};
 	for (; first < last; first += block) {
 		int64_t n = least(block, last - first);
@@ -176,8 +178,8 @@ void winograd(const Task& c, int64_t first, int64_t last, int64_t block, float* 
 		}
 		for (int64_t i = 0; i < numbers; i++) {
 			for (int64_t k = 0; k < c.outputs; k += 2 * W) {
-				const N* panel = static_cast<const N*>(c.weight) + (i * c.outputs + k) * c.channels;
-				auto at = [&](int64_t t) { return in + i * apart<N>(block, c.channels) + t * c.channels; };
+				const T* panel = static_cast<const T*>(c.weight) + (i * c.outputs + k) * c.channels;
+				auto at = [&](int64_t t) { return in + i * apart<T>(block, c.channels) + t * c.channels; };
 				auto done = [&](int64_t t, const auto& sums) {
 					float* to = out + i * apart<float>(block, c.outputs) + t * c.outputs + k;
 					for (const auto& row : sums.rows) {
