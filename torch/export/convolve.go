@@ -50,8 +50,8 @@ type winogradForm struct {
 // side is that of what a tile sees, and of the numbers that it becomes.
 func (f winogradForm) side() int { return f.step*(f.tile-1) + 3 }
 
-// They fit what was measured on processors with AVX2 and with AVX-512, which multiply twice as much while a weight comes, out of the cache,
-// and with AVX-512's instructions for bfloat16. Tiles of 4 x 4 outputs would round numbers of bfloat16 more than twice as much as those of
+// They fit what was measured on processors whose vectors have 256 bits, or 512 in two halves, on others with AVX-512, which multiply twice
+// as much while a weight comes, out of the cache, and with AVX-512's instructions for bfloat16. Tiles of 4 x 4 outputs would round numbers of bfloat16 more than twice as much as those of
 // 2 x 2, which leave a network as far from float32 as Python's bfloat16 does.
 var (
 	floatForms  = []winogradForm{{tile: 4, step: 1}, {tile: 2, step: 1}, {tile: 2, step: 2}}
@@ -74,8 +74,8 @@ func costsOf(dtype torch.DType) costs {
 // ownCosts are those of this processor.
 var ownCosts = sync.OnceValue(func() (c costs) {
 	c = narrowCosts
-	torch.Scope(func() {
-		if packed, ok := inner("libtorchgo::direct_weight", torch.Ones(1, 1, 1, 1)); ok && packed.Size(-1) == 16 {
+	torch.Unsafe(func() {
+		if torch.Call("libtorchgo::multiplies_wide")[0].(bool) {
 			c = wideCosts
 		}
 	})

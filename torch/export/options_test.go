@@ -99,6 +99,46 @@ func TestCompileOptions(t *testing.T) {
 	})
 }
 
+// In bfloat16 a program is no further from float32 than the network itself is, layer by layer, as Python runs it: what is rounded before it is
+// multiplied is made up for by what is not rounded between layers.
+func TestBFloat16IsAsNear(t *testing.T) {
+	if !bfloat16IsFaster() {
+		t.Skip("it is refused on this processor")
+	}
+	torchtest.NoLeaks(t)
+	torch.ManualSeed(1)
+	for name, net := range map[string]nn.Layer{
+		"ResNet18": models.ResNet18(100), "MobileNetV3Small": models.MobileNetV3Small(100),
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer nn.Close(net)
+			torch.Inference(func() {
+				x := torch.RandN(2, 3, 96, 96)
+				nn.Train(net)
+				for range 5 { // batch norms see images
+					torch.Scope(func() { net.Forward(x) })
+				}
+				nn.Eval(net)
+				p, err := export.Export(net, []any{x})
+				require.NoError(t, err)
+				defer p.Close()
+				c := compiled(t, p, export.CompileOptions{DType: torch.BFloat16})
+				got, err := c.Run(x)
+				require.NoError(t, err)
+				want := net.Forward(x)
+				apart := func(y torch.Tensor) float64 {
+					return y.To(torch.Float32).Sub(want).Norm().Float64() / want.Norm().Float64()
+				}
+				ours := apart(got[0])
+				nn.To(net, torch.BFloat16)
+				layers := apart(net.Forward(x.To(torch.BFloat16)))
+				t.Logf("ours %.4f, layer by layer %.4f", ours, layers)
+				require.LessOrEqual(t, ours, 1.1*layers)
+			})
+		})
+	}
+}
+
 // Nothing times the largest number of float32, which bfloat16 does not have, is nothing: so masks are made.
 func TestMaskInBFloat16(t *testing.T) {
 	if !bfloat16IsFaster() {

@@ -117,6 +117,14 @@ const Tensor& images(const Tensor& x) {
 	return x;
 }
 
+bool multiplies_wide() {
+#if defined(__x86_64__)
+	return runs(avx512) && !__builtin_cpu_is("amdfam19h");  // Zen 4
+#else
+	return false;
+#endif
+}
+
 // Tiles (AMX) take many times as many numbers of bfloat16 as vectors take of float32, and AMD's vectors twice as many. With Intel's vectors
 // bfloat16 took twice as long as float32 where it was measured (bench/README.md).
 bool bfloat16_is_faster() {
@@ -168,9 +176,17 @@ Tensor winograd_weight(const Tensor& weight, int64_t tile, int64_t step, bool wi
 	return all.transpose(3, 4).reshape({side * side, outputs / width, channels / two, width * two});
 }
 
+// The sums of a vector of direct convolutions. Vectors half as long multiply as much where the others do it in two halves, and leave fewer
+// places empty.
+int64_t direct_vector(at::ScalarType dtype, int64_t outputs) {
+	constexpr int64_t many = 256;
+	int64_t vector = kernels_for(dtype, outputs).vector, narrow = kernels(dtype).back()->vector;
+	return !multiplies_wide() && outputs < many && whole(outputs, narrow) < whole(outputs, vector) ? narrow : vector;
+}
+
 Tensor direct_weight(const Tensor& weight) {
 	int64_t outputs = checked(weight).size(0), channels = weight.size(1), height = weight.size(2), width = weight.size(3);
-	int64_t vector = kernels_for(weight.scalar_type(), outputs).vector, two = together_of(weight.scalar_type());
+	int64_t vector = direct_vector(weight.scalar_type(), outputs), two = together_of(weight.scalar_type());
 	int64_t places = whole(channels, two) / two;
 	Panels panels{(outputs + vector - 1) / vector};
 	auto all = at::constant_pad_nd(weight, {0, 0, 0, 0, 0, places * two - channels, 0, panels.vectors * vector - outputs});

@@ -27,6 +27,9 @@ const at::Tensor& images(const at::Tensor& x);
 // The numbers of a dtype that take the place of one of float32.
 inline int64_t together_of(at::ScalarType dtype) { return dtype == at::kBFloat16 ? together<BFloat16> : together<float>; }
 
+// Whether this processor multiplies vectors of 512 bits at once, and not in two halves.
+bool multiplies_wide();
+
 // Whether products of bfloat16 take less time than those of float32 on this processor.
 bool bfloat16_is_faster();
 
