@@ -51,8 +51,8 @@ type winogradForm struct {
 func (f winogradForm) side() int { return f.step*(f.tile-1) + 3 }
 
 // They fit what was measured on processors whose vectors have 256 bits, or 512 in two halves, on others with AVX-512, which multiply twice
-// as much while a weight comes, out of the cache, and with AVX-512's instructions for bfloat16. Tiles of 4 x 4 outputs would round numbers of bfloat16 more than twice as much as those of
-// 2 x 2, which leave a network as far from float32 as Python's bfloat16 does.
+// as much while a weight comes, out of the cache, and with AVX-512's instructions for bfloat16. Tiles of 4 x 4 outputs would round numbers
+// of bfloat16 more than twice as much as those of 2 x 2, which leave a network as far from float32 as Python's bfloat16 does.
 var (
 	floatForms  = []winogradForm{{tile: 4, step: 1}, {tile: 2, step: 1}, {tile: 2, step: 2}}
 	halfForms   = []winogradForm{{tile: 4, step: 1, wide: true}, {tile: 2, step: 1}, {tile: 2, step: 2}}

@@ -99,8 +99,8 @@ func TestCompileOptions(t *testing.T) {
 	})
 }
 
-// In bfloat16 a program is no further from float32 than the network itself is, layer by layer, as Python runs it: what is rounded before it is
-// multiplied is made up for by what is not rounded between layers.
+// In bfloat16 a program is no further from float32 than the network itself is, layer by layer, as Python runs it: what is rounded before it
+// is multiplied is made up for by what is not rounded between layers.
 func TestBFloat16IsAsNear(t *testing.T) {
 	if !bfloat16IsFaster() {
 		t.Skip("it is refused on this processor")
