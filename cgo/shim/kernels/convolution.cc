@@ -138,16 +138,18 @@ constexpr int64_t few = 4;
 template <class N>
 int64_t turn(const N* row, int64_t apart, int64_t width, int64_t channels, N* to, int64_t pixel) {
 	typedef N Four __attribute__((vector_size(few * sizeof(N))));
+	using Places = decltype(Four{} < Four{});
+	constexpr Places lower{0, 4, 1, 5}, upper{2, 6, 3, 7}, first{0, 1, 4, 5}, second{2, 3, 6, 7};
 	int64_t at = 0;
 	for (; at + few < width; at += few) {
 		Four c[few] = {};
 		for (int64_t i = 0; i < channels; i++) {
 			memcpy(&c[i], row + i * apart + at, sizeof c[i]);
 		}
-		Four low = __builtin_shufflevector(c[0], c[1], 0, 4, 1, 5), high = __builtin_shufflevector(c[0], c[1], 2, 6, 3, 7);
-		Four low2 = __builtin_shufflevector(c[2], c[3], 0, 4, 1, 5), high2 = __builtin_shufflevector(c[2], c[3], 2, 6, 3, 7);
-		const Four pixels[few] = {__builtin_shufflevector(low, low2, 0, 1, 4, 5), __builtin_shufflevector(low, low2, 2, 3, 6, 7),
-		                          __builtin_shufflevector(high, high2, 0, 1, 4, 5), __builtin_shufflevector(high, high2, 2, 3, 6, 7)};
+		Four low = __builtin_shuffle(c[0], c[1], lower), high = __builtin_shuffle(c[0], c[1], upper);
+		Four low2 = __builtin_shuffle(c[2], c[3], lower), high2 = __builtin_shuffle(c[2], c[3], upper);
+		const Four pixels[few] = {__builtin_shuffle(low, low2, first), __builtin_shuffle(low, low2, second),
+		                          __builtin_shuffle(high, high2, first), __builtin_shuffle(high, high2, second)};
 		for (int64_t i = 0; i < few; i++) {
 			memcpy(to + (at + i) * pixel, &pixels[i], sizeof pixels[i]);
 		}

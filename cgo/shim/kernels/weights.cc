@@ -32,8 +32,7 @@ bool computes_bfloat16() {
 #endif
 }
 
-// The kernels of this processor for a dtype, the widest vectors first.
-std::vector<const Kernels*> kernels(at::ScalarType dtype) {
+std::vector<const Kernels*> found(at::ScalarType dtype) {
 	std::vector<const Kernels*> all;
 	if (dtype == at::kBFloat16 && computes_bfloat16()) {
 		all.push_back(bfloat16);
@@ -44,6 +43,12 @@ std::vector<const Kernels*> kernels(at::ScalarType dtype) {
 		}
 	}
 	return all;
+}
+
+// The kernels of this processor for a dtype, the widest vectors first.
+const std::vector<const Kernels*>& kernels(at::ScalarType dtype) {
+	static const std::vector<const Kernels*> floats = found(at::kFloat), halves = found(at::kBFloat16), none;
+	return dtype == at::kFloat ? floats : dtype == at::kBFloat16 ? halves : none;
 }
 
 const Tensor& checked(const Tensor& weight) {
@@ -106,7 +111,7 @@ const Kernels& kernels_of(at::ScalarType dtype, int64_t vector) {
 }
 
 const Kernels& kernels_for(at::ScalarType dtype, int64_t outputs) {
-	auto all = kernels(dtype);
+	const auto& all = kernels(dtype);
 	TORCH_CHECK_NOT_IMPLEMENTED(!all.empty(), "this processor has no kernel for ", dtype);
 	return outputs > avx2.images.vector ? *all.front() : *all.back();
 }
