@@ -12,6 +12,27 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
+// Which of Winograd's forms a convolution gets, by what it costs.
+func TestWinogradForms(t *testing.T) {
+	small, large, two := winogradForm{tile: 2, step: 1}, winogradForm{tile: 4, step: 1}, winogradForm{tile: 2, step: 2}
+	for _, c := range []struct {
+		images, channels, outputs, step, side int
+		narrow, wide, half                    winogradForm
+	}{
+		{1, 64, 64, 1, 56, large, large, winogradForm{tile: 4, step: 1, wide: true}},
+		{1, 256, 256, 1, 14, large, small, small},
+		{1, 512, 512, 1, 7, small, winogradForm{}, small},
+		{1, 128, 128, 2, 28, two, winogradForm{}, two},
+		{1, 16, 16, 1, 2, winogradForm{}, winogradForm{}, winogradForm{}},
+		{1, 64, 64, 3, 56, winogradForm{}, winogradForm{}, winogradForm{}},
+	} {
+		for i, want := range []winogradForm{c.narrow, c.wide, c.half} {
+			costs := []costs{narrowCosts, wideCosts, halfCosts}[i]
+			require.Equal(t, want, costs.winograd(c.images, c.channels, c.outputs, c.step, c.side, c.side), "%+v, %d", c, i)
+		}
+	}
+}
+
 // eachAlone is, in place of a tile, a convolution of each channel by itself.
 const eachAlone = -1
 
