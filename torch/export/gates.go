@@ -2,6 +2,8 @@ package export
 
 import (
 	"slices"
+
+	"github.com/libtorch-go/libtorch/torch"
 )
 
 // gates lets the means of images that convolutions of ours made, and products with a number for each channel, be computed by operators of
@@ -13,7 +15,8 @@ func gates(r *rewriter) {
 		name, _ := kindOf(a)
 		made, ok := f.maker[name]
 		own := ok && (isOwnConvolution(&r.p.Graph.Nodes[made]) || isWholeConvolution(&r.p.Graph.Nodes[made]))
-		return own && !f.written[f.root(name)]
+		dtype := r.p.Graph.Tensors[name].DType // not in eight bits
+		return own && (dtype == torch.Float32 || dtype == torch.BFloat16) && !f.written[f.root(name)]
 	}
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
