@@ -67,10 +67,10 @@ func rowsOf(t torch.Tensor) (rows [][]float32) {
 	return rows
 }
 
-// product calls the operator with vectors of so many numbers.
-func product(vector int, start any, a, b torch.Tensor, block int, way string) (c torch.Tensor, err error) {
+// product calls the operator with vectors of so many numbers, with or without a's zeros.
+func product(vector int, start any, a, b torch.Tensor, block int, way string, skips bool) (c torch.Tensor, err error) {
 	err = torch.Try(func() {
-		torch.Unsafe(func() { c = torch.Call("libtorchgo::product", start, a, b, block, way, vector)[0].(torch.Tensor) })
+		torch.Unsafe(func() { c = torch.Call("libtorchgo::product", start, a, b, block, way, vector, skips)[0].(torch.Tensor) })
 	})
 	return c, err
 }
@@ -79,7 +79,7 @@ func product(vector int, start any, a, b torch.Tensor, block int, way string) (c
 func vectors() (sizes []int) {
 	torch.Scope(func() {
 		for _, vector := range []int{8, 16} {
-			if _, err := product(vector, nil, torch.Ones(1, 1), torch.Ones(1, 1), 1, "added"); err == nil {
+			if _, err := product(vector, nil, torch.Ones(1, 1), torch.Ones(1, 1), 1, "added", false); err == nil {
 				sizes = append(sizes, vector)
 			}
 		}
@@ -94,19 +94,20 @@ func TestProductInOrder(t *testing.T) {
 	for _, size := range [][3]int{{1, 1, 1}, {5, 7, 3}, {6, 64, 16}, {13, 131, 50}, {64, 100, 33}, {100, 17, 65}, {40, 40, 300}} {
 		for layout := range 8 {
 			torch.Scope(func() {
-				a := fewDigits(r, size[0], size[2], layout&1 != 0, layout&4 != 0)
+				a := fewDigits(r, size[0], size[2], layout&1 != 0, layout&4 != 0).ReLU()
 				b := fewDigits(r, size[2], size[1], layout&2 != 0, layout&4 != 0)
 				start := fewDigits(r, 1, size[1], false, false).Select(0, 0)
 				for _, way := range []string{"added", "replacing", "onward"} {
 					for _, block := range []int{1, 16, 1000} {
 						plain := inOrder(nil, rowsOf(a), rowsOf(b), block, way)
 						started := inOrder(torch.Values[float32](start), rowsOf(a), rowsOf(b), block, way)
-						for _, vector := range vectors {
-							where := fmt.Sprint(size, layout, way, block, vector)
-							got, err := product(vector, nil, a, b, block, way)
+						for i := range 2 * len(vectors) {
+							vector, skips := vectors[i/2], i%2 == 1
+							where := fmt.Sprint(size, layout, way, block, vector, skips)
+							got, err := product(vector, nil, a, b, block, way, skips)
 							require.NoError(t, err, where)
 							require.Equal(t, plain, torch.Values[float32](got.Reshape(-1)), where)
-							got, err = product(vector, start, a, b, block, way)
+							got, err = product(vector, start, a, b, block, way, skips)
 							require.NoError(t, err, where)
 							require.Equal(t, started, torch.Values[float32](got.Reshape(-1)), where)
 						}
@@ -117,25 +118,61 @@ func TestProductInOrder(t *testing.T) {
 	}
 }
 
+// Zeros are not left out where they would have changed the result: what is not finite becomes NaN, and a negative zero positive.
+func TestProductWithOddNumbers(t *testing.T) {
+	torchtest.NoLeaks(t)
+	const tiny, huge = 1e-30, 1e30
+	zero := math.Copysign(0, -1)
+	for name, odd := range map[string]struct{ a, b []float64 }{
+		"infinity":                     {[]float64{0, 1, 2}, []float64{math.Inf(1), 1, 1}},
+		"no number":                    {[]float64{1, 2, 0}, []float64{1, 1, math.NaN()}},
+		"no number of a":               {[]float64{1, math.NaN(), 0}, []float64{1, 1, 1}},
+		"overflow":                     {[]float64{huge, 0, 0}, []float64{huge, 1, 1}},
+		"negative zero":                {[]float64{tiny, 0, 0}, []float64{-tiny, 1, 1}},
+		"negative zero that stays":     {[]float64{tiny, 0, zero}, []float64{-tiny, zero, 1}},
+		"negative zero and one of b":   {[]float64{tiny, 0, 1}, []float64{-tiny, 1, zero}},
+		"negative zero and more of it": {[]float64{tiny, 0, tiny}, []float64{-tiny, 1, -tiny}},
+		"negative zeros":               {[]float64{zero, zero, zero}, []float64{1, 1, 1}},
+		"least":                        {[]float64{math.SmallestNonzeroFloat32, 0, 0}, []float64{1, 1, 1}},
+	} {
+		torch.Scope(func() {
+			a := torch.Tensor.Repeat(torch.FromSlice(odd.a, 1, 3).To(torch.Float32), 9, 7)
+			b := torch.Tensor.Repeat(torch.FromSlice(odd.b, 3, 1).To(torch.Float32), 7, 37)
+			bits := func(c torch.Tensor) torch.Tensor { return c.MaskedFill(c.IsNaN(), math.NaN()).ViewDType(torch.Int32) }
+			for _, way := range []string{"added", "replacing", "onward"} {
+				for _, vector := range vectors() {
+					for _, block := range []int{3, 4, 21} {
+						want, err := product(vector, nil, a, b, block, way, false)
+						require.NoError(t, err)
+						got, err := product(vector, nil, a, b, block, way, true)
+						require.NoError(t, err)
+						require.True(t, bits(got).Equal(bits(want)), "%s, %s in blocks of %d: %v, expected %v", name, way, block, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
 // What the operator cannot compute is refused.
 func TestProductInOrderRefuses(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		a, b := torch.Ones(4, 5), torch.Ones(5, 6)
 		for name, bad := range map[string]func() (torch.Tensor, error){
-			"sizes":    func() (torch.Tensor, error) { return product(8, nil, a, a, 1, "added") },
-			"empty":    func() (torch.Tensor, error) { return product(8, nil, a.Narrow(0, 0, 0), b, 1, "added") },
-			"no depth": func() (torch.Tensor, error) { return product(8, nil, a.Narrow(1, 0, 0), b.Narrow(0, 0, 0), 1, "added") },
+			"sizes":    func() (torch.Tensor, error) { return product(8, nil, a, a, 1, "added", false) },
+			"empty":    func() (torch.Tensor, error) { return product(8, nil, a.Narrow(0, 0, 0), b, 1, "added", false) },
+			"no depth": func() (torch.Tensor, error) { return product(8, nil, a.Narrow(1, 0, 0), b.Narrow(0, 0, 0), 1, "added", false) },
 			"dtype": func() (torch.Tensor, error) {
-				return product(8, nil, a.To(torch.Float64), b.To(torch.Float64), 1, "added")
+				return product(8, nil, a.To(torch.Float64), b.To(torch.Float64), 1, "added", false)
 			},
-			"one place": func() (torch.Tensor, error) { return product(8, nil, torch.Ones(5).Expand(4, 5), b, 1, "added") },
+			"one place": func() (torch.Tensor, error) { return product(8, nil, torch.Ones(5).Expand(4, 5), b, 1, "added", false) },
 			"strides": func() (torch.Tensor, error) {
-				return product(8, nil, torch.Ones(100).AsStrided([]int{4, 5}, []int{20, 2}), b, 1, "added")
+				return product(8, nil, torch.Ones(100).AsStrided([]int{4, 5}, []int{20, 2}), b, 1, "added", false)
 			},
-			"start":    func() (torch.Tensor, error) { return product(8, torch.Ones(5), a, b, 1, "added") },
-			"no block": func() (torch.Tensor, error) { return product(8, nil, a, b, 0, "added") },
-			"way":      func() (torch.Tensor, error) { return product(8, nil, a, b, 1, "backward") },
+			"start":    func() (torch.Tensor, error) { return product(8, torch.Ones(5), a, b, 1, "added", false) },
+			"no block": func() (torch.Tensor, error) { return product(8, nil, a, b, 0, "added", false) },
+			"way":      func() (torch.Tensor, error) { return product(8, nil, a, b, 1, "backward", false) },
 		} {
 			_, err := bad()
 			require.ErrorIs(t, err, torch.ErrValue, name)
@@ -164,9 +201,12 @@ func TestProductsKeepBits(t *testing.T) {
 	for _, n := range []int{1, 2} {
 		torch.SetNumThreads(n)
 		for _, size := range [][3]int{{64, 512, 784}, {512, 784, 64}, {300, 77, 256}, {8, 1000, 500}, {130, 130, 17}, {64, 10, 512}} {
-			for layout := range 8 {
+			for layout := range 16 {
 				torch.Scope(func() {
 					a, b := matrix(size[0], size[2], layout&1 != 0), matrix(size[2], size[1], layout&2 != 0)
+					if layout&8 != 0 {
+						a, b = a.ReLU(), b.NaNToNum()
+					}
 					oneNaN := func(c torch.Tensor) torch.Tensor { return c.MaskedFill(c.IsNaN(), math.NaN()) }
 					multiply := func() torch.Tensor { return oneNaN(a.MM(b)) }
 					if start := torch.RandN(size[1]); layout&4 != 0 {

@@ -1,6 +1,6 @@
 #include "elementwise.h"
 #include "images.h"
-#include "multiply.h"
+#include "skip.h"
 
 namespace tg::convolution {
 
@@ -8,6 +8,8 @@ const Processor avx2 = {
 	image_kernels<float, 8, 6, 4>,
 	elementwise::elementwise<8>,
 	matrices::multiply<8, 2, 6>,
+	matrices::pick<8>,
+	matrices::multiply_picked<8>,
 	matrices::turn<8>,
 };
 

@@ -1,6 +1,6 @@
 #include "elementwise.h"
 #include "images.h"
-#include "multiply.h"
+#include "skip.h"
 
 namespace tg::convolution {
 
@@ -8,6 +8,8 @@ const Processor avx512 = {
 	image_kernels<float, 16, 12, 8>,
 	elementwise::elementwise<16>,
 	matrices::multiply<16, 4, 6>,
+	matrices::pick<16>,
+	matrices::multiply_picked<16>,
 	matrices::turn<16>,
 };
 

@@ -102,6 +102,10 @@ struct Processor {
 	void (*elementwise)(const elementwise::Chain& t, int64_t first, int64_t last, float* room);
 	// Takes the least time for rows by the half dozen, and columns by as many vectors as two or four.
 	void (*multiply)(const matrices::Product& p);
+	// The numbers of a row that are not zero.
+	void (*pick)(const float* row, int64_t depth, int64_t block, int64_t vectors, uint64_t* words, int64_t* counts);
+	// The product of rows that were picked from; false if zeros would have changed it. Room is that of a block's vectors of b.
+	bool (*multiply_picked)(const matrices::Product& p, float* room);
 	void (*turn)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row);
 };
 

@@ -7,6 +7,7 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <string_view>
 
@@ -19,22 +20,30 @@ namespace {
 
 using at::Tensor;
 
+// What was picked from the rows from one on.
+Picked from(const Product& p, int64_t row) {
+	const Picked& all = p.picked;
+	return all.words == nullptr ? all : Picked{all.words + row * p.depth, all.counts + row * p.blocks(), all.vectors};
+}
+
 // Each thread computes some of the longer side.
-void in_parts(const convolution::Processor& k, const Product& p) {
+template <class Run>
+void in_parts(const convolution::Processor& k, const Product& p, const Run& run) {
 	const bool across = p.columns >= p.rows;
 	const int64_t unit = across ? 4 * k.images.vector : 12, units = ((across ? p.columns : p.rows) + unit - 1) / unit;
 	at::parallel_for(0, units, 1, [&](int64_t first, int64_t last) {
 		Product part = p;
 		int64_t at = first * unit, end = last * unit;
 		if (across) {
-			part.b += at, part.c += at, part.columns = std::min(p.columns, end) - at;
+			part.b += at * p.b_column, part.c += at, part.columns = std::min(p.columns, end) - at;
 		} else {
 			part.a += at * p.a_row, part.c += at * p.c_row, part.rows = std::min(p.rows, end) - at;
+			part.picked = from(p, at);
 		}
 		if (p.start != nullptr && across == p.across) {
 			part.start += at;
 		}
-		k.multiply(part);
+		run(part);
 	});
 }
 
@@ -75,10 +84,74 @@ std::optional<Layout> layout_of(const Tensor* start, const Tensor& a, const Tens
 	return l;
 }
 
-Tensor computed(const convolution::Processor& k, const Layout& l, const Order& order, const Tensor* start, const Tensor& a, const Tensor& b) {
+// Numbers are where a product's are.
+struct Numbers {
+	const float *a, *b, *start;
+	float* c;
+};
+
+// The vectors of a block of b that lie near each other: as many as stay near, and nearly as many each time.
+int64_t vectors_of(int64_t columns, int64_t block, int64_t vector) {
+	constexpr int64_t near = 1 << 15, least = 4;
+	int64_t most = std::clamp<int64_t>(near / (block * vector * int64_t{sizeof(float)}), least, Picked::most);
+	int64_t all = std::max<int64_t>(1, columns / vector), parts = (all + most - 1) / most;
+	return (all + parts - 1) / parts;
+}
+
+// Whether a has so many zeros, as far as some of its numbers tell, that leaving them out pays: fewer where b stays near.
+bool has_zeros(const Layout& l, int64_t block, const float* a) {
+	constexpr int64_t asked = 256, few = asked * 3 / 10, many = asked * 9 / 20, near = 1 << 6, far = 1 << 9;
+	constexpr int64_t turning = 28;                  // what it takes to turn a number of b is that of so many products
+	constexpr uint64_t next = 0x9E3779B97F4A7C15U;  // both halves of its multiples are all over the matrix
+	if (block == 0 || block > far) {
+		return false;
+	}
+	int64_t zeros = 0;
+	uint64_t place = 0;
+	for (int64_t i = 0; i < asked; i++, place += next) {
+		auto row = static_cast<int64_t>((place >> 32) * l.rows >> 32), step = static_cast<int64_t>((place & 0xFFFFFFFF) * l.depth >> 32);
+		zeros += a[row * l.a_row + step * l.a_step] == 0;
+	}
+	return zeros >= (block <= near ? few : many) && (l.b_column == 1 || zeros * l.rows >= asked * turning);
+}
+
+// Computes a product without a's zeros; false if they meet what is not finite.
+bool skip(const convolution::Processor& k, const Layout& l, const Order& order, const Numbers& n) {
+	constexpr int64_t some = 16;
+	Product p{n.a, l.a_row, l.a_step, n.b, l.b_step, l.b_column, n.c, l.columns, n.start, true, l.rows, l.columns, l.depth, order};
+	Tensor a;
+	if (p.a_step != 1) {
+		a = turned(k, n.a, l.a_step, l.depth, l.rows);
+		p.a = a.const_data_ptr<float>(), p.a_row = l.depth, p.a_step = 1;
+	}
+	p.picked.vectors = vectors_of(l.columns, p.block(), k.images.vector);
+	auto words = at::empty({l.rows, l.depth + p.blocks()}, at::kLong);
+	p.picked.words = static_cast<uint64_t*>(words.mutable_data_ptr());
+	p.picked.counts = words.mutable_data_ptr<int64_t>() + l.rows * l.depth;
+	at::parallel_for(0, l.rows, some, [&](int64_t first, int64_t last) {
+		for (; first < last; first++) {
+			Picked row = from(p, first);
+			k.pick(p.a + first * p.a_row, l.depth, p.block(), row.vectors, row.words, row.counts);
+		}
+	});
+	std::atomic<bool> finite{true};
+	in_parts(k, p, [&](const Product& part) {
+		auto own = room(p.picked.vectors * k.images.vector, p.block());
+		if (!k.multiply_picked(part, own.mutable_data_ptr<float>())) {
+			finite = false;
+		}
+	});
+	return finite;
+}
+
+Tensor computed(const convolution::Processor& k, const Layout& l, const Order& order, bool skips, const Tensor* start, const Tensor& a,
+                const Tensor& b) {
 	auto c = at::empty({l.rows, l.columns}, a.options());
-	multiply(k, l, order, a.const_data_ptr<float>(), b.const_data_ptr<float>(),
-	         start != nullptr ? start->const_data_ptr<float>() : nullptr, c.mutable_data_ptr<float>());
+	Numbers n{a.const_data_ptr<float>(), b.const_data_ptr<float>(), start != nullptr ? start->const_data_ptr<float>() : nullptr,
+	          c.mutable_data_ptr<float>()};
+	if (!skips || !skip(k, l, order, n)) {
+		multiply(k, l, order, n.a, n.b, n.start, n.c);
+	}
 	return c;
 }
 
@@ -101,13 +174,17 @@ std::optional<Tensor> product(const Tensor* start, const Tensor& a, const Tensor
 	}
 	l->threads = at::in_parallel_region() ? 1 : at::get_num_threads();
 	l->precision = at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
-	Order order = order_of(*l);
-	return order.block > 0 ? std::optional(computed(*convolution::best_processor(), *l, order, start, a, b)) : std::nullopt;
+	const Known known = order_of(*l);
+	const bool skips = has_zeros(*l, known.order.block, a.const_data_ptr<float>());
+	if (!skips && !known.sooner) {
+		return std::nullopt;
+	}
+	return computed(*convolution::best_processor(), *l, known.order, skips, start, a, b);
 }
 
-// The product in an order that the caller chooses, and with vectors of so many numbers.
+// The product in an order that the caller chooses, and with vectors of so many numbers, with or without a's zeros.
 Tensor product_in_order(const std::optional<Tensor>& start, const Tensor& a, const Tensor& b, int64_t block, std::string_view way,
-                        int64_t vector) {
+                        int64_t vector, bool skips) {
 	constexpr std::string_view ways[] = {"added", "replacing", "onward"};
 	const Tensor* begin = start ? &*start : nullptr;
 	auto l = layout_of(begin, a, b);
@@ -117,7 +194,7 @@ Tensor product_in_order(const std::optional<Tensor>& start, const Tensor& a, con
 	auto found = std::find(std::begin(ways), std::end(ways), way);
 	TORCH_CHECK_VALUE(found != std::end(ways), "there is no way ", way, " to make sums");
 	Order order{static_cast<int32_t>(block), static_cast<Order::Way>(found - std::begin(ways))};
-	return computed(convolution::processor_of(vector), *l, order, begin, a, b);
+	return computed(convolution::processor_of(vector), *l, order, skips, begin, a, b);
 }
 
 bool is_one(const at::Scalar& s) { return !s.isComplex() && !s.isSymbolic() && s.toDouble() == 1; }
@@ -140,7 +217,7 @@ void multiply(const convolution::Processor& k, const Layout& l, const Order& ord
 			a_step = l.rows;
 		}
 		auto sums = room(l.columns, l.rows);
-		in_parts(k, {b, l.b_column, 1, a, a_step, sums.mutable_data_ptr<float>(), l.rows, start, false, l.columns, l.rows, l.depth, order});
+		in_parts(k, {b, l.b_column, 1, a, a_step, 1, sums.mutable_data_ptr<float>(), l.rows, start, false, l.columns, l.rows, l.depth, order}, k.multiply);
 		return turn_in_parts(k, sums.const_data_ptr<float>(), l.rows, l.columns, l.rows, c);
 	}
 	if (a_step != 1 && l.depth > deep) {
@@ -151,7 +228,7 @@ void multiply(const convolution::Processor& k, const Layout& l, const Order& ord
 		b_turned = turned(k, b, l.b_column, l.columns, l.depth);
 		b = b_turned.const_data_ptr<float>(), b_step = l.columns;
 	}
-	in_parts(k, {a, a_row, a_step, b, b_step, c, l.columns, start, true, l.rows, l.columns, l.depth, order});
+	in_parts(k, {a, a_row, a_step, b, b_step, 1, c, l.columns, start, true, l.rows, l.columns, l.depth, order}, k.multiply);
 }
 
 Tensor mm(const Tensor& a, const Tensor& b) {
@@ -167,7 +244,7 @@ Tensor addmm(const Tensor& start, const Tensor& a, const Tensor& b, const at::Sc
 	return c ? *std::move(c) : at::cpu::addmm(start, a, b, beta, alpha);
 }
 
-TORCH_LIBRARY_FRAGMENT(libtorchgo, m) { m.def("product(Tensor? start, Tensor a, Tensor b, int block, str way, int vector) -> Tensor"); }
+TORCH_LIBRARY_FRAGMENT(libtorchgo, m) { m.def("product(Tensor? start, Tensor a, Tensor b, int block, str way, int vector, bool skips) -> Tensor"); }
 
 TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) { m.impl("product", product_in_order); }
 

@@ -7,6 +7,7 @@
 namespace tg::matrices {
 namespace {
 
+using convolution::any;
 using convolution::in_vectors;
 using convolution::least;
 using convolution::load;
@@ -39,6 +40,20 @@ INLINE void before(const Product& p, int64_t row, int64_t column, int64_t k, Til
 	}
 }
 
+// What a block's sums become is written.
+template <int W, int V, int R, class Load, class Store>
+INLINE void finish(const Product& p, int64_t row, int64_t column, int64_t k, Tile<W, V, R>& sums, const Load& get, const Store& put) {
+	if (p.order.way == Order::added || (p.order.way == Order::replacing && (k > 0 || p.start != nullptr))) {
+		before<false, W, V, R>(p, row, column, k, sums, get);
+	}
+	float* c = p.c + row * p.c_row + column;
+	for (int r = 0; r < R; r++, c += p.c_row) {
+		for (int v = 0; v < V; v++) {
+			put(c + v * W, sums[r][v]);
+		}
+	}
+}
+
 // R rows of c, V vectors each, as far as n numbers of each row of a from step k on bring them.
 template <int W, int V, int R, class Load, class Store>
 INLINE void advance(const Product& p, int64_t row, int64_t column, int64_t k, int64_t n, const Load& get, const Store& put) {
@@ -61,15 +76,7 @@ INLINE void advance(const Product& p, int64_t row, int64_t column, int64_t k, in
 			}
 		}
 	}
-	if (p.order.way == Order::added || (p.order.way == Order::replacing && (k > 0 || p.start != nullptr))) {
-		before<false, W, V, R>(p, row, column, k, sums, get);
-	}
-	float* c = p.c + row * p.c_row + column;
-	for (int r = 0; r < R; r++, c += p.c_row) {
-		for (int v = 0; v < V; v++) {
-			put(c + v * W, sums[r][v]);
-		}
-	}
+	finish<W, V, R>(p, row, column, k, sums, get, put);
 }
 
 // As far as a block of each row of a brings V vectors: R rows at a time, which is what there are registers for, and then fewer.

@@ -150,12 +150,12 @@ class Trial {
 	std::vector<float> a_, b_, start_, c_, want_;
 };
 
-// The order for a layout, if one pays. Where memory is short, none does.
-Order found(const Layout& l) {
+// The order for a layout. Where memory is short, there is none.
+Known found(const Layout& l) {
 	try {
 		Trial trial(*convolution::best_processor(), l);
 		Order order = trial.find();
-		return order.block > 0 && trial.pays(order) ? order : Order{};
+		return {order, order.block > 0 && trial.pays(order)};
 	} catch (const c10::OutOfMemoryError&) {
 		return {};
 	} catch (const std::bad_alloc&) {
@@ -168,6 +168,7 @@ struct Entry {
 	const Layout layout;
 	std::atomic<int> uses{0};
 	std::atomic<Order> order{Order{}};
+	std::atomic<bool> sooner{false};  // is set before the order
 };
 
 size_t hash(const Layout& l) {
@@ -202,7 +203,7 @@ Entry* entry_of(const Layout& l) {
 
 }  // namespace
 
-Order order_of(const Layout& l) {
+Known order_of(const Layout& l) {
 	constexpr int seldom = 32;  // products that come up more often are worth the time of a dozen
 	Entry* entry = entry_of(l);
 	if (entry == nullptr) {
@@ -210,9 +211,12 @@ Order order_of(const Layout& l) {
 	}
 	bool young = entry->uses.load(std::memory_order_relaxed) <= seldom;
 	if (young && entry->uses.fetch_add(1, std::memory_order_relaxed) == seldom && Trial::fits(l)) {
-		entry->order.store(found(l), std::memory_order_release);
+		const Known known = found(l);
+		entry->sooner.store(known.sooner, std::memory_order_relaxed);
+		entry->order.store(known.order, std::memory_order_release);
 	}
-	return entry->order.load(std::memory_order_acquire);
+	const Order order = entry->order.load(std::memory_order_acquire);
+	return {order, order.block > 0 && entry->sooner.load(std::memory_order_relaxed)};
 }
 
 }  // namespace tg::matrices

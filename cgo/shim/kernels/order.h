@@ -22,8 +22,13 @@ struct Layout {
 void multiply(const convolution::Processor& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
               float* c);
 
-// The order of our kernels that makes libtorch's bits, in less time; with blocks of 0 where none does, or until a layout has come up some
-// times.
-Order order_of(const Layout& l);
+// What is known of a layout: the order of our kernels that makes libtorch's bits, with blocks of 0 where none does, or until the layout has
+// come up some times, and whether they take less time in it.
+struct Known {
+	Order order;
+	bool sooner = false;
+};
+
+Known order_of(const Layout& l);
 
 }  // namespace tg::matrices

@@ -14,18 +14,33 @@ struct Order {
 	Way way = added;
 };
 
-// Product is c = start + a x b. A number of a meets whole vectors of b, whose columns lie side by side, as those of c do.
+// The numbers of a's rows that are not zero, each with how far its row of b lies behind the first, in a word. Those of a block are found
+// where it begins. A block of b lies in rows of some vectors.
+struct Picked {
+	static constexpr int most = 8;  // vectors: as many sums hide what it takes to add
+
+	uint64_t* words = nullptr;  // [rows, depth]
+	int64_t* counts = nullptr;  // [rows, blocks]
+	int64_t vectors = most;
+};
+
+// Product is c = start + a x b. A number of a meets whole vectors of b, whose columns lie side by side, as those of c do, but for products of
+// what was picked.
 struct Product {
 	const float* a;
 	int64_t a_row, a_step;  // from one number to the next, of a column and of a row
 	const float* b;
-	int64_t b_step;
+	int64_t b_step, b_column;
 	float* c;
 	int64_t c_row;
 	const float* start;  // a number for each column, or for each row, or null
 	bool across;         // for each column
 	int64_t rows, columns, depth;
 	Order order;
+	Picked picked = {};
+
+	int64_t block() const { return order.block < depth ? order.block : depth; }
+	int64_t blocks() const { return (depth + block() - 1) / block(); }
 };
 
 }  // namespace tg::matrices

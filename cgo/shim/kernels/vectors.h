@@ -89,6 +89,22 @@ INLINE void store_some(float* to, V v, int64_t n) {
 }
 #endif
 
+// Whether some of a comparison's lanes hold.
+template <class I>
+INLINE bool any(I lanes) {
+#if defined(__AVX512F__)
+	return _mm512_test_epi32_mask((__m512i)lanes, (__m512i)lanes) != 0;
+#elif defined(__AVX2__)
+	return !_mm256_testz_si256((__m256i)lanes, (__m256i)lanes);
+#else
+	bool some = false;
+	for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; i++) {
+		some |= lanes[i] != 0;
+	}
+	return some;
+#endif
+}
+
 // Numbers as they lie, as many as fill a vector.
 template <int W, class N>
 INLINE Vec<W> lying(const N* from) {

@@ -1,0 +1,150 @@
+// Products of a matrix with many zeros, as ReLU leaves them and its gradient has them: what a zero would add to a sum is left out. The bits
+// are those of all products, in the same order, where what meets the zeros is finite and no sum ends as a negative zero: a zero that is
+// added changes no other sum, and one that it would have made positive is never negative again, or ends as a negative zero here, too.
+#pragma once
+
+#include <limits>
+
+#include "multiply.h"
+
+namespace tg::matrices {
+namespace {
+
+// A number, and how far behind the first the row lies that it meets, in one word, which is loaded at once.
+INLINE uint64_t picked(float number, int64_t apart) {
+	uint32_t bits;
+	memcpy(&bits, &number, sizeof bits);
+	return static_cast<uint64_t>(apart) << 32 | bits;
+}
+
+// pick takes what is not zero from one row of a, whose numbers lie side by side.
+template <int W>
+void pick(const float* row, int64_t depth, int64_t block, int64_t vectors, uint64_t* words, int64_t* counts) {
+	const int64_t apart = vectors * W * sizeof(float);
+	for (int64_t first = 0; first < depth; first += block, row += block, words += block) {
+		const int64_t n = least(block, depth - first);
+		int64_t count = 0, i = 0;
+#if defined(__AVX512F__)
+		const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) * static_cast<int32_t>(apart);
+		const __m512i lower = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), upper = lower + _mm512_set1_epi32(8);
+		for (; i + W <= n; i += W) {
+			__m512 x = _mm512_loadu_ps(row + i);
+			__mmask16 some = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+			__m512i numbers = _mm512_castps_si512(_mm512_maskz_compress_ps(some, x));
+			__m512i places = _mm512_maskz_compress_epi32(some, lanes + _mm512_set1_epi32(i * apart));
+			_mm512_storeu_si512(words + count, _mm512_permutex2var_epi32(numbers, lower, places));
+			_mm512_storeu_si512(words + count + W / 2, _mm512_permutex2var_epi32(numbers, upper, places));
+			count += __builtin_popcount(some);
+		}
+#endif
+		for (; i < n; i++) {
+			words[count] = picked(row[i], i * apart);
+			count += row[i] != 0;
+		}
+		*counts++ = count;
+	}
+}
+
+// gather lays V vectors of n rows of b near each other, and tells whether all of them are finite.
+template <int W, int V, class Load>
+INLINE bool gather(const Product& p, int64_t column, int64_t k, int64_t n, const Load& get, float* to) {
+	const float* from = p.b + k * p.b_step + column * p.b_column;
+	const bool lies = p.b_column == 1;
+	const int64_t apart = p.picked.vectors * W;
+	if (!lies) {
+		const int64_t columns = least(V * W, p.columns - column);
+		if (columns < V * W) {
+			memset(to, 0, n * apart * sizeof(float));
+		}
+		turn<W>(from, p.b_column, columns, n, to, apart);
+	}
+	Vec<W> nothing{};
+	for (int64_t i = 0; i < n; i++) {
+		for (int v = 0; v < V; v++) {
+			float* at = to + i * apart + v * W;
+			Vec<W> numbers = lies ? get(from + i * p.b_step + v * W) : load<W>(at);
+			nothing += numbers * 0.0f;
+			store(at, numbers);
+		}
+	}
+	return !any(nothing != nothing);
+}
+
+// What n picked numbers of a row add to V vectors of sums. A number goes through a register, since those that load vectors have enough to do.
+template <int W, int V>
+INLINE void add(const uint64_t* words, int64_t n, const float* room, Tile<W, V, 1>& to) {
+	Vec<W> sums[V];
+	for (int v = 0; v < V; v++) {
+		sums[v] = to[0][v];
+	}
+	for (const uint64_t* end = words + n; words < end; words++) {
+		auto x = (Vec<W>)(static_cast<int32_t>(*words) - convolution::Ints<W>{});  // in each lane
+		const char* row = reinterpret_cast<const char*>(room) + (*words >> 32);
+		for (int v = 0; v < V; v++) {
+			sums[v] += x * convolution::lying<W>(row + v * sizeof(Vec<W>));
+		}
+	}
+	for (int v = 0; v < V; v++) {
+		to[0][v] = sums[v];
+	}
+}
+
+// V vectors of all rows of c; false if b is not finite there, or a sum ends as a negative zero.
+template <int W, int V, class Load, class Store>
+INLINE bool skip(const Product& p, int64_t column, float* room, const Load& get, const Store& put) {
+	using I = convolution::Ints<W>;
+	const int64_t block = p.block(), blocks = p.blocks();
+	I least_bits{};  // those of a negative zero are the least whole number
+	for (int64_t k = 0, at = 0; k < p.depth; k += block, at++) {
+		if (!gather<W, V>(p, column, k, least(block, p.depth - k), get, room)) {
+			return false;
+		}
+		for (int64_t row = 0; row < p.rows; row++) {
+			Tile<W, V, 1> sums{};
+			if (p.order.way == Order::onward) {
+				before<true, W, V, 1>(p, row, column, k, sums, get);
+			}
+			add<W, V>(p.picked.words + row * p.depth + k, p.picked.counts[row * blocks + at], room, sums);
+			for (int v = 0; v < V; v++) {
+				auto bits = (I)sums[0][v];
+				least_bits = bits < least_bits ? bits : least_bits;
+			}
+			finish<W, V, 1>(p, row, column, k, sums, get, put);
+		}
+	}
+	return !any(least_bits == std::numeric_limits<int32_t>::min());
+}
+
+// The same of so many vectors, at most M.
+template <int W, int M, class Load, class Store>
+INLINE bool skip_vectors(int64_t vectors, const Product& p, int64_t column, float* room, const Load& get, const Store& put) {
+	if constexpr (M > 1) {
+		if (vectors < M) {
+			return skip_vectors<W, M - 1>(vectors, p, column, room, get, put);
+		}
+	}
+	return skip<W, M>(p, column, room, get, put);
+}
+
+// The product of what was picked from a; false if its bits may be others.
+template <int W>
+bool multiply_picked(const Product& p, float* room) {
+	const int64_t vectors = p.columns / W, parts = (vectors + p.picked.vectors - 1) / p.picked.vectors;
+	int64_t column = 0;
+	auto get = [](const float* from) { return load<W>(from); };
+	auto put = [](float* to, Vec<W> v) { store(to, v); };
+	for (int64_t i = 0; i < parts; i++) {
+		const int64_t some = (vectors + i) / parts;  // parts differ by one at most
+		if (!skip_vectors<W, Picked::most>(some, p, column, room, get, put)) {
+			return false;
+		}
+		column += some * W;
+	}
+	const int64_t rest = p.columns - column;
+	return rest == 0 || skip<W, 1>(
+	                        p, column, room, [=](const float* from) { return convolution::load_some<W>(from, rest); },
+	                        [=](float* to, Vec<W> v) { convolution::store_some(to, v, rest); });
+}
+
+}  // namespace
+}  // namespace tg::matrices
