@@ -70,7 +70,9 @@ func rowsOf(t torch.Tensor) (rows [][]float32) {
 // product calls the operator with vectors of so many numbers, with or without a's zeros.
 func product(vector int, start any, a, b torch.Tensor, block int, way string, skips bool) (c torch.Tensor, err error) {
 	err = torch.Try(func() {
-		torch.Unsafe(func() { c = torch.Call("libtorchgo::product", start, a, b, block, way, vector, skips)[0].(torch.Tensor) })
+		torch.Unsafe(func() {
+			c = torch.Call("libtorchgo::product", start, a, b, block, way, vector, skips)[0].(torch.Tensor)
+		})
 	})
 	return c, err
 }
@@ -160,9 +162,11 @@ func TestProductInOrderRefuses(t *testing.T) {
 	torch.Scope(func() {
 		a, b := torch.Ones(4, 5), torch.Ones(5, 6)
 		for name, bad := range map[string]func() (torch.Tensor, error){
-			"sizes":    func() (torch.Tensor, error) { return product(8, nil, a, a, 1, "added", false) },
-			"empty":    func() (torch.Tensor, error) { return product(8, nil, a.Narrow(0, 0, 0), b, 1, "added", false) },
-			"no depth": func() (torch.Tensor, error) { return product(8, nil, a.Narrow(1, 0, 0), b.Narrow(0, 0, 0), 1, "added", false) },
+			"sizes": func() (torch.Tensor, error) { return product(8, nil, a, a, 1, "added", false) },
+			"empty": func() (torch.Tensor, error) { return product(8, nil, a.Narrow(0, 0, 0), b, 1, "added", false) },
+			"no depth": func() (torch.Tensor, error) {
+				return product(8, nil, a.Narrow(1, 0, 0), b.Narrow(0, 0, 0), 1, "added", false)
+			},
 			"dtype": func() (torch.Tensor, error) {
 				return product(8, nil, a.To(torch.Float64), b.To(torch.Float64), 1, "added", false)
 			},

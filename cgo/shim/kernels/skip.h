@@ -25,15 +25,17 @@ void pick(const float* row, int64_t depth, int64_t block, int64_t vectors, uint6
 		const int64_t n = least(block, depth - first);
 		int64_t count = 0, i = 0;
 #if defined(__AVX512F__)
-		const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) * static_cast<int32_t>(apart);
-		const __m512i lower = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), upper = lower + _mm512_set1_epi32(8);
+		static_assert(W == 16);
+		using I = convolution::Ints<W>;
+		const I lanes = I{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} * static_cast<int32_t>(apart);
+		const I lower{0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23}, upper = lower + 8;
 		for (; i + W <= n; i += W) {
 			__m512 x = _mm512_loadu_ps(row + i);
 			__mmask16 some = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NEQ_UQ);
 			__m512i numbers = _mm512_castps_si512(_mm512_maskz_compress_ps(some, x));
-			__m512i places = _mm512_maskz_compress_epi32(some, lanes + _mm512_set1_epi32(i * apart));
-			_mm512_storeu_si512(words + count, _mm512_permutex2var_epi32(numbers, lower, places));
-			_mm512_storeu_si512(words + count + W / 2, _mm512_permutex2var_epi32(numbers, upper, places));
+			__m512i places = _mm512_maskz_compress_epi32(some, (__m512i)(lanes + static_cast<int32_t>(i * apart)));
+			_mm512_storeu_si512(words + count, _mm512_permutex2var_epi32(numbers, (__m512i)lower, places));
+			_mm512_storeu_si512(words + count + W / 2, _mm512_permutex2var_epi32(numbers, (__m512i)upper, places));
 			count += __builtin_popcount(some);
 		}
 #endif
