@@ -40,24 +40,30 @@ type costs struct {
 	forms                                      []winogradForm
 }
 
-// winogradForm is one of Winograd's: tiles of so many outputs, squared, which lie step pixels apart. Numbers of float32 in a program of
-// bfloat16 are wide: half as many are multiplied in the same time.
+// winogradForm is one of Winograd's: tiles of so many outputs, down and across, which lie step pixels apart. Numbers of float32 in a program
+// of bfloat16 are wide: half as many are multiplied in the same time. Images are to have so many pixels a side, and so many channels.
 type winogradForm struct {
-	tile, step int
-	wide       bool
+	down, across, step int
+	wide               bool
+	side, channels     int
 }
 
-// side is that of what a tile sees, and of the numbers that it becomes.
-func (f winogradForm) side() int { return f.step*(f.tile-1) + 3 }
+// tiles are those of an image of outputs, and numbers what each becomes.
+func (f winogradForm) tiles(height, width int) int {
+	return ((height + f.down - 1) / f.down) * ((width + f.across - 1) / f.across)
+}
+
+func (f winogradForm) numbers() int { return (f.step*(f.down-1) + 3) * (f.step*(f.across-1) + 3) }
 
 // They fit what was measured on processors whose vectors have 256 bits, or 512 in two halves, on others with AVX-512, which multiply twice
 // as much while a weight comes, out of the cache, and with AVX-512's instructions for bfloat16. Tiles of 4 x 4 outputs would round numbers
-// of bfloat16 more than twice as much as those of 2 x 2, which leave a network as far from float32 as Python's bfloat16 does.
+// of bfloat16 more than twice as much as those of 2 x 2, which leave a network as far from float32 as Python's bfloat16 does; those of 2 x 4
+// round a tenth more, but more than Python's does if all layers of a network of small images or few channels have them.
 var (
-	floatForms  = []winogradForm{{tile: 4, step: 1}, {tile: 2, step: 1}, {tile: 2, step: 2}}
-	halfForms   = []winogradForm{{tile: 4, step: 1, wide: true}, {tile: 2, step: 1}, {tile: 2, step: 2}}
-	narrowCosts = costs{12, 8, 10, floatForms}
-	wideCosts   = costs{24, 23, 20, floatForms}
+	squares     = []winogradForm{{down: 4, across: 4, step: 1}, {down: 2, across: 2, step: 1}, {down: 2, across: 2, step: 2}}
+	halfForms   = append([]winogradForm{{down: 4, across: 4, step: 1, wide: true}, {down: 2, across: 4, step: 1, side: 14, channels: 128}}, squares[1:]...)
+	narrowCosts = costs{12, 8, 10, squares}
+	wideCosts   = costs{24, 23, 20, squares}
 	halfCosts   = costs{3, 4, 16, halfForms}
 )
 
@@ -87,12 +93,15 @@ func (c costs) winograd(images, channels, outputs, step, height, width int) (bes
 	weights := channels * outputs
 	least := clearly * float64(9*weights*(images*height*width+c.directWeight))
 	for _, f := range c.forms {
-		numbers, tiles := f.side()*f.side(), images*((height+f.tile-1)/f.tile)*((width+f.tile-1)/f.tile)
+		if f.step != step || min(height, width) < f.side || channels < f.channels {
+			continue
+		}
+		tiles := images * f.tiles(height, width)
 		multiplying := weights * (tiles + c.winogradWeight)
 		if f.wide {
 			multiplying *= 2
 		}
-		if cost := float64(numbers * (multiplying + c.transforming*tiles*(channels+outputs))); f.step == step && cost < least {
+		if cost := float64(f.numbers() * (multiplying + c.transforming*tiles*(channels+outputs))); cost < least {
 			best, least = f, cost
 		}
 	}
@@ -141,7 +150,7 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 	if w.Size(2) == 3 && w.Size(3) == 3 && c.stride[0] == c.stride[1] && slices.Max(c.padding) <= 2 {
 		form := costsOf(w.DType()).winograd(sizes[0], w.Size(1), w.Size(0), int(c.stride[0]), height, width)
 		// Not for none, nor for channels that fill no vectors.
-		if packed, ok := inner("libtorchgo::winograd_weight", w, form.tile, form.step, form.wide); ok {
+		if packed, ok := inner("libtorchgo::winograd_weight", w, []int{form.down, form.across}, form.step, form.wide); ok {
 			return own(winogradTarget, "winograd_weight", packed, given("padding", c.padding)), true
 		}
 	}

@@ -14,13 +14,14 @@ import (
 
 // Which of Winograd's forms a convolution gets, by what it costs.
 func TestWinogradForms(t *testing.T) {
-	small, large, two := winogradForm{tile: 2, step: 1}, winogradForm{tile: 4, step: 1}, winogradForm{tile: 2, step: 2}
+	large, small, two, wide, flat := squares[0], squares[1], squares[2], halfForms[0], halfForms[1]
 	for _, c := range []struct {
 		images, channels, outputs, step, side int
 		narrow, wide, half                    winogradForm
 	}{
-		{1, 64, 64, 1, 56, large, large, winogradForm{tile: 4, step: 1, wide: true}},
-		{1, 256, 256, 1, 14, large, small, small},
+		{1, 64, 64, 1, 56, large, large, wide},
+		{1, 256, 256, 1, 14, large, small, flat},
+		{1, 64, 64, 1, 8, small, small, small},
 		{1, 512, 512, 1, 7, small, winogradForm{}, small},
 		{1, 128, 128, 2, 28, two, winogradForm{}, two},
 		{1, 16, 16, 1, 2, winogradForm{}, winogradForm{}, winogradForm{}},
@@ -33,16 +34,21 @@ func TestWinogradForms(t *testing.T) {
 	}
 }
 
-// eachAlone is, in place of a tile, a convolution of each channel by itself.
-const eachAlone = -1
+// In place of a tile: one of 2 x 4, and a convolution of each channel by itself.
+const (
+	flatTile  = 24
+	eachAlone = -1
+)
 
-// ownConvolution computes a convolution by an operator of ours: Winograd's with tiles of 2 or 4, or for 0 the direct one. ok is false on
+// ownConvolution computes a convolution by an operator of ours: Winograd's with tiles of 2 or 4, or flat ones, or for 0 the direct one. ok is false on
 // a processor without a kernel, and where Winograd's has not the stride. Wide are Winograd's numbers of float32.
 func ownConvolution(
 	t *testing.T, x, w, bias, sum torch.Tensor, tile int, wide bool, stride, padding []int, activation string,
 ) (y torch.Tensor, ok bool) {
-	name, args := "libtorchgo::winograd", []any{w, tile, stride[0], wide}
+	name, args := "libtorchgo::winograd", []any{w, []int{tile, tile}, stride[0], wide}
 	switch tile {
+	case flatTile:
+		args[1] = []int{2, 4}
 	case 0:
 		name, args = "libtorchgo::direct", args[:1]
 	case eachAlone:
@@ -117,7 +123,7 @@ func TestOwnConvolutions(t *testing.T) {
 		{30, 128, 96, 8, 9, [2]int{3, 3}, []int{2, 2}, same, false, true, "hardswish"},
 		{1, 300, 40, 3, 5, [2]int{1, 1}, one, []int{0, 0}, true, false, "sigmoid"},
 	} {
-		for _, tile := range []int{0, 2, 4} {
+		for _, tile := range []int{0, 2, 4, flatTile} {
 			if tile > 0 && (c.outputs%16 > 0 || c.kernel != [2]int{3, 3} || c.stride[0] != c.stride[1] || c.stride[0] > 2) {
 				continue
 			}
@@ -312,13 +318,13 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			t.Skip("this processor has no kernel")
 		}
 		require.Error(t, torch.Try(func() { torch.Call("libtorchgo::direct_weight", w) })) // an inner operator
-		winograd, _ := inner("libtorchgo::winograd_weight", w, 4, 1, false)
+		winograd, _ := inner("libtorchgo::winograd_weight", w, []int{4, 4}, 1, false)
 		one := []int{1, 1}
 		refuses(t, map[string]refusal{
-			"weight":  {"winograd_weight", []any{w, 3, 1, false}, "no form of tiles of 3 outputs"},
-			"step":    {"winograd_weight", []any{w, 4, 2, false}, "of 4 outputs with steps of 2"},
-			"kernel":  {"winograd_weight", []any{torch.RandN(32, 16, 3, 2), 4, 1, false}, "expected weights of 3 x 3"},
-			"outputs": {"winograd_weight", []any{torch.RandN(33, 16, 3, 3), 4, 1, false}, "no kernel for 16 channels and 33 outputs"},
+			"weight":  {"winograd_weight", []any{w, []int{3, 3}, 1, false}, "no form of tiles of [3, 3] outputs"},
+			"step":    {"winograd_weight", []any{w, []int{4, 4}, 2, false}, "of [4, 4] outputs with steps of 2"},
+			"kernel":  {"winograd_weight", []any{torch.RandN(32, 16, 3, 2), []int{4, 4}, 1, false}, "expected weights of 3 x 3"},
+			"outputs": {"winograd_weight", []any{torch.RandN(33, 16, 3, 3), []int{4, 4}, 1, false}, "no kernel for 16 channels and 33 outputs"},
 			"empty":   {"direct_weight", []any{torch.Empty(0, 16, 3, 3)}, "expected weights of images"},
 			"plain":   {"winograd", []any{x, w, nil, nil, one, "relu"}, "not those of winograd_weight"},
 			"width": {"winograd", []any{x, winograd.Reshape(36, -1, 16, 8), nil, nil, one, "relu"},

@@ -33,8 +33,6 @@ struct Task {
 	int64_t down = 1, across = 1;  // the steps
 	int64_t kernel_height = 1, kernel_width = 1;
 
-	int64_t tiles_down(int tile) const { return (out_height + tile - 1) / tile; }
-	int64_t tiles_across(int tile) const { return (out_width + tile - 1) / tile; }
 	int64_t pixels() const { return images * out_height * out_width; }
 };
 
@@ -49,16 +47,21 @@ struct Panels {
 	int64_t size(int64_t panel) const { return vectors == 1 ? 1 : panel < threes() ? 3 : 2; }
 };
 
-// Winograd's forms: tiles of so many outputs, squared, that lie so many pixels apart.
+// Winograd's forms: tiles of so many outputs, down and across, that lie so many pixels apart.
 struct Form {
-	int tile, step;
+	int down, across, step;
 
-	constexpr int side() const { return step * (tile - 1) + 3; }  // of the inputs that a tile sees, and of what they become
-	constexpr int64_t numbers() const { return side() * side(); }
-	int64_t tiles(const Task& t) const { return t.images * t.tiles_down(tile) * t.tiles_across(tile); }
+	// Of the inputs that a tile sees, and of what they become.
+	constexpr int rows() const { return step * (down - 1) + 3; }
+	constexpr int columns() const { return step * (across - 1) + 3; }
+	constexpr int64_t numbers() const { return rows() * columns(); }
+
+	int64_t tiles_down(const Task& t) const { return (t.out_height + down - 1) / down; }
+	int64_t tiles_across(const Task& t) const { return (t.out_width + across - 1) / across; }
+	int64_t tiles(const Task& t) const { return t.images * tiles_down(t) * tiles_across(t); }
 };
 
-constexpr Form kForms[] = {{2, 1}, {4, 1}, {2, 2}};
+constexpr Form kForms[] = {{2, 2, 1}, {4, 4, 1}, {2, 2, 2}, {2, 4, 1}};
 constexpr int kFormCount = sizeof kForms / sizeof *kForms;
 
 // From one of a tile's numbers to the next: a line of cache more than a block of them takes, because what is a power of two apart shares

@@ -68,12 +68,12 @@ int64_t winograd_width(at::ScalarType dtype, int64_t channels, int64_t outputs) 
 
 // What a row of three weights becomes: the values of its polynomial at the points, over the products of their distances, and the last
 // weight, its value at infinity. With steps of two each weight stays what it is, or meets the one after the next.
-std::vector<std::array<double, 3>> evaluation(const Form& form) {
-	if (form.step == 2) {
+std::vector<std::array<double, 3>> evaluation(int tile, int step) {
+	if (step == 2) {
 		return {{1, 0, 0}, {1, 0, 1}, {0, 0, 1}, {0, 1, 0}, {0, 1, 0}};
 	}
 	std::vector<double> points{0, 1, -1};
-	if (form.tile == 4) {
+	if (tile == 4) {
 		points = {0, kNear, -kNear, kFar, -kFar};
 	}
 	std::vector<std::array<double, 3>> rows;
@@ -140,36 +140,31 @@ bool bfloat16_is_faster() {
 #endif
 }
 
-int form_of(int64_t tile, int64_t step) {
-	auto same = [&](const Form& f) { return f.tile == tile && f.step == step; };
-	const auto* found = std::find_if(std::begin(kForms), std::end(kForms), same);
-	return found == std::end(kForms) ? -1 : static_cast<int>(found - kForms);
-}
-
 int form_of(int64_t numbers) {
 	const auto* found = std::find_if(std::begin(kForms), std::end(kForms), [&](const Form& f) { return f.numbers() == numbers; });
 	return found == std::end(kForms) ? -1 : static_cast<int>(found - kForms);
 }
 
-Tensor winograd_weight(const Tensor& weight, int64_t tile, int64_t step, bool wide) {
-	int own = form_of(tile, step);
-	TORCH_CHECK_VALUE(own >= 0, "there is no form of tiles of ", tile, " outputs with steps of ", step);
+Tensor winograd_weight(const Tensor& weight, at::IntArrayRef tile, int64_t step, bool wide) {
+	auto same = [&](const Form& f) { return tile.size() == 2 && f.down == tile[0] && f.across == tile[1] && f.step == step; };
+	const auto* form = std::find_if(std::begin(kForms), std::end(kForms), same);
+	TORCH_CHECK_VALUE(form != std::end(kForms), "there is no form of tiles of ", tile, " outputs with steps of ", step);
 	TORCH_CHECK_VALUE(checked(weight).size(2) == 3 && weight.size(3) == 3, "expected weights of 3 x 3, got ", weight.sizes());
 	int64_t outputs = weight.size(0), channels = weight.size(1);
 	int64_t width = winograd_width(weight.scalar_type(), channels, outputs);
-	auto rows = evaluation(kForms[own]);
-	int64_t side = kForms[own].side();
+	auto down = evaluation(form->down, step), across = evaluation(form->across, step);
+	const int64_t numbers = form->numbers(), columns = form->columns();
 	auto from = weight.to(at::kFloat).contiguous();
-	auto to = at::empty({side * side, outputs / width, channels, width}, at::kFloat);
+	auto to = at::empty({numbers, outputs / width, channels, width}, at::kFloat);
 	const float* w = from.const_data_ptr<float>();
 	float* out = to.mutable_data_ptr<float>();
 	at::parallel_for(0, outputs * channels, 1 << 10, [&](int64_t first, int64_t last) {
 		for (int64_t own = first; own < last; own++) {
 			int64_t k = own / channels, c = own % channels;
-			for (int64_t i = 0; i < side * side; i++) {
+			for (int64_t i = 0; i < numbers; i++) {
 				double sum = 0;
 				for (int64_t at = 0; at < 9; at++) {
-					sum += rows[i / side][at / 3] * w[own * 9 + at] * rows[i % side][at % 3];
+					sum += down[i / columns][at / 3] * w[own * 9 + at] * across[i % columns][at % 3];
 				}
 				out[((i * (outputs / width) + k / width) * channels + c) * width + k % width] = static_cast<float>(sum);
 			}
@@ -177,8 +172,8 @@ Tensor winograd_weight(const Tensor& weight, int64_t tile, int64_t step, bool wi
 	});
 	auto dtype = wide ? at::kFloat : weight.scalar_type();
 	int64_t two = together_of(dtype);
-	auto all = to.to(dtype).reshape({side * side, outputs / width, channels / two, two, width});
-	return all.transpose(3, 4).reshape({side * side, outputs / width, channels / two, width * two});
+	auto all = to.to(dtype).reshape({numbers, outputs / width, channels / two, two, width});
+	return all.transpose(3, 4).reshape({numbers, outputs / width, channels / two, width * two});
 }
 
 // The sums of a vector of direct convolutions. Vectors half as long multiply as much where the others do it in two halves, and leave fewer

@@ -35,10 +35,9 @@ bool bfloat16_is_faster();
 
 // Weights [outputs, channels, 3, 3] for one of Winograd's forms: [numbers, outputs / width, channels, width]. They are computed in
 // double precision and rounded once, to float32 if they are to be wide. In bfloat16 each two channels are one, of twice the width.
-at::Tensor winograd_weight(const at::Tensor& weight, int64_t tile, int64_t step, bool wide);
+at::Tensor winograd_weight(const at::Tensor& weight, at::IntArrayRef tile, int64_t step, bool wide);
 
-// The number of the form for these tiles, and of that whose tiles have so many numbers; -1 if there is none.
-int form_of(int64_t tile, int64_t step);
+// The number of the form whose tiles have so many numbers; -1 if there is none.
 int form_of(int64_t numbers);
 
 // Weights [outputs, channels, height, width]: [vectors, height, width, channels, numbers of a vector], with zeros for the outputs that the

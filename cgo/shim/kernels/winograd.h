@@ -1,4 +1,4 @@
-// Winograd's minimal filtering, F(2 x 2, 3 x 3), with steps of two, too, and F(4 x 4, 3 x 3), after Lavin and Gray, "Fast Algorithms for
+// Winograd's minimal filtering, F(2 x 2, 3 x 3), with steps of two, too, F(2 x 4, 3 x 3) and F(4 x 4, 3 x 3), after Lavin and Gray, "Fast Algorithms for
 // Convolutional Neural Networks" (2015): tiles of the images become numbers, of which those at the same place of all tiles are multiplied by
 // their own weights, and numbers become tiles of outputs.
 #pragma once
@@ -8,12 +8,12 @@
 namespace tg::convolution {
 namespace {
 
-// One side of a tile of a form: the inputs become numbers, and numbers become outputs, step apart.
-template <int F>
+// One side of a tile, of so many outputs that lie S pixels apart: the inputs become numbers, and numbers become outputs, step apart.
+template <int outputs, int S>
 struct Side;
 
 template <>
-struct Side<0> {
+struct Side<2, 1> {
 	template <class V>
 	static INLINE void in(const V* d, V* to, int step) {
 		to[0] = d[2] - d[0];
@@ -31,7 +31,7 @@ struct Side<0> {
 };
 
 template <>
-struct Side<1> {
+struct Side<4, 1> {
 	static constexpr float a = kNear, a2 = a * a, b = kFar, b2 = b * b;
 
 	template <class V>
@@ -60,7 +60,7 @@ struct Side<1> {
 // Outputs two apart see the first and the last weight with every other input, of which F(2, 2) takes three, and the second weight with the
 // inputs between.
 template <>
-struct Side<2> {
+struct Side<2, 2> {
 	template <class V>
 	static INLINE void in(const V* d, V* to, int step) {
 		to[0] = d[0] - d[2];
@@ -80,32 +80,35 @@ struct Side<2> {
 // Tiles of images of N, which become numbers of T.
 template <class N, class T, int W, int F>
 struct Tiles {
-	static constexpr int M = kForms[F].tile, S = kForms[F].step, A = kForms[F].side();
+	static constexpr Form form = kForms[F];
+	static constexpr int rows = form.rows(), columns = form.columns();
+	using Down = Side<form.down, form.step>;
+	using Across = Side<form.across, form.step>;
 
 	const Task& c;
 	int64_t block;
 	const N* zeros;      // [channels]
-	T* numbers_in;       // [A * A, block, channels]
-	float* numbers_out;  // [A * A, block, outputs]
+	T* numbers_in;       // [numbers, block, channels]
+	float* numbers_out;  // [numbers, block, outputs]
 
-	int64_t image(int64_t tile) const { return tile / (c.tiles_down(M) * c.tiles_across(M)); }
-	int64_t top(int64_t tile) const { return tile / c.tiles_across(M) % c.tiles_down(M) * M; }
-	int64_t side(int64_t tile) const { return tile % c.tiles_across(M) * M; }
+	int64_t image(int64_t tile) const { return tile / (form.tiles_down(c) * form.tiles_across(c)); }
+	int64_t top(int64_t tile) const { return tile / form.tiles_across(c) % form.tiles_down(c) * form.down; }
+	int64_t side(int64_t tile) const { return tile % form.tiles_across(c) * form.across; }
 
 	void in(int64_t tile, int64_t at) const {
-		const int64_t y = top(tile) * S - c.above, x = side(tile) * S - c.left, row = c.width * c.channels;
+		const int64_t y = top(tile) * form.step - c.above, x = side(tile) * form.step - c.left, row = c.width * c.channels;
 		const N* corner = static_cast<const N*>(c.x) + (image(tile) * c.height + y) * row + x * c.channels;
-		if (y >= 0 && y + A <= c.height && x >= 0 && x + A <= c.width) {
+		if (y >= 0 && y + rows <= c.height && x >= 0 && x + columns <= c.width) {
 			return in(at, [&](int i, int j) { return corner + i * row + j * c.channels; });
 		}
-		const N* from[A * A];
-		for (int i = 0; i < A; i++) {
-			for (int j = 0; j < A; j++) {
+		const N* from[rows * columns];
+		for (int i = 0; i < rows; i++) {
+			for (int j = 0; j < columns; j++) {
 				bool inside = y + i >= 0 && y + i < c.height && x + j >= 0 && x + j < c.width;
-				from[i * A + j] = inside ? corner + i * row + j * c.channels : zeros;
+				from[i * columns + j] = inside ? corner + i * row + j * c.channels : zeros;
 			}
 		}
-		in(at, [&](int i, int j) { return from[i * A + j]; });
+		in(at, [&](int i, int j) { return from[i * columns + j]; });
 	}
 
 	template <class Place>
@@ -113,17 +116,17 @@ struct Tiles {
 		T* to = numbers_in + at * c.channels;
 		const int64_t next = apart<T>(block, c.channels);
 		for (int64_t k = 0; k < c.channels; k += W) {
-			Vec<W> half[A * A], side[A];
-			for (int j = 0; j < A; j++) {
-				for (int i = 0; i < A; i++) {
-					side[i] = load<W>(place(i, j) + k);
+			Vec<W> half[rows * columns], line[rows], numbers[columns];
+			for (int j = 0; j < columns; j++) {
+				for (int i = 0; i < rows; i++) {
+					line[i] = load<W>(place(i, j) + k);
 				}
-				Side<F>::in(side, half + j, A);
+				Down::in(line, half + j, columns);
 			}
-			for (int i = 0; i < A; i++) {
-				Side<F>::in(half + i * A, side, 1);
-				for (int j = 0; j < A; j++) {
-					store(to + (i * A + j) * next + k, side[j]);
+			for (int i = 0; i < rows; i++) {
+				Across::in(half + i * columns, numbers, 1);
+				for (int j = 0; j < columns; j++) {
+					store(to + (i * columns + j) * next + k, numbers[j]);
 				}
 			}
 		}
@@ -132,29 +135,29 @@ struct Tiles {
 	void out(int64_t tile, int64_t at) const {
 		const float* from = numbers_out + at * c.outputs;
 		int64_t first = (image(tile) * c.out_height + top(tile)) * c.out_width + side(tile);
-		int64_t rows = least(M, c.out_height - top(tile)), columns = least(M, c.out_width - side(tile));
+		int64_t height = least(form.down, c.out_height - top(tile)), width = least(form.across, c.out_width - side(tile));
 		const int64_t next = apart<float>(block, c.outputs);
 		for (int64_t k = 0; k < c.outputs; k += W) {
-			Vec<W> half[M * A], side[A], y[M], bias;
+			Vec<W> half[form.down * columns], line[rows], y[form.across], bias;
 			biases<W, 1>(c, k, &bias);
-			for (int j = 0; j < A; j++) {
-				for (int i = 0; i < A; i++) {
-					side[i] = load<W>(from + (i * A + j) * next + k);
+			for (int j = 0; j < columns; j++) {
+				for (int i = 0; i < rows; i++) {
+					line[i] = load<W>(from + (i * columns + j) * next + k);
 				}
-				Side<F>::out(side, half + j, A);
+				Down::out(line, half + j, columns);
 			}
-			for (int64_t i = 0; i < rows; i++) {
-				Side<F>::out(half + i * A, y, 1);
-				Sums<W, 1, M> sums;
-				for (int j = 0; j < M; j++) {
+			for (int64_t i = 0; i < height; i++) {
+				Across::out(half + i * columns, y, 1);
+				Sums<W, 1, form.across> sums;
+				for (int j = 0; j < form.across; j++) {
 					sums.rows[j][0] = y[j] + bias;
 				}
 				int64_t place = (first + i * c.out_width) * c.outputs + k;
-				if (columns == M) {
+				if (width == form.across) {
 					finish<N>(c, sums, place, k);
 					continue;
 				}
-				for (int64_t j = 0; j < columns; j++) {
+				for (int64_t j = 0; j < width; j++) {
 					finish<N, W, 1, 1>(c, {{{sums.rows[j][0]}}}, place + j * c.outputs, k);
 				}
 			}
