@@ -156,7 +156,8 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 	}
 	if w.DType() == torch.BFloat16 || directIsFaster(sizes[0], w.Size(1), w.Size(0), w.Size(2)*w.Size(3), height, width) {
 		if packed, ok := inner("libtorchgo::direct_weight", w); ok {
-			return own(directTarget, "direct_weight", packed, given("stride", c.stride), given("padding", c.padding)), true
+			kernel := given("kernel", []int64{int64(w.Size(2)), int64(w.Size(3))})
+			return own(directTarget, "direct_weight", packed, kernel, given("stride", c.stride), given("padding", c.padding)), true
 		}
 	}
 	return to, false

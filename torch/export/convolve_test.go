@@ -21,7 +21,7 @@ func TestWinogradForms(t *testing.T) {
 	}{
 		{1, 64, 64, 1, 56, large, large, wide},
 		{1, 256, 256, 1, 14, large, small, flat},
-		{1, 64, 64, 1, 8, small, small, small},
+		{4, 128, 128, 1, 8, large, large, small},
 		{1, 512, 512, 1, 7, small, winogradForm{}, small},
 		{1, 128, 128, 2, 28, two, winogradForm{}, two},
 		{1, 16, 16, 1, 2, winogradForm{}, winogradForm{}, winogradForm{}},
@@ -69,6 +69,9 @@ func ownConvolution(
 		args = append(args, w.Size(0))
 	}
 	args = append(args, optional(bias), optional(sum))
+	if tile == 0 {
+		args = append(args, []int{w.Size(2), w.Size(3)})
+	}
 	if tile <= 0 {
 		args = append(args, stride)
 	}
@@ -130,6 +133,27 @@ func TestOwnConvolutions(t *testing.T) {
 			c.run(t, tile)
 		}
 	}
+}
+
+// Of an odd number of channels the last one meets no number of the next pixel, which may be infinite.
+func TestOddChannelsStayApart(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		for _, dtype := range []torch.DType{torch.Float32, torch.BFloat16} {
+			for _, size := range [][]int{{1, 1}, {2, 3}} {
+				x, w := torch.Ones(1, 3, 4, 9).To(dtype), torch.Ones(16, 3, size[0], size[1]).To(dtype)
+				x.Select(3, 5).FillInPlace(math.Inf(1))
+				packed, ok := inner("libtorchgo::direct_weight", w)
+				if !ok {
+					continue // this processor has no kernel
+				}
+				y, ok := inner("libtorchgo::direct", x, packed, 16, nil, nil, size, []int{1, 1}, []int{0, 0}, "none")
+				require.True(t, ok)
+				want := F.Conv2d(x.To(torch.Float32), w.To(torch.Float32), torch.Tensor{}).To(dtype)
+				require.True(t, y.Equal(want), "%v, %v: %v, expected %v", dtype, size, y, want)
+			}
+		}
+	})
 }
 
 // The same of each channel by itself: kernels that reach over all sides of small images, steps over pixels, rows that meet nothing.
@@ -319,7 +343,7 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 		}
 		require.Error(t, torch.Try(func() { torch.Call("libtorchgo::direct_weight", w) })) // an inner operator
 		winograd, _ := inner("libtorchgo::winograd_weight", w, []int{4, 4}, 1, false)
-		one := []int{1, 1}
+		one, three := []int{1, 1}, []int{3, 3}
 		refuses(t, map[string]refusal{
 			"weight":  {"winograd_weight", []any{w, []int{3, 3}, 1, false}, "no form of tiles of [3, 3] outputs"},
 			"step":    {"winograd_weight", []any{w, []int{4, 4}, 2, false}, "of [4, 4] outputs with steps of 2"},
@@ -336,24 +360,26 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			"sum":        {"winograd", []any{x, winograd, nil, torch.RandN(1, 32, 4, 5), one, "relu"}, "what is added does not fit"},
 			"padding":    {"winograd", []any{x, winograd, nil, nil, []int{1, 3}, "relu"}, "padding is"},
 			"small":      {"winograd", []any{torch.RandN(1, 16, 1, 4), winograd, nil, nil, []int{0, 0}, "relu"}, "smaller than the kernel"},
-			"stride":     {"direct", []any{x, direct, 32, nil, nil, []int{1, 0}, one, "relu"}, "stride is"},
-			"larger":     {"direct", []any{torch.RandN(1, 16, 2, 4), direct, 32, nil, nil, one, []int{0, 0}, "relu"}, "smaller than the kernel"},
-			"halves":     {"direct", []any{x.To(torch.BFloat16), direct, 32, nil, nil, one, one, "relu"}, "expected contiguous weights of BFloat16"},
-			"activation": {"direct", []any{x, direct, 32, nil, nil, one, one, "mish"}, "there is no activation mish"},
+			"stride":     {"direct", []any{x, direct, 32, nil, nil, three, []int{1, 0}, one, "relu"}, "stride is"},
+			"larger":     {"direct", []any{torch.RandN(1, 16, 2, 4), direct, 32, nil, nil, three, one, []int{0, 0}, "relu"}, "smaller than the kernel"},
+			"halves":     {"direct", []any{x.To(torch.BFloat16), direct, 32, nil, nil, three, one, one, "relu"}, "expected contiguous weights of BFloat16"},
+			"activation": {"direct", []any{x, direct, 32, nil, nil, three, one, one, "mish"}, "there is no activation mish"},
 			"number":     {"linear", []any{torch.RandN(), direct, 32, nil, "none"}, "expected rows of numbers"},
 			"narrow":     {"linear", []any{torch.RandN(2, 15), direct, 32, nil, "none"}, "do not fit images of"},
-			"kernels":    {"linear", []any{torch.RandN(2, 16), direct, 32, nil, "none"}, "smaller than the kernel"},
+			"kernels":    {"linear", []any{torch.RandN(2, 16), direct, 32, nil, "none"}, "do not fit images of"},
 			"alone":      {"depthwise_weight", []any{w}, "expected weights of one channel"},
-			"too many":   {"direct", []any{x, direct, 33, nil, nil, one, one, "relu"}, "do not fit 33 outputs"},
-			"too few":    {"direct", []any{x, direct, 16, nil, nil, one, one, "relu"}, "do not fit 16 outputs"},
-			"negative":   {"direct", []any{x, direct, -1, nil, nil, one, one, "relu"}, "do not fit -1 outputs"},
-			"panels":     {"direct", []any{x, direct.Reshape(2, 3, 3, 16, 4, 4), 32, nil, nil, one, one, "relu"}, "not those of direct_weight"},
-			"vectors": {"direct", []any{x, direct.Reshape(8, 3, 3, 16, 4), 32, nil, nil, one, one, "relu"},
+			"too many":   {"direct", []any{x, direct, 33, nil, nil, three, one, one, "relu"}, "do not fit 33 outputs"},
+			"too few":    {"direct", []any{x, direct, 16, nil, nil, three, one, one, "relu"}, "do not fit 16 outputs"},
+			"negative":   {"direct", []any{x, direct, -1, nil, nil, three, one, one, "relu"}, "do not fit -1 outputs"},
+			"panels":     {"direct", []any{x, direct.Reshape(2, 3, 3, 16, 4, 4), 32, nil, nil, three, one, one, "relu"}, "not those of direct_weight"},
+			"vectors": {"direct", []any{x, direct.Reshape(8, 3, 48, 4), 32, nil, nil, three, one, one, "relu"},
 				"no kernel for weights of Float in vectors of 4"},
-			"fewer":  {"depthwise", []any{x, torch.RandN(3, 3, 32), nil, nil, one, one, "relu"}, "do not fit images of"},
-			"none":   {"depthwise", []any{x, torch.RandN(3, 0, 16), nil, nil, one, one, "relu"}, "not those of depthwise_weight"},
-			"above":  {"depthwise", []any{x, torch.RandN(3, 3, 16), nil, nil, one, []int{-1, 0}, "relu"}, "padding is"},
-			"others": {"direct", []any{torch.RandN(1, 15, 4, 4), direct, 32, nil, nil, one, one, "relu"}, "do not fit images of"},
+			"fewer":         {"depthwise", []any{x, torch.RandN(3, 3, 32), nil, nil, one, one, "relu"}, "do not fit images of"},
+			"none":          {"depthwise", []any{x, torch.RandN(3, 0, 16), nil, nil, one, one, "relu"}, "not those of depthwise_weight"},
+			"above":         {"depthwise", []any{x, torch.RandN(3, 3, 16), nil, nil, one, []int{-1, 0}, "relu"}, "padding is"},
+			"kernel of one": {"direct", []any{x, direct, 32, nil, nil, one, one, one, "relu"}, "do not fit images of"},
+			"no kernel":     {"direct", []any{x, direct, 32, nil, nil, []int{3, 0}, one, one, "relu"}, "kernel is"},
+			"others":        {"direct", []any{torch.RandN(1, 15, 4, 4), direct, 32, nil, nil, three, one, one, "relu"}, "do not fit images of"},
 		})
 	})
 }

@@ -21,7 +21,7 @@ func pairs(r *rewriter) {
 		for _, n := range g.Tensors[name].hints() {
 			between *= n
 		}
-		if between < leaves || !r.isPlain(wide) {
+		if between < leaves || !isPlain(wide) {
 			continue
 		}
 		to := each.with("torch.ops.libtorchgo.direct_depthwise.default", given("x", wide.arg("x")), given("weight", wide.arg("weight")),
@@ -36,11 +36,11 @@ func pairs(r *rewriter) {
 }
 
 // isPlain tells whether a node is a direct convolution of 1 x 1 that neither pads nor adds.
-func (r *rewriter) isPlain(n *Node) bool {
+func isPlain(n *Node) bool {
 	stride, _ := n.arg("stride").([]int64)
 	padding, _ := n.arg("padding").([]int64)
-	weight, _ := kindOf(n.arg("weight"))
-	sizes := r.p.Graph.Tensors[weight].hints()
-	return n.Target == directTarget && n.arg("sum") == nil && slices.Equal(stride, []int64{1, 1}) && slices.Equal(padding, []int64{0, 0}) &&
-		len(sizes) == 5 && sizes[1] == 1 && sizes[2] == 1
+	kernel, _ := n.arg("kernel").([]int64)
+	one := []int64{1, 1}
+	return n.Target == directTarget && n.arg("sum") == nil && slices.Equal(kernel, one) && slices.Equal(stride, one) &&
+		slices.Equal(padding, []int64{0, 0})
 }

@@ -36,8 +36,8 @@ using at::Tensor;
 // The kernels for weights that direct_weight made.
 const Kernels& panels_of(const Tensor& weight) {
 	const int64_t two = together_of(weight.scalar_type());
-	TORCH_CHECK_VALUE(weight.size(4) % two == 0, "weights of ", weight.sizes(), " are not those of direct_weight");
-	return kernels_of(weight.scalar_type(), weight.size(4) / two);
+	TORCH_CHECK_VALUE(weight.size(3) % two == 0, "weights of ", weight.sizes(), " are not those of direct_weight");
+	return kernels_of(weight.scalar_type(), weight.size(3) / two);
 }
 
 // So many of a tensor's numbers further on.
@@ -69,20 +69,29 @@ struct Call {
 		}
 	}
 
+	static constexpr int64_t most = 1 << 16;  // of steps, and of pixels that a kernel has or that are added
+
 	void step(at::IntArrayRef stride, at::IntArrayRef padding) {
-		constexpr int64_t most = 1 << 16;
 		check_pair("padding", padding, 0, most);
 		check_pair("stride", stride, 1, most);
 		task.down = stride[0], task.across = stride[1];
 	}
 
-	// Weights that direct_weight made for so many outputs.
-	void panels(const Tensor& weight, int64_t outputs) {
-		TORCH_CHECK_VALUE(weight.dim() == 5 && weight.numel() > 0, "weights of ", weight.sizes(), " are not those of direct_weight");
+	// Weights that direct_weight made from a kernel, for so many outputs.
+	void panels(const Tensor& weight, int64_t outputs, at::IntArrayRef kernel) {
+		check_pair("kernel", kernel, 1, most);
+		TORCH_CHECK_VALUE(weight.dim() == 4 && weight.numel() > 0, "weights of ", weight.sizes(), " are not those of direct_weight");
 		int64_t vector = panels_of(weight).vector, all = weight.size(0);
 		TORCH_CHECK_VALUE(outputs > (all - 1) * vector && outputs <= all * vector, "weights of ", weight.sizes(), " do not fit ", outputs,
 		                  " outputs");
-		task.outputs = outputs, task.kernel_height = weight.size(1), task.kernel_width = weight.size(2);
+		task.outputs = outputs, task.kernel_height = kernel[0], task.kernel_width = kernel[1];
+	}
+
+	// The images' numbers that meet a row of the kernel meet as many weights.
+	void fit(const Tensor& weight) const {
+		const int64_t two = together_of(weight.scalar_type());
+		bool fits = weight.size(1) == task.kernel_height && weight.size(2) * two == whole(task.kernel_width * task.channels, two);
+		TORCH_CHECK_VALUE(fits, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
 	}
 
 	void make(int64_t height, int64_t width, const std::optional<Tensor>& s) {
@@ -136,7 +145,7 @@ constexpr int64_t few = 4;
 // turn lays out pixels of a few channels with these last, four pixels at a time, and returns how many it has done. The fourth number of a
 // pixel of three is overwritten by the next.
 template <class N>
-int64_t turn(const N* row, int64_t apart, int64_t width, int64_t channels, N* to, int64_t pixel) {
+int64_t turn(const N* row, int64_t apart, int64_t width, int64_t channels, N* to) {
 	typedef N Four __attribute__((vector_size(few * sizeof(N))));
 	using Places = decltype(Four{} < Four{});
 	constexpr Places lower{0, 4, 1, 5}, upper{2, 6, 3, 7}, first{0, 1, 4, 5}, second{2, 3, 6, 7};
@@ -151,7 +160,7 @@ int64_t turn(const N* row, int64_t apart, int64_t width, int64_t channels, N* to
 		const Four pixels[few] = {__builtin_shuffle(low, low2, first), __builtin_shuffle(low, low2, second),
 		                          __builtin_shuffle(high, high2, first), __builtin_shuffle(high, high2, second)};
 		for (int64_t i = 0; i < few; i++) {
-			memcpy(to + (at + i) * pixel, &pixels[i], sizeof pixels[i]);
+			memcpy(to + (at + i) * channels, &pixels[i], sizeof pixels[i]);
 		}
 	}
 	return at;
@@ -159,25 +168,26 @@ int64_t turn(const N* row, int64_t apart, int64_t width, int64_t channels, N* to
 
 // interleave lays out a row of an image with its channels last.
 template <class N>
-void interleave(const void* row, int64_t apart, int64_t step, int64_t width, int64_t channels, void* to, int64_t pixel) {
+void interleave(const void* row, int64_t apart, int64_t step, int64_t width, int64_t channels, void* to) {
 	const N* from = static_cast<const N*>(row);
 	N* own = static_cast<N*>(to);
-	const int64_t done = step == 1 && channels <= few && pixel >= few - 1 ? turn(from, apart, width, channels, own, pixel) : 0;
+	const int64_t done = step == 1 && (channels == few || channels == few - 1) ? turn(from, apart, width, channels, own) : 0;
 	for (int64_t c = 0; c < channels; c++) {
 		for (int64_t at = done; at < width; at++) {
-			own[at * pixel + c] = from[c * apart + at * step];
+			own[at * channels + c] = from[c * apart + at * step];
 		}
 	}
 }
 
-// padded are images with zeros around and behind their channels, which come to so many and lie last.
-Tensor padded(const Tensor& x, int64_t above, int64_t left, int64_t channels) {
-	if (above == 0 && left == 0 && channels == x.size(1)) {
+// padded are images with zeros around, whose channels lie last.
+Tensor padded(const Tensor& x, int64_t above, int64_t left) {
+	if (above == 0 && left == 0) {
 		return x.contiguous(last_channels).permute({0, 2, 3, 1});
 	}
+	const int64_t channels = x.size(1);
 	int64_t height = x.size(2), width = x.size(3), row = (width + 2 * left) * channels;
 	auto to = at::empty({x.size(0), height + 2 * above, width + 2 * left, channels}, x.options());
-	bool lies = x.stride(1) == 1 && x.size(1) == channels && (width == 1 || x.stride(3) == channels);
+	bool lies = x.stride(1) == 1 && (width == 1 || x.stride(3) == channels);
 	auto put = x.scalar_type() == at::kFloat ? interleave<float> : interleave<uint16_t>;
 	void* out = to.mutable_data_ptr();
 	for (int64_t i = 0; i < x.size(0); i++) {
@@ -191,7 +201,7 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left, int64_t channels) {
 			if (lies) {
 				memcpy(own, from, width * channels * x.element_size());
 			} else {
-				put(from, x.stride(1), x.stride(3), width, x.size(1), own, channels);
+				put(from, x.stride(1), x.stride(3), width, channels, own);
 			}
 		}
 	}
@@ -214,18 +224,16 @@ void pixels(const Task& t, const Tensor& weight) {
 }
 
 Tensor direct(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
-              at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
+              at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
 	Call c;
-	c.panels(weight, outputs);
+	c.panels(weight, outputs, kernel);
 	c.task.activation = activation_of(activation);
 	c.step(stride, padding);
 	c.take(x, weight, bias);
-	const int64_t two = together_of(x.scalar_type()), channels = whole(c.task.channels, two);
-	TORCH_CHECK_VALUE(weight.size(3) * two == channels, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
-	c.make(outputs_of(c.task.height, padding[0], weight.size(1), stride[0]), outputs_of(c.task.width, padding[1], weight.size(2), stride[1]),
-	       sum);
-	auto from = padded(x, padding[0], padding[1], channels);
-	c.task.x = from.const_data_ptr(), c.task.channels = channels, c.task.height += 2 * padding[0], c.task.width += 2 * padding[1];
+	c.fit(weight);
+	c.make(outputs_of(c.task.height, padding[0], kernel[0], stride[0]), outputs_of(c.task.width, padding[1], kernel[1], stride[1]), sum);
+	auto from = padded(x, padding[0], padding[1]);
+	c.task.x = from.const_data_ptr(), c.task.height += 2 * padding[0], c.task.width += 2 * padding[1];
 	pixels(c.task, weight);
 	return c.y;
 }
@@ -236,7 +244,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, int64_t outputs, const std:
 	auto sizes = x.sizes().vec();
 	auto rows = x.contiguous().view({x.numel() / sizes.back(), sizes.back(), 1, 1});
 	sizes.back() = outputs;
-	return direct(rows, weight, outputs, bias, {}, {1, 1}, {0, 0}, activation).view(sizes);
+	return direct(rows, weight, outputs, bias, {}, {1, 1}, {1, 1}, {0, 0}, activation).view(sizes);
 }
 
 // The kernel of each channel by itself, as depthwise_weight made it.
@@ -303,14 +311,12 @@ Tensor direct_depthwise(const Tensor& x, const Tensor& weight, int64_t outputs, 
                         std::string_view activation, const Tensor& each, const std::optional<Tensor>& each_bias, at::IntArrayRef stride,
                         at::IntArrayRef padding, std::string_view each_activation) {
 	Call wide, c;
-	wide.panels(weight, outputs);
+	wide.panels(weight, outputs, {1, 1});
 	wide.task.activation = activation_of(activation);
 	wide.take(x, weight, bias);
-	const int64_t two = together_of(x.scalar_type()), channels = whole(wide.task.channels, two);
-	TORCH_CHECK_VALUE(weight.size(1) == 1 && weight.size(2) == 1 && weight.size(3) * two == channels, "weights of ", weight.sizes(),
-	                  " do not fit images of ", x.sizes());
-	auto from = padded(x, 0, 0, channels);
-	wide.task.x = from.const_data_ptr(), wide.task.channels = channels;
+	wide.fit(weight);
+	auto from = padded(x, 0, 0);
+	wide.task.x = from.const_data_ptr();
 	wide.task.out_height = wide.task.height, wide.task.out_width = wide.task.width;
 	kernel_of_each(c, each, stride, padding, each_activation);
 	TORCH_CHECK_VALUE(each.size(2) == outputs, "weights of ", each.sizes(), " do not fit ", outputs, " channels");
@@ -338,7 +344,8 @@ TORCH_LIBRARY(libtorchgo, m) {
 	m.def("winograd_weight(Tensor weight, int[2] tile, int step, bool wide) -> Tensor");
 	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, str activation) -> Tensor");
 	m.def("direct_weight(Tensor weight) -> Tensor");
-	m.def("direct(Tensor x, Tensor weight, int outputs, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
+	m.def("direct(Tensor x, Tensor weight, int outputs, Tensor? bias, Tensor? sum, int[] kernel, int[] stride, int[] padding, "
+	      "str activation) -> Tensor");
 	m.def("linear(Tensor x, Tensor weight, int outputs, Tensor? bias, str activation) -> Tensor");
 	m.def("depthwise_weight(Tensor weight) -> Tensor");
 	m.def("depthwise(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");

@@ -150,7 +150,7 @@ void direct(const Task& t, int64_t vector, int64_t first, int64_t last) {
 	Vec<W> bias[V];
 	biases<W, V>(t, output, bias);
 	Walk at(t, static_cast<const N*>(t.x), first);
-	const N* panel = static_cast<const N*>(t.weight) + output * t.kernel_height * n;
+	const N* panel = static_cast<const N*>(t.weight) + output * t.kernel_height * whole(n, together<N>);
 	auto done = [&](int64_t pixel, const auto& sums) { finish<N>(t, sums, pixel * t.outputs + output, output); };
 	products<W, V, R>(first, last, at, t.kernel_height, row, panel, n, bias, done);
 }

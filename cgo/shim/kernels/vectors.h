@@ -113,10 +113,16 @@ INLINE Vec<W> lying(const N* from) {
 	return v;
 }
 
-// What lies at x, in each place of a vector, times weights, added to sums.
+// The numbers at x that are multiplied together, in each place of a vector. Alone is the last one of a row, where nothing lies behind it.
+template <int W, bool Alone>
+INLINE Vec<W> across(const float* x) {
+	return *x - Vec<W>{};
+}
+
+// Such numbers times weights, added to sums.
 template <int W>
-INLINE Vec<W> add_product(Vec<W> sums, const float* x, Vec<W> weights) {
-	return sums + (*x - Vec<W>{}) * weights;
+INLINE Vec<W> add_product(Vec<W> sums, const float*, Vec<W> numbers, Vec<W> weights) {
+	return sums + numbers * weights;
 }
 
 #if defined(__AVX512BF16__)
@@ -140,11 +146,18 @@ INLINE void store_some(BFloat16* to, V v, int64_t n) {
 	_mm256_mask_storeu_epi16(to, first_of(n), (__m256i)_mm512_cvtneps_pbh((__m512)v));
 }
 
+template <int W, bool Alone>
+INLINE Vec<W> across(const BFloat16* x) {
+	int32_t two = x->bits;
+	if (!Alone) {
+		memcpy(&two, x, sizeof two);
+	}
+	return (Vec<W>)_mm512_set1_epi32(two);
+}
+
 template <int W>
-INLINE Vec<W> add_product(Vec<W> sums, const BFloat16* x, Vec<W> weights) {
-	int32_t two;
-	memcpy(&two, x, sizeof two);
-	return (Vec<W>)_mm512_dpbf16_ps((__m512)sums, (__m512bh)_mm512_set1_epi32(two), (__m512bh)weights);
+INLINE Vec<W> add_product(Vec<W> sums, const BFloat16*, Vec<W> numbers, Vec<W> weights) {
+	return (Vec<W>)_mm512_dpbf16_ps((__m512)sums, (__m512bh)numbers, (__m512bh)weights);
 }
 #endif
 
@@ -192,7 +205,7 @@ INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, 
 			sums[i / V].rows[r][i % V] = i < V ? start[i] : Vec<W>{};
 		}
 	}
-	auto add = [&](int64_t k, int s) {
+	auto add = [&]<bool Alone>(int64_t k, int s) __attribute__((always_inline)) {
 		__builtin_prefetch(panel + ahead, 0, 2);
 		__builtin_prefetch(panel + ahead + P * W, 0, 2);
 		Vec<W> weights[V];
@@ -200,8 +213,9 @@ INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, 
 			weights[v] = lying<W>(panel + v * P * W);
 		}
 		for (int r = 0; r < R; r++) {
+			auto numbers = across<W, Alone>(rows[r] + k);
 			for (int v = 0; v < V; v++) {
-				sums[s].rows[r][v] = add_product<W>(sums[s].rows[r][v], rows[r] + k, weights[v]);
+				sums[s].rows[r][v] = add_product<W>(sums[s].rows[r][v], rows[r], numbers, weights[v]);
 			}
 		}
 		panel += V * P * W;
@@ -210,11 +224,14 @@ INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, 
 		int64_t k = 0;
 		for (; k + S * P <= n; k += S * P) {
 			for (int s = 0; s < S; s++) {
-				add(k + s * P, s);
+				add.template operator()<false>(k + s * P, s);
 			}
 		}
-		for (; k < n; k += P) {
-			add(k, 0);
+		for (; k + P <= n; k += P) {
+			add.template operator()<false>(k, 0);
+		}
+		if (P > 1 && k < n) {
+			add.template operator()<true>(k, 0);
 		}
 		for (int r = 0; r < R; r++) {
 			rows[r] += step;
@@ -236,7 +253,7 @@ INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, 
 template <int W, int V, int R, class N, class At, class Done>
 INLINE void products(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, const N* panel, int64_t n, const Vec<W>* start,
                      const Done& done, int64_t i = 0) {
-	const int64_t next = parts * n * V * W;
+	const int64_t next = parts * whole(n, together<N>) * V * W;
 	for (; last - first >= R; first += R, i++) {
 		const N* rows[R];
 		for (int r = 0; r < R; r++) {

@@ -187,15 +187,16 @@ int64_t direct_vector(at::ScalarType dtype, int64_t outputs) {
 Tensor direct_weight(const Tensor& weight) {
 	int64_t outputs = checked(weight).size(0), channels = weight.size(1), height = weight.size(2), width = weight.size(3);
 	int64_t vector = direct_vector(weight.scalar_type(), outputs), two = together_of(weight.scalar_type());
-	int64_t places = whole(channels, two) / two;
+	int64_t numbers = width * channels, places = whole(numbers, two) / two;
 	Panels panels{(outputs + vector - 1) / vector};
-	auto all = at::constant_pad_nd(weight, {0, 0, 0, 0, 0, places * two - channels, 0, panels.vectors * vector - outputs});
-	auto vectors = all.reshape({panels.vectors, vector, places, two, height, width}).permute({4, 5, 2, 0, 1, 3});
+	auto rows = weight.permute({0, 2, 3, 1}).reshape({outputs, height, numbers});
+	auto all = at::constant_pad_nd(rows, {0, places * two - numbers, 0, 0, 0, panels.vectors * vector - outputs});
+	auto vectors = all.reshape({panels.vectors, vector, height, places, two}).permute({2, 3, 0, 1, 4});
 	std::vector<Tensor> parts;
 	for (int64_t i = 0; i < panels.count(); i++) {
-		parts.push_back(vectors.narrow(3, panels.first(i), panels.size(i)).flatten());
+		parts.push_back(vectors.narrow(2, panels.first(i), panels.size(i)).flatten());
 	}
-	return at::cat(parts).reshape({panels.vectors, height, width, places, vector * two});
+	return at::cat(parts).reshape({panels.vectors, height, places, vector * two});
 }
 
 Tensor depthwise_weight(const Tensor& weight) {

@@ -40,9 +40,9 @@ at::Tensor winograd_weight(const at::Tensor& weight, at::IntArrayRef tile, int64
 // The number of the form whose tiles have so many numbers; -1 if there is none.
 int form_of(int64_t numbers);
 
-// Weights [outputs, channels, height, width]: [vectors, height, width, channels, numbers of a vector], with zeros for the outputs that the
-// last vector has too many; in bfloat16 each two channels are one, of twice the numbers, and what an odd one lacks is zero. The vectors of a
-// panel lie side by side: [height, width, channels, vectors of the panel, numbers].
+// Weights [outputs, channels, height, width]: [vectors, height, width x channels, numbers of a vector], with zeros for the outputs that the
+// last vector has too many; in bfloat16 each two of a row are one, of twice the numbers, and what an odd one lacks is zero. The vectors of a
+// panel lie side by side: [height, width x channels, vectors of the panel, numbers].
 at::Tensor direct_weight(const at::Tensor& weight);
 
 // Weights [channels, 1, height, width]: [height, width, channels].
