@@ -40,8 +40,8 @@ type costs struct {
 	forms                                      []winogradForm
 }
 
-// winogradForm is one of Winograd's: tiles of so many outputs, down and across, which lie step pixels apart. Numbers of float32 in a program
-// of bfloat16 are wide: half as many are multiplied in the same time. Images are to have so many pixels a side, and so many channels.
+// winogradForm is one of Winograd's: tiles of so many outputs, down and across, which lie step pixels apart. Numbers of float32 in a
+// program of bfloat16 are wide: half as many are multiplied in the same time. Images are to have so many pixels a side, and channels.
 type winogradForm struct {
 	down, across, step int
 	wide               bool
@@ -57,11 +57,14 @@ func (f winogradForm) numbers() int { return (f.step*(f.down-1) + 3) * (f.step*(
 
 // They fit what was measured on processors whose vectors have 256 bits, or 512 in two halves, on others with AVX-512, which multiply twice
 // as much while a weight comes, out of the cache, and with AVX-512's instructions for bfloat16. Tiles of 4 x 4 outputs would round numbers
-// of bfloat16 more than twice as much as those of 2 x 2, which leave a network as far from float32 as Python's bfloat16 does; those of 2 x 4
-// round a tenth more, but more than Python's does if all layers of a network of small images or few channels have them.
+// of bfloat16 more than twice as much as those of 2 x 2, which leave a network as far from float32 as Python's bfloat16 does; those of
+// 2 x 4 round a tenth more, but more than Python's does if all layers of a network of small images or few channels have them.
 var (
-	squares     = []winogradForm{{down: 4, across: 4, step: 1}, {down: 2, across: 2, step: 1}, {down: 2, across: 2, step: 2}}
-	halfForms   = append([]winogradForm{{down: 4, across: 4, step: 1, wide: true}, {down: 2, across: 4, step: 1, side: 14, channels: 128}}, squares[1:]...)
+	squares   = []winogradForm{{down: 4, across: 4, step: 1}, {down: 2, across: 2, step: 1}, {down: 2, across: 2, step: 2}}
+	halfForms = append([]winogradForm{
+		{down: 4, across: 4, step: 1, wide: true},
+		{down: 2, across: 4, step: 1, side: 14, channels: 128},
+	}, squares[1:]...)
 	narrowCosts = costs{12, 8, 10, squares}
 	wideCosts   = costs{24, 23, 20, squares}
 	halfCosts   = costs{3, 4, 16, halfForms}

@@ -40,8 +40,8 @@ const (
 	eachAlone = -1
 )
 
-// ownConvolution computes a convolution by an operator of ours: Winograd's with tiles of 2 or 4, or flat ones, or for 0 the direct one. ok is false on
-// a processor without a kernel, and where Winograd's has not the stride. Wide are Winograd's numbers of float32.
+// ownConvolution computes a convolution by an operator of ours: Winograd's with tiles of 2 or 4, or flat ones, or for 0 the direct one. ok
+// is false on a processor without a kernel, and where Winograd's has not the stride. Wide are Winograd's numbers of float32.
 func ownConvolution(
 	t *testing.T, x, w, bias, sum torch.Tensor, tile int, wide bool, stride, padding []int, activation string,
 ) (y torch.Tensor, ok bool) {
@@ -353,16 +353,18 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			"plain":   {"winograd", []any{x, w, nil, nil, one, "relu"}, "not those of winograd_weight"},
 			"width": {"winograd", []any{x, winograd.Reshape(36, -1, 16, 8), nil, nil, one, "relu"},
 				"no kernel for weights of Float in vectors of 4"},
-			"odd":        {"winograd", []any{x, torch.RandN(36, 2, 16, 15), nil, nil, one, "relu"}, "not those of winograd_weight"},
-			"channels":   {"winograd", []any{torch.RandN(1, 32, 4, 4), winograd, nil, nil, one, "relu"}, "do not fit images of"},
-			"dtype":      {"winograd", []any{x.To(torch.Float64), winograd, nil, nil, one, "relu"}, "expected images of float32 or bfloat16"},
-			"bias":       {"winograd", []any{x, winograd, torch.RandN(31), nil, one, "relu"}, "the bias does not fit"},
-			"sum":        {"winograd", []any{x, winograd, nil, torch.RandN(1, 32, 4, 5), one, "relu"}, "what is added does not fit"},
-			"padding":    {"winograd", []any{x, winograd, nil, nil, []int{1, 3}, "relu"}, "padding is"},
-			"small":      {"winograd", []any{torch.RandN(1, 16, 1, 4), winograd, nil, nil, []int{0, 0}, "relu"}, "smaller than the kernel"},
-			"stride":     {"direct", []any{x, direct, 32, nil, nil, three, []int{1, 0}, one, "relu"}, "stride is"},
-			"larger":     {"direct", []any{torch.RandN(1, 16, 2, 4), direct, 32, nil, nil, three, one, []int{0, 0}, "relu"}, "smaller than the kernel"},
-			"halves":     {"direct", []any{x.To(torch.BFloat16), direct, 32, nil, nil, three, one, one, "relu"}, "expected contiguous weights of BFloat16"},
+			"odd":      {"winograd", []any{x, torch.RandN(36, 2, 16, 15), nil, nil, one, "relu"}, "not those of winograd_weight"},
+			"channels": {"winograd", []any{torch.RandN(1, 32, 4, 4), winograd, nil, nil, one, "relu"}, "do not fit images of"},
+			"dtype":    {"winograd", []any{x.To(torch.Float64), winograd, nil, nil, one, "relu"}, "expected images of float32 or bfloat16"},
+			"bias":     {"winograd", []any{x, winograd, torch.RandN(31), nil, one, "relu"}, "the bias does not fit"},
+			"sum":      {"winograd", []any{x, winograd, nil, torch.RandN(1, 32, 4, 5), one, "relu"}, "what is added does not fit"},
+			"padding":  {"winograd", []any{x, winograd, nil, nil, []int{1, 3}, "relu"}, "padding is"},
+			"small":    {"winograd", []any{torch.RandN(1, 16, 1, 4), winograd, nil, nil, []int{0, 0}, "relu"}, "smaller than the kernel"},
+			"stride":   {"direct", []any{x, direct, 32, nil, nil, three, []int{1, 0}, one, "relu"}, "stride is"},
+			"larger": {"direct", []any{torch.RandN(1, 16, 2, 4), direct, 32, nil, nil, three, one, []int{0, 0}, "relu"},
+				"smaller than the kernel"},
+			"halves": {"direct", []any{x.To(torch.BFloat16), direct, 32, nil, nil, three, one, one, "relu"},
+				"expected contiguous weights of BFloat16"},
 			"activation": {"direct", []any{x, direct, 32, nil, nil, three, one, one, "mish"}, "there is no activation mish"},
 			"number":     {"linear", []any{torch.RandN(), direct, 32, nil, "none"}, "expected rows of numbers"},
 			"narrow":     {"linear", []any{torch.RandN(2, 15), direct, 32, nil, "none"}, "do not fit images of"},
@@ -371,7 +373,8 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			"too many":   {"direct", []any{x, direct, 33, nil, nil, three, one, one, "relu"}, "do not fit 33 outputs"},
 			"too few":    {"direct", []any{x, direct, 16, nil, nil, three, one, one, "relu"}, "do not fit 16 outputs"},
 			"negative":   {"direct", []any{x, direct, -1, nil, nil, three, one, one, "relu"}, "do not fit -1 outputs"},
-			"panels":     {"direct", []any{x, direct.Reshape(2, 3, 3, 16, 4, 4), 32, nil, nil, three, one, one, "relu"}, "not those of direct_weight"},
+			"panels": {"direct", []any{x, direct.Reshape(2, 3, 3, 16, 4, 4), 32, nil, nil, three, one, one, "relu"},
+				"not those of direct_weight"},
 			"vectors": {"direct", []any{x, direct.Reshape(8, 3, 48, 4), 32, nil, nil, three, one, one, "relu"},
 				"no kernel for weights of Float in vectors of 4"},
 			"fewer":         {"depthwise", []any{x, torch.RandN(3, 3, 32), nil, nil, one, one, "relu"}, "do not fit images of"},
@@ -379,7 +382,8 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			"above":         {"depthwise", []any{x, torch.RandN(3, 3, 16), nil, nil, one, []int{-1, 0}, "relu"}, "padding is"},
 			"kernel of one": {"direct", []any{x, direct, 32, nil, nil, one, one, one, "relu"}, "do not fit images of"},
 			"no kernel":     {"direct", []any{x, direct, 32, nil, nil, []int{3, 0}, one, one, "relu"}, "kernel is"},
-			"others":        {"direct", []any{torch.RandN(1, 15, 4, 4), direct, 32, nil, nil, three, one, one, "relu"}, "do not fit images of"},
+			"others": {"direct", []any{torch.RandN(1, 15, 4, 4), direct, 32, nil, nil, three, one, one, "relu"},
+				"do not fit images of"},
 		})
 	})
 }
