@@ -15,6 +15,11 @@ const (
 	depthwiseTarget = "torch.ops.libtorchgo.depthwise.default"
 )
 
+// addingForms write to what they add.
+var addingForms = map[string]string{
+	winogradTarget: "torch.ops.libtorchgo.winograd_.default", directTarget: "torch.ops.libtorchgo.direct_.default",
+}
+
 // isOwn tells whether a node calls an operator of ours.
 func isOwn(n *Node) bool { return strings.HasPrefix(n.Target, "torch.ops.libtorchgo.") }
 
@@ -85,7 +90,7 @@ var ownCosts = sync.OnceValue(func() (c costs) {
 	c = narrowCosts
 	torch.Unsafe(func() {
 		if torch.Call("libtorchgo::multiplies_wide")[0].(bool) {
-			c = wideCosts
+			c = narrowCosts
 		}
 	})
 	return c

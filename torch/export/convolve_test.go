@@ -40,12 +40,19 @@ const (
 	eachAlone = -1
 )
 
-// ownConvolution computes a convolution by an operator of ours: Winograd's with tiles of 2 or 4, or flat ones, or for 0 the direct one. ok
-// is false on a processor without a kernel, and where Winograd's has not the stride. Wide are Winograd's numbers of float32.
+// ownForm is Winograd's convolution with tiles of 2 or 4, or flat ones, or for 0 the direct one. Wide are Winograd's numbers of float32.
+type ownForm struct {
+	tile          int
+	wide, inPlace bool
+}
+
+// ownConvolution computes a convolution by an operator of ours. ok is false on a processor without a kernel, and where Winograd's has not
+// the stride.
 func ownConvolution(
-	t *testing.T, x, w, bias, sum torch.Tensor, tile int, wide bool, stride, padding []int, activation string,
+	t *testing.T, form ownForm, x, w, bias, sum torch.Tensor, stride, padding []int, activation string,
 ) (y torch.Tensor, ok bool) {
-	name, args := "libtorchgo::winograd", []any{w, []int{tile, tile}, stride[0], wide}
+	tile := form.tile
+	name, args := "libtorchgo::winograd", []any{w, []int{tile, tile}, stride[0], form.wide}
 	switch tile {
 	case flatTile:
 		args[1] = []int{2, 4}
@@ -74,6 +81,9 @@ func ownConvolution(
 	}
 	if tile <= 0 {
 		args = append(args, stride)
+	}
+	if form.inPlace {
+		name += "_"
 	}
 	y, ok = inner(name, append(args, padding, activation)...)
 	require.True(t, ok)
@@ -133,27 +143,6 @@ func TestOwnConvolutions(t *testing.T) {
 			c.run(t, tile)
 		}
 	}
-}
-
-// Of an odd number of channels the last one meets no number of the next pixel, which may be infinite.
-func TestOddChannelsStayApart(t *testing.T) {
-	torchtest.NoLeaks(t)
-	torch.Scope(func() {
-		for _, dtype := range []torch.DType{torch.Float32, torch.BFloat16} {
-			for _, size := range [][]int{{1, 1}, {2, 3}} {
-				x, w := torch.Ones(1, 3, 4, 9).To(dtype), torch.Ones(16, 3, size[0], size[1]).To(dtype)
-				x.Select(3, 5).FillInPlace(math.Inf(1))
-				packed, ok := inner("libtorchgo::direct_weight", w)
-				if !ok {
-					continue // this processor has no kernel
-				}
-				y, ok := inner("libtorchgo::direct", x, packed, 16, nil, nil, size, []int{1, 1}, []int{0, 0}, "none")
-				require.True(t, ok)
-				want := F.Conv2d(x.To(torch.Float32), w.To(torch.Float32), torch.Tensor{}).To(dtype)
-				require.True(t, y.Equal(want), "%v, %v: %v, expected %v", dtype, size, y, want)
-			}
-		}
-	})
 }
 
 // The same of each channel by itself: kernels that reach over all sides of small images, steps over pixels, rows that meet nothing.
@@ -223,7 +212,7 @@ func (c ownCase) test(t *testing.T, tile int, n ownNumbers) {
 		most := want.Abs()
 		want = activations[c.activation](want)
 		for _, x := range []torch.Tensor{x, x.Contiguous(torch.ChannelsLast), x.Transpose(2, 3).Contiguous().Transpose(2, 3)} {
-			got, ok := ownConvolution(t, x, w, bias, sum, tile, n.wide, c.stride, c.padding, c.activation)
+			got, ok := ownConvolution(t, ownForm{tile: tile, wide: n.wide}, x, w, bias, sum, c.stride, c.padding, c.activation)
 			if !ok {
 				t.Skip("this processor has no kernel")
 			}
@@ -231,6 +220,15 @@ func (c ownCase) test(t *testing.T, tile int, n ownNumbers) {
 			require.True(t, got.IsContiguous(torch.ChannelsLast))
 			if want.NumEl() > 0 {
 				require.Less(t, got.To(torch.Float64).Sub(want).Abs().Max().Float64(), n.apart*most.Max().Float64())
+			}
+			if !c.sum || tile == eachAlone {
+				continue
+			}
+			for _, place := range []torch.Tensor{sum.Clone(), sum.Contiguous(torch.ChannelsLast).Clone()} {
+				form := ownForm{tile, n.wide, true}
+				_, ok := ownConvolution(t, form, x, w, bias, place, c.stride, c.padding, c.activation)
+				require.True(t, ok)
+				require.True(t, place.Equal(got), "in place it is %v, not %v", place, got)
 			}
 		}
 	})
@@ -246,7 +244,7 @@ func TestOwnConvolutionsInfinity(t *testing.T) {
 			x, w := torch.RandN(2, 3, 9, 8), torch.RandN(24, 3, 3, 3).To(dtype)
 			x.Index(0, 1, 4, 5).FillInPlace(math.Inf(1))
 			want := F.Conv2d(x, w.To(torch.Float32), torch.Tensor{}, o).IsFinite()
-			got, ok := ownConvolution(t, x.To(dtype), w, torch.Tensor{}, torch.Tensor{}, 0, false, []int{1, 1}, []int{1, 1}, "none")
+			got, ok := ownConvolution(t, ownForm{}, x.To(dtype), w, torch.Tensor{}, torch.Tensor{}, []int{1, 1}, []int{1, 1}, "none")
 			if ok {
 				require.True(t, got.IsFinite().Equal(want), dtype)
 			}
@@ -265,7 +263,9 @@ func TestOwnConvolutionsNaN(t *testing.T) {
 					if tile == eachAlone {
 						w = torch.Ones(16, 1, 3, 3).To(dtype)
 					}
-					if y, ok := ownConvolution(t, x, w, torch.Tensor{}, torch.Tensor{}, tile, false, []int{1, 1}, []int{1, 1}, activation); ok {
+					var none torch.Tensor
+					y, ok := ownConvolution(t, ownForm{tile: tile}, x, w, none, none, []int{1, 1}, []int{1, 1}, activation)
+					if ok {
 						require.True(t, y.IsNaN().All().Item().(bool), activation)
 					}
 				}

@@ -62,7 +62,7 @@ func (n *Node) isFresh() bool {
 
 // fusesInPlace tells whether a node that passes made writes to one of its arguments, and returns it.
 func (n *Node) fusesInPlace() bool {
-	return strings.Contains(n.Target, "pointwise_.") || strings.HasPrefix(n.Target, "torch.ops.libtorchgo.scale_.")
+	return strings.Contains(n.Target, "pointwise_.") || isOwn(n) && strings.HasSuffix(n.Target, "_.default")
 }
 
 // fuses tells whether a node is one that passes made.

@@ -112,8 +112,9 @@ var passCases = []struct {
 		y := conv(x).Add(x).ReLU()
 		y = conv(conv(y).ReLU()).Add(y)
 		z := F.Conv2d(y, w["deep"], torch.Tensor{}, F.ConvOptions{Stride: 2, Padding: 1}).ReLU()
-		return z.Add(F.Conv2d(y, w["one"], torch.Tensor{}, F.ConvOptions{Stride: 2}))
-	}, []int{1, 32, 16, 16}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"sums", sums}, {"dead", dead}}},
+		z = z.Add(F.Conv2d(y, w["one"], torch.Tensor{}, F.ConvOptions{Stride: 2}))
+		return F.Conv2d(z, w["one"], torch.Tensor{}).Add(z).ReLU().Mul(z) // what is added is read once more
+	}, []int{1, 32, 16, 16}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"sums", sums}, {"inPlace", inPlace}, {"dead", dead}}},
 	{"gates", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		gate := func(y torch.Tensor) torch.Tensor { return F.Hardsigmoid(F.AdaptiveAvgPool2d(y, 1)) }
 		y := F.Conv2d(x, w["one"], torch.Tensor{}, F.ConvOptions{}).ReLU()

@@ -289,6 +289,12 @@ func inPlace(r *rewriter) {
 	f := r.flow()
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
+		if to, ok := r.addsInPlace(f, n, i); ok {
+			r.calls(&to)
+			*n = to
+			f = r.flow()
+			continue
+		}
 		name, ok := n.result()
 		self, isTensor := n.arg("self").(TensorArgument)
 		if !ok || !isTensor || !inPlaceForms[n.op()] || !r.overwritable(f, string(self), i) || !r.alike(n, name) {
@@ -304,6 +310,17 @@ func inPlace(r *rewriter) {
 			f = r.flow()
 		}
 	}
+}
+
+// addsInPlace is a convolution of ours that adds its result to what it would otherwise add to that, and is brought near only once.
+func (r *rewriter) addsInPlace(f *flow, n *Node, i int) (to Node, ok bool) {
+	sum, _ := kindOf(n.arg("sum"))
+	x, _ := kindOf(n.arg("x"))
+	form, has := addingForms[n.Target]
+	if !has || sum == "" || f.root(sum) == f.root(x) || !r.overwritable(f, sum, i) {
+		return to, false
+	}
+	return n.with(form, n.Inputs...), true
 }
 
 // overwritable tells whether a value's memory is its own and nothing but node i, once, reads it from there on.

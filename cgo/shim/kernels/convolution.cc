@@ -94,17 +94,23 @@ struct Call {
 		TORCH_CHECK_VALUE(fits, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
 	}
 
-	void make(int64_t height, int64_t width, const std::optional<Tensor>& s) {
+	// Results, or the sum in whose place they are.
+	void make(int64_t height, int64_t width, const std::optional<Tensor>& s, bool in_place = false) {
 		TORCH_CHECK_VALUE(height > 0 && width > 0, "images of ", x.sizes(), " are smaller than the kernel");
-		y = at::empty({task.images, task.outputs, height, width}, x.options(), last_channels);
-		task.y = y.mutable_data_ptr(), task.out_height = height, task.out_width = width;
-		TORCH_CHECK_VALUE(!s || (s->sizes() == y.sizes() && s->scalar_type() == x.scalar_type()), "what is added does not fit ", y.sizes());
+		const int64_t sizes[] = {task.images, task.outputs, height, width};
+		TORCH_CHECK_VALUE(!s || (s->sizes() == at::IntArrayRef(sizes) && s->scalar_type() == x.scalar_type()), "what is added does not fit ",
+		                  at::IntArrayRef(sizes));
 		if (s) {
 			sum = s->contiguous(last_channels);
 			task.sum = sum.const_data_ptr();
 		}
+		y = in_place ? sum : at::empty(sizes, x.options(), last_channels);
+		task.y = y.mutable_data_ptr(), task.out_height = height, task.out_width = width;
 	}
 };
+
+// The sum with results in its place, where they may be already.
+Tensor& in_place(Tensor& sum, const Tensor& results) { return results.is_same(sum) ? sum : sum.copy_(results); }
 
 // The number of tiles that are computed together: as many as keep what they become near, and more where weights come from afar.
 int64_t block_of(int64_t tiles, int64_t weights) {
@@ -114,8 +120,8 @@ int64_t block_of(int64_t tiles, int64_t weights) {
 	return own <= block + block / 4 ? own : block;  // a few tiles that are left over would take as many weights
 }
 
-Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
-                at::IntArrayRef padding, std::string_view activation) {
+Tensor winograd_in(bool in_place, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
+                   at::IntArrayRef padding, std::string_view activation) {
 	const int64_t two = together_of(weight.scalar_type());
 	const int kind = weight.dim() == 4 ? form_of(weight.size(0)) : -1;
 	TORCH_CHECK_VALUE(kind >= 0 && weight.size(3) % (2 * two) == 0,
@@ -131,13 +137,24 @@ Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tenso
 	                  " do not fit images of ", x.sizes());
 	c.task.x = c.x.const_data_ptr();
 	const Form& form = kForms[kind];
-	c.make(outputs_of(c.task.height, padding[0], 3, form.step), outputs_of(c.task.width, padding[1], 3, form.step), sum);
+	c.make(outputs_of(c.task.height, padding[0], 3, form.step), outputs_of(c.task.width, padding[1], 3, form.step), sum,
+	       in_place);
 	int64_t tiles = form.tiles(c.task), block = block_of(tiles, weight.numel());
 	at::parallel_for(0, tiles, block, [&](int64_t first, int64_t last) {
 		auto own = at::empty({room(form, block, c.task.channels, c.task.outputs)}, at::kFloat);
 		(alike ? k.winograd : k.winograd_float)[kind](c.task, first, last, block, own.mutable_data_ptr<float>());
 	});
 	return c.y;
+}
+
+Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
+                at::IntArrayRef padding, std::string_view activation) {
+	return winograd_in(false, x, weight, bias, sum, padding, activation);
+}
+
+Tensor& winograd_(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, Tensor& sum, at::IntArrayRef padding,
+                  std::string_view activation) {
+	return in_place(sum, winograd_in(true, x, weight, bias, sum, padding, activation));
 }
 
 constexpr int64_t few = 4;
@@ -223,19 +240,31 @@ void pixels(const Task& t, const Tensor& weight) {
 	});
 }
 
-Tensor direct(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
-              at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
+Tensor direct_in(bool in_place, const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias,
+                 const std::optional<Tensor>& sum, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
+                 std::string_view activation) {
 	Call c;
 	c.panels(weight, outputs, kernel);
 	c.task.activation = activation_of(activation);
 	c.step(stride, padding);
 	c.take(x, weight, bias);
 	c.fit(weight);
-	c.make(outputs_of(c.task.height, padding[0], kernel[0], stride[0]), outputs_of(c.task.width, padding[1], kernel[1], stride[1]), sum);
+	c.make(outputs_of(c.task.height, padding[0], kernel[0], stride[0]), outputs_of(c.task.width, padding[1], kernel[1], stride[1]), sum,
+	       in_place);
 	auto from = padded(x, padding[0], padding[1]);
 	c.task.x = from.const_data_ptr(), c.task.height += 2 * padding[0], c.task.width += 2 * padding[1];
 	pixels(c.task, weight);
 	return c.y;
+}
+
+Tensor direct(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
+              at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
+	return direct_in(false, x, weight, outputs, bias, sum, kernel, stride, padding, activation);
+}
+
+Tensor& direct_(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias, Tensor& sum, at::IntArrayRef kernel,
+                at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
+	return in_place(sum, direct_in(true, x, weight, outputs, bias, sum, kernel, stride, padding, activation));
 }
 
 // A linear layer is a convolution of images of one pixel.
@@ -343,9 +372,12 @@ TORCH_LIBRARY(libtorchgo, m) {
 	m.def("multiplies_wide() -> bool", multiplies_wide);
 	m.def("winograd_weight(Tensor weight, int[2] tile, int step, bool wide) -> Tensor");
 	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, str activation) -> Tensor");
+	m.def("winograd_(Tensor x, Tensor weight, Tensor? bias, Tensor(a!) sum, int[] padding, str activation) -> Tensor(a!)");
 	m.def("direct_weight(Tensor weight) -> Tensor");
 	m.def("direct(Tensor x, Tensor weight, int outputs, Tensor? bias, Tensor? sum, int[] kernel, int[] stride, int[] padding, "
 	      "str activation) -> Tensor");
+	m.def("direct_(Tensor x, Tensor weight, int outputs, Tensor? bias, Tensor(a!) sum, int[] kernel, int[] stride, int[] padding, "
+	      "str activation) -> Tensor(a!)");
 	m.def("linear(Tensor x, Tensor weight, int outputs, Tensor? bias, str activation) -> Tensor");
 	m.def("depthwise_weight(Tensor weight) -> Tensor");
 	m.def("depthwise(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
@@ -356,8 +388,10 @@ TORCH_LIBRARY(libtorchgo, m) {
 TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {
 	m.impl("winograd_weight", winograd_weight);
 	m.impl("winograd", winograd);
+	m.impl("winograd_", winograd_);
 	m.impl("direct_weight", direct_weight);
 	m.impl("direct", direct);
+	m.impl("direct_", direct_);
 	m.impl("linear", linear);
 	m.impl("depthwise_weight", depthwise_weight);
 	m.impl("depthwise", depthwise);
