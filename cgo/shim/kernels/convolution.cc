@@ -112,12 +112,16 @@ struct Call {
 // The sum with results in its place, where they may be already.
 Tensor& in_place(Tensor& sum, const Tensor& results) { return results.is_same(sum) ? sum : sum.copy_(results); }
 
-// The number of tiles that are computed together: as many as keep what they become near, and more where weights come from afar.
+// The number of tiles that are computed together: as many as keep what they become near, and more, in even blocks, where weights come from
+// afar, since a few tiles that are left over would take as many weights.
 int64_t block_of(int64_t tiles, int64_t weights) {
-	constexpr int64_t near = 1 << 18;
-	int64_t block = weights > near ? 48 : 12, threads = at::get_num_threads();
-	int64_t own = std::max<int64_t>(1, (tiles + threads - 1) / threads);
-	return own <= block + block / 4 ? own : block;  // a few tiles that are left over would take as many weights
+	constexpr int64_t near = 1 << 18, some = 12, many = 48;
+	const int64_t threads = at::get_num_threads(), own = std::max<int64_t>(1, (tiles + threads - 1) / threads);
+	if (weights <= near) {
+		return own <= some + some / 4 ? own : some;
+	}
+	const int64_t blocks = std::max<int64_t>(1, (own + many / 2) / many);
+	return (own + blocks - 1) / blocks;
 }
 
 Tensor winograd_in(bool in_place, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,

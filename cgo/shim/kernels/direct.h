@@ -14,8 +14,7 @@ INLINE V exponential(V v) {
 	using I = Ints<sizeof(V) / sizeof(float)>;
 	constexpr float ahead = 0x1.8p23f;  // adding it rounds to whole numbers, which are its last bits then
 	constexpr float least = -87.0f, most = 88.0f;
-	V x = v < least ? V{} + least : v;
-	x = x > most ? V{} + most : x;
+	V x = smaller(V{} + most, larger(V{} + least, v));
 	V shifted = x * 1.44269504f + ahead, n = shifted - ahead;
 	V rest = x - n * 0.693359375f + n * 2.12194440e-4f;
 	constexpr float factors[] = {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
@@ -34,15 +33,14 @@ INLINE V activate(V v) {
 	if constexpr (A == Activation::none) {
 		return v;
 	} else if constexpr (A == Activation::relu) {
-		return v < 0.0f ? V{} : v;
+		return larger(V{}, v);
 	} else if constexpr (A == Activation::swish) {
 		return v / (exponential(-v) + 1.0f);
 	} else if constexpr (A == Activation::sigmoid) {
 		return 1.0f / (exponential(-v) + 1.0f);
 	} else {
 		V six = V{} + 6.0f, part = A == Activation::relu6 ? v : v + 3.0f;
-		part = part < 0.0f ? V{} : part;
-		part = part > 6.0f ? six : part;
+		part = smaller(six, larger(V{}, part));
 		if constexpr (A != Activation::relu6) {
 			part *= 1.0f / 6;
 		}

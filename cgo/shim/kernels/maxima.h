@@ -17,7 +17,7 @@ INLINE void largest(const N* from, int64_t rows, int64_t row, int64_t columns, i
 		for (int64_t x = 0; x < columns; x++) {
 			for (int v = 0; v < V; v++) {
 				Vec<W> own = load(from + x * channels + v * W);
-				to[v] = (own > to[v]) | (own != own) ? own : to[v];
+				to[v] = own != own ? own : larger(own, to[v]);
 			}
 		}
 	}

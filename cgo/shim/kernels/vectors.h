@@ -105,6 +105,29 @@ INLINE bool any(I lanes) {
 #endif
 }
 
+// Each larger or smaller one of two numbers, and the second where one is none, in one instruction.
+template <class V>
+INLINE V larger(V a, V b) {
+#if defined(__AVX512F__)
+	return (V)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+	return (V)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+	return a > b ? a : b;
+#endif
+}
+
+template <class V>
+INLINE V smaller(V a, V b) {
+#if defined(__AVX512F__)
+	return (V)_mm512_min_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+	return (V)_mm256_min_ps((__m256)a, (__m256)b);
+#else
+	return a < b ? a : b;
+#endif
+}
+
 // Numbers as they lie, as many as fill a vector.
 template <int W, class N>
 INLINE Vec<W> lying(const N* from) {
