@@ -101,7 +101,7 @@ int64_t vectors_of(int64_t columns, int64_t block, int64_t vector) {
 // Whether a has so many zeros, as far as some of its numbers tell, that leaving them out pays: fewer where b stays near.
 bool has_zeros(const Layout& l, int64_t block, const float* a) {
 	constexpr int64_t asked = 256, few = asked * 3 / 10, many = asked * 9 / 20, near = 1 << 6, far = 1 << 9;
-	constexpr int64_t turning = 28;                  // what it takes to turn a number of b is that of so many products
+	constexpr int64_t turning = 28;                 // what it takes to turn a number of b is that of so many products
 	constexpr uint64_t next = 0x9E3779B97F4A7C15U;  // both halves of its multiples are all over the matrix
 	if (block == 0 || block > far) {
 		return false;
@@ -217,7 +217,8 @@ void multiply(const convolution::Processor& k, const Layout& l, const Order& ord
 			a_step = l.rows;
 		}
 		auto sums = room(l.columns, l.rows);
-		in_parts(k, {b, l.b_column, 1, a, a_step, 1, sums.mutable_data_ptr<float>(), l.rows, start, false, l.columns, l.rows, l.depth, order}, k.multiply);
+		const Product p{b, l.b_column, 1, a, a_step, 1, sums.mutable_data_ptr<float>(), l.rows, start, false, l.columns, l.rows, l.depth, order};
+		in_parts(k, p, k.multiply);
 		return turn_in_parts(k, sums.const_data_ptr<float>(), l.rows, l.columns, l.rows, c);
 	}
 	if (a_step != 1 && l.depth > deep) {
@@ -244,7 +245,9 @@ Tensor addmm(const Tensor& start, const Tensor& a, const Tensor& b, const at::Sc
 	return c ? *std::move(c) : at::cpu::addmm(start, a, b, beta, alpha);
 }
 
-TORCH_LIBRARY_FRAGMENT(libtorchgo, m) { m.def("product(Tensor? start, Tensor a, Tensor b, int block, str way, int vector, bool skips) -> Tensor"); }
+TORCH_LIBRARY_FRAGMENT(libtorchgo, m) {
+	m.def("product(Tensor? start, Tensor a, Tensor b, int block, str way, int vector, bool skips) -> Tensor");
+}
 
 TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) { m.impl("product", product_in_order); }
 

@@ -1,6 +1,7 @@
 // Products of a matrix with many zeros, as ReLU leaves them and its gradient has them: what a zero would add to a sum is left out. The bits
-// are those of all products, in the same order, where what meets the zeros is finite and no sum ends as a negative zero: a zero that is
-// added changes no other sum, and one that it would have made positive is never negative again, or ends as a negative zero here, too.
+// are those of all products, in the same order, where what meets the zeros is finite and no sum ends as a negative zero. A zero that is
+// added changes a sum only if that is a negative zero, which becomes positive; the next product that is not zero makes both the same again,
+// and without one the sum ends here as the negative zero that is looked for.
 #pragma once
 
 #include <limits>
