@@ -87,14 +87,17 @@ func costsOf(dtype torch.DType) costs {
 
 // ownCosts are those of this processor.
 var ownCosts = sync.OnceValue(func() (c costs) {
-	c = narrowCosts
-	torch.Unsafe(func() {
-		if torch.Call("libtorchgo::multiplies_wide")[0].(bool) {
-			c = narrowCosts
-		}
-	})
+	torch.Unsafe(func() { c = floatCosts(torch.Call("libtorchgo::multiplies_wide")[0].(bool)) })
 	return c
 })
+
+// floatCosts are those of a processor that multiplies whole vectors of 512 bits, or does not.
+func floatCosts(wide bool) costs {
+	if wide {
+		return wideCosts
+	}
+	return narrowCosts
+}
 
 // winograd is the form that makes a convolution of 3 x 3 faster than a direct one; none where none does.
 func (c costs) winograd(images, channels, outputs, step, height, width int) (best winogradForm) {

@@ -28,7 +28,7 @@ func TestWinogradForms(t *testing.T) {
 		{1, 64, 64, 3, 56, winogradForm{}, winogradForm{}, winogradForm{}},
 	} {
 		for i, want := range []winogradForm{c.narrow, c.wide, c.half} {
-			costs := []costs{narrowCosts, wideCosts, halfCosts}[i]
+			costs := []costs{floatCosts(false), floatCosts(true), halfCosts}[i]
 			require.Equal(t, want, costs.winograd(c.images, c.channels, c.outputs, c.step, c.side, c.side), "%+v, %d", c, i)
 		}
 	}
