@@ -50,12 +50,24 @@ type costs struct {
 type winogradForm struct {
 	down, across, step int
 	wide               bool
-	side, channels     int
+	fewest, channels   int
 }
 
-// tiles are those of an image of outputs, and numbers what each becomes.
-func (f winogradForm) tiles(height, width int) int {
-	return ((height + f.down - 1) / f.down) * ((width + f.across - 1) / f.across)
+// side is what becomes of a side of an image of outputs.
+type side struct {
+	tiles   int
+	numbers int // of all tiles: the last one has as many as its outputs see inputs
+	weights int // that they meet
+}
+
+func (f winogradForm) side(outputs, tile int) side {
+	seen := func(outputs int) int { return f.step*(outputs-1) + 3 }
+	whole, rest := outputs/tile, outputs%tile
+	s := side{whole, whole * seen(tile), seen(min(tile, outputs))}
+	if rest > 0 {
+		s.tiles, s.numbers = whole+1, s.numbers+seen(rest)
+	}
+	return s
 }
 
 func (f winogradForm) numbers() int { return (f.step*(f.down-1) + 3) * (f.step*(f.across-1) + 3) }
@@ -68,10 +80,10 @@ var (
 	squares   = []winogradForm{{down: 4, across: 4, step: 1}, {down: 2, across: 2, step: 1}, {down: 2, across: 2, step: 2}}
 	halfForms = append([]winogradForm{
 		{down: 4, across: 4, step: 1, wide: true},
-		{down: 2, across: 4, step: 1, side: 14, channels: 128},
+		{down: 2, across: 4, step: 1, fewest: 14, channels: 128},
 	}, squares[1:]...)
 	narrowCosts = costs{12, 8, 10, squares}
-	wideCosts   = costs{24, 23, 20, squares}
+	wideCosts   = costs{24, 24, 20, squares}
 	halfCosts   = costs{3, 4, 16, halfForms}
 )
 
@@ -104,15 +116,16 @@ func (c costs) winograd(images, channels, outputs, step, height, width int) (bes
 	weights := channels * outputs
 	least := clearly * float64(9*weights*(images*height*width+c.directWeight))
 	for _, f := range c.forms {
-		if f.step != step || min(height, width) < f.side || channels < f.channels {
+		if f.step != step || min(height, width) < f.fewest || channels < f.channels {
 			continue
 		}
-		tiles := images * f.tiles(height, width)
-		multiplying := weights * (tiles + c.winogradWeight)
+		down, across := f.side(height, f.down), f.side(width, f.across)
+		multiplying := weights * (images*down.numbers*across.numbers + down.weights*across.weights*c.winogradWeight)
 		if f.wide {
 			multiplying *= 2
 		}
-		if cost := float64(f.numbers() * (multiplying + c.transforming*tiles*(channels+outputs))); cost < least {
+		transforming := c.transforming * f.numbers() * images * down.tiles * across.tiles * (channels + outputs)
+		if cost := float64(multiplying + transforming); cost < least {
 			best, least = f, cost
 		}
 	}

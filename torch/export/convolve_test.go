@@ -145,6 +145,20 @@ func TestOwnConvolutions(t *testing.T) {
 	}
 }
 
+// Winograd's tiles may have any of their outputs in the last row and the last column of an image, and those of a block may be of many images.
+func TestOwnConvolutionsBorders(t *testing.T) {
+	for _, step := range []int{1, 2} {
+		for height := 1; height < 7; height++ {
+			for _, width := range []int{height, 7 - height} {
+				c := ownCase{3, 16, 32, height, width, [2]int{3, 3}, []int{step, step}, []int{1, 1}, true, true, "none"}
+				for _, tile := range []int{2, 4, flatTile} {
+					c.run(t, tile)
+				}
+			}
+		}
+	}
+}
+
 // The same of each channel by itself: kernels that reach over all sides of small images, steps over pixels, rows that meet nothing.
 func TestOwnConvolutionsOfEachChannel(t *testing.T) {
 	one := []int{1, 1}

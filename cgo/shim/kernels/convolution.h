@@ -51,9 +51,12 @@ struct Panels {
 struct Form {
 	int down, across, step;
 
+	// The inputs that so many outputs of a side see, which become as many numbers.
+	constexpr int64_t seen(int64_t outputs) const { return step * (outputs - 1) + 3; }
+
 	// Of the inputs that a tile sees, and of what they become.
-	constexpr int rows() const { return step * (down - 1) + 3; }
-	constexpr int columns() const { return step * (across - 1) + 3; }
+	constexpr int rows() const { return static_cast<int>(seen(down)); }
+	constexpr int columns() const { return static_cast<int>(seen(across)); }
 	constexpr int64_t numbers() const { return rows() * columns(); }
 
 	int64_t tiles_down(const Task& t) const { return (t.out_height + down - 1) / down; }

@@ -70,7 +70,7 @@ int64_t winograd_width(at::ScalarType dtype, int64_t channels, int64_t outputs) 
 // weight, its value at infinity. With steps of two each weight stays what it is, or meets the one after the next.
 std::vector<std::array<double, 3>> evaluation(int tile, int step) {
 	if (step == 2) {
-		return {{1, 0, 0}, {1, 0, 1}, {0, 0, 1}, {0, 1, 0}, {0, 1, 0}};
+		return {{1, 0, 0}, {1, 0, 1}, {0, 1, 0}, {0, 0, 1}, {0, 1, 0}};
 	}
 	std::vector<double> points{0, 1, -1};
 	if (tile == 4) {

@@ -1,6 +1,6 @@
-// Winograd's minimal filtering, F(2 x 2, 3 x 3), with steps of two, too, F(2 x 4, 3 x 3) and F(4 x 4, 3 x 3), after Lavin and Gray, "Fast Algorithms for
-// Convolutional Neural Networks" (2015): tiles of the images become numbers, of which those at the same place of all tiles are multiplied by
-// their own weights, and numbers become tiles of outputs.
+// Winograd's minimal filtering, F(2 x 2, 3 x 3), with steps of two, too, F(2 x 4, 3 x 3) and F(4 x 4, 3 x 3), after Lavin and Gray, "Fast
+// Algorithms for Convolutional Neural Networks" (2015): tiles of the images become numbers, of which those at the same place of all tiles are
+// multiplied by their own weights, and numbers become tiles of outputs.
 #pragma once
 
 #include "direct.h"
@@ -8,12 +8,21 @@
 namespace tg::convolution {
 namespace {
 
-// One side of a tile, of so many outputs that lie S pixels apart: the inputs become numbers, and numbers become outputs, step apart.
+// One side of a tile, of so many outputs that lie S pixels apart: the inputs become numbers, and numbers become outputs, step apart. At the
+// border of an image are fewer outputs, some, which do not see the last inputs: so those may be anything, and rest makes them such that as
+// many of the last numbers vanish.
 template <int outputs, int S>
 struct Side;
 
 template <>
 struct Side<2, 1> {
+	template <class V>
+	static INLINE void rest(V* d, int64_t some) {
+		if (some < 2) {
+			d[3] = d[1];
+		}
+	}
+
 	template <class V>
 	static INLINE void in(const V* d, V* to, int step) {
 		to[0] = d[2] - d[0];
@@ -33,6 +42,19 @@ struct Side<2, 1> {
 template <>
 struct Side<4, 1> {
 	static constexpr float a = kNear, a2 = a * a, b = kFar, b2 = b * b;
+
+	template <class V>
+	static INLINE void rest(V* d, int64_t some) {
+		if (some < 2) {
+			d[3] = a2 * d[1];
+		}
+		if (some < 3) {
+			d[4] = a2 * d[2] + b * (d[3] - a2 * d[1]);
+		}
+		if (some < 4) {
+			d[5] = (a2 + b2) * d[3] - a2 * b2 * d[1];
+		}
+	}
 
 	template <class V>
 	static INLINE void in(const V* d, V* to, int step) {
@@ -62,18 +84,26 @@ struct Side<4, 1> {
 template <>
 struct Side<2, 2> {
 	template <class V>
+	static INLINE void rest(V* d, int64_t some) {
+		if (some < 2) {
+			d[3] = V{};
+			d[4] = d[2];
+		}
+	}
+
+	template <class V>
 	static INLINE void in(const V* d, V* to, int step) {
 		to[0] = d[0] - d[2];
 		to[step] = d[2];
-		to[2 * step] = d[4] - d[2];
-		to[3 * step] = d[1];
+		to[2 * step] = d[1];
+		to[3 * step] = d[4] - d[2];
 		to[4 * step] = d[3];
 	}
 
 	template <class V>
 	static INLINE void out(const V* m, V* to, int step) {
-		to[0] = m[0] + m[1] + m[3];
-		to[step] = m[1] + m[2] + m[4];
+		to[0] = m[0] + m[1] + m[2];
+		to[step] = m[1] + m[3] + m[4];
 	}
 };
 
@@ -95,11 +125,16 @@ struct Tiles {
 	int64_t top(int64_t tile) const { return tile / form.tiles_across(c) % form.tiles_down(c) * form.down; }
 	int64_t side(int64_t tile) const { return tile % form.tiles_across(c) * form.across; }
 
+	// The outputs that a tile has.
+	int64_t height(int64_t tile) const { return least(form.down, c.out_height - top(tile)); }
+	int64_t width(int64_t tile) const { return least(form.across, c.out_width - side(tile)); }
+	bool whole(int64_t tile) const { return height(tile) == form.down && width(tile) == form.across; }
+
 	void in(int64_t tile, int64_t at) const {
 		const int64_t y = top(tile) * form.step - c.above, x = side(tile) * form.step - c.left, row = c.width * c.channels;
 		const N* corner = static_cast<const N*>(c.x) + (image(tile) * c.height + y) * row + x * c.channels;
-		if (y >= 0 && y + rows <= c.height && x >= 0 && x + columns <= c.width) {
-			return in(at, [&](int i, int j) { return corner + i * row + j * c.channels; });
+		if (y >= 0 && y + rows <= c.height && x >= 0 && x + columns <= c.width && whole(tile)) {
+			return in<true>(tile, at, [&](int i, int j) { return corner + i * row + j * c.channels; });
 		}
 		const N* from[rows * columns];
 		for (int i = 0; i < rows; i++) {
@@ -108,11 +143,11 @@ struct Tiles {
 				from[i * columns + j] = inside ? corner + i * row + j * c.channels : zeros;
 			}
 		}
-		in(at, [&](int i, int j) { return from[i * columns + j]; });
+		in<false>(tile, at, [&](int i, int j) { return from[i * columns + j]; });
 	}
 
-	template <class Place>
-	INLINE void in(int64_t at, const Place& place) const {
+	template <bool Whole, class Place>
+	INLINE void in(int64_t tile, int64_t at, const Place& place) const {
 		T* to = numbers_in + at * c.channels;
 		const int64_t next = apart<T>(block, c.channels);
 		for (int64_t k = 0; k < c.channels; k += W) {
@@ -121,9 +156,15 @@ struct Tiles {
 				for (int i = 0; i < rows; i++) {
 					line[i] = load<W>(place(i, j) + k);
 				}
+				if (!Whole) {
+					Down::rest(line, height(tile));
+				}
 				Down::in(line, half + j, columns);
 			}
 			for (int i = 0; i < rows; i++) {
+				if (!Whole) {
+					Across::rest(half + i * columns, width(tile));
+				}
 				Across::in(half + i * columns, numbers, 1);
 				for (int j = 0; j < columns; j++) {
 					store(to + (i * columns + j) * next + k, numbers[j]);
@@ -132,32 +173,36 @@ struct Tiles {
 		}
 	}
 
-	void out(int64_t tile, int64_t at) const {
+	void out(int64_t tile, int64_t at) const { whole(tile) ? out<true>(tile, at) : out<false>(tile, at); }
+
+	template <bool Whole>
+	INLINE void out(int64_t tile, int64_t at) const {
 		const float* from = numbers_out + at * c.outputs;
 		int64_t first = (image(tile) * c.out_height + top(tile)) * c.out_width + side(tile);
-		int64_t height = least(form.down, c.out_height - top(tile)), width = least(form.across, c.out_width - side(tile));
+		int64_t some_down = height(tile), some_across = width(tile);
 		const int64_t next = apart<float>(block, c.outputs);
 		for (int64_t k = 0; k < c.outputs; k += W) {
 			Vec<W> half[form.down * columns], line[rows], y[form.across], bias;
 			biases<W, 1>(c, k, &bias);
 			for (int j = 0; j < columns; j++) {
 				for (int i = 0; i < rows; i++) {
-					line[i] = load<W>(from + (i * columns + j) * next + k);
+					bool there = Whole || (i < form.seen(some_down) && j < form.seen(some_across));
+					line[i] = there ? load<W>(from + (i * columns + j) * next + k) : Vec<W>{};
 				}
 				Down::out(line, half + j, columns);
 			}
-			for (int64_t i = 0; i < height; i++) {
+			for (int64_t i = 0; i < some_down; i++) {
 				Across::out(half + i * columns, y, 1);
 				Sums<W, 1, form.across> sums;
 				for (int j = 0; j < form.across; j++) {
 					sums.rows[j][0] = y[j] + bias;
 				}
 				int64_t place = (first + i * c.out_width) * c.outputs + k;
-				if (width == form.across) {
+				if (some_across == form.across) {
 					finish<N>(c, sums, place, k);
 					continue;
 				}
-				for (int64_t j = 0; j < width; j++) {
+				for (int64_t j = 0; j < some_across; j++) {
 					finish<N, W, 1, 1>(c, {{{sums.rows[j][0]}}}, place + j * c.outputs, k);
 				}
 			}
@@ -165,38 +210,81 @@ struct Tiles {
 	}
 };
 
+// Block is where the numbers of some tiles lie: first those of a corner, then the others of the last column, whole ones, and the others of
+// the last row. So those that have a number follow upon each other.
+template <class Tiles>
+struct Block {
+	enum Kind { corner, right, inner, below, kinds };
+	static constexpr Form form = Tiles::form;
+
+	const Tiles& tiles;
+	int64_t first, n;
+	int64_t starts[kinds + 1] = {};
+
+	Block(const Tiles& t, int64_t tile, int64_t count) : tiles(t), first(tile), n(count) {
+		for (int64_t i = 0; i < n; i++) {
+			starts[kind(first + i) + 1]++;
+		}
+		for (int i = 0; i < kinds; i++) {
+			starts[i + 1] += starts[i];
+		}
+	}
+
+	Kind kind(int64_t tile) const {
+		if (tiles.width(tile) < form.across) {
+			return tiles.height(tile) < form.down ? corner : right;
+		}
+		return tiles.height(tile) < form.down ? below : inner;
+	}
+
+	// Tells of each tile and its place.
+	template <class F>
+	void each(const F& f) const {
+		int64_t at[kinds];
+		memcpy(at, starts, sizeof at);
+		for (int64_t i = 0; i < n; i++) {
+			f(first + i, at[kind(first + i)]++);
+		}
+	}
+
+	// The places from which on, and up to which, tiles have a number.
+	int64_t begin(int64_t number) const { return !across(number) ? starts[inner] : !down(number) ? starts[right] : 0; }
+	int64_t end(int64_t number) const { return down(number) ? n : starts[below]; }
+
+	// Whether the tiles of the last row, and of the last column, have a number.
+	bool down(int64_t number) const { return number / form.columns() < form.seen(last(tiles.c.out_height, form.down)); }
+	bool across(int64_t number) const { return number % form.columns() < form.seen(last(tiles.c.out_width, form.across)); }
+	static int64_t last(int64_t outputs, int64_t side) { return (outputs - 1) % side + 1; }
+};
+
 template <class N, class T, int W, int R, int F>
-void winograd(const Task& c, int64_t first, int64_t last, int64_t block, float* room) {
+void winograd(const Task& c, int64_t first, int64_t last, int64_t most, float* room) {
 	constexpr int64_t numbers = kForms[F].numbers();
 	memset(room, 0, c.channels * sizeof(float));
 	const N* zeros = reinterpret_cast<N*>(room);
 	T* in = reinterpret_cast<T*>(room + c.channels);
-	float* out = room + c.channels + numbers * apart<float>(block, c.channels);
-	Tiles<N, T, W, F> tiles{c, block, zeros, in, out};
+	float* out = room + c.channels + numbers * apart<float>(most, c.channels);
+	const Tiles<N, T, W, F> tiles{c, most, zeros, in, out};
 	const Vec<W> none[2] = {};
-	for (; first < last; first += block) {
-		int64_t n = least(block, last - first);
-		for (int64_t t = 0; t < n; t++) {
-			tiles.in(first + t, t);
-		}
+	for (; first < last; first += most) {
+		const Block block(tiles, first, least(most, last - first));
+		block.each([&](int64_t tile, int64_t at) { tiles.in(tile, at); });
 		for (int64_t i = 0; i < numbers; i++) {
 			for (int64_t k = 0; k < c.outputs; k += 2 * W) {
 				const T* panel = static_cast<const T*>(c.weight) + (i * c.outputs + k) * c.channels;
-				auto at = [&](int64_t t) { return in + i * apart<T>(block, c.channels) + t * c.channels; };
+				auto at = [&](int64_t t) { return in + i * apart<T>(most, c.channels) + t * c.channels; };
 				auto done = [&](int64_t t, const auto& sums) {
-					float* to = out + i * apart<float>(block, c.outputs) + t * c.outputs + k;
+					float* to = out + i * apart<float>(most, c.outputs) + t * c.outputs + k;
 					for (const auto& row : sums.rows) {
 						store(to, row[0]);
 						store(to + W, row[1]);
 						to += c.outputs;
 					}
 				};
-				products<W, 2, R>(0, n, at, 1, 0, panel, c.channels, none, done);
+				products<W, 2, R>(block.begin(i), block.end(i), at, 1, 0, panel, c.channels, none, done);
 			}
 		}
-		for (int64_t t = 0; t < n; t++) {
-			tiles.out(first + t, t);
-		}
+		block.each([&](int64_t tile, int64_t at) { tiles.out(tile, at); });
 	}
 }
 
