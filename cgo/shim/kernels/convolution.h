@@ -59,6 +59,23 @@ struct Form {
 	constexpr int columns() const { return static_cast<int>(seen(across)); }
 	constexpr int64_t numbers() const { return rows() * columns(); }
 
+	// The numbers of a side fall into groups, of which each makes one sum: with steps of one they are alone, and with steps of two the first
+	// two, and the last two, are for one output, and that between them for both.
+	constexpr int groups_down() const { return step == 1 ? rows() : 3; }
+	constexpr int groups_across() const { return step == 1 ? columns() : 3; }
+	constexpr int start(int group) const { return step == 1 ? group : group + (group > 0 ? 1 : 0); }
+	constexpr int size(int group) const { return step == 1 || group == 1 ? 1 : 2; }
+	constexpr int group(int number) const { return step == 1 ? number : number < 2 ? 0 : number == 2 ? 1 : 2; }
+	constexpr int64_t sums() const { return groups_down() * groups_across(); }
+
+	// Those of a group of both sides lie side by side: how many there are, where the first one lies, and where each does.
+	constexpr int64_t parts(int down, int across) const { return size(down) * size(across); }
+	constexpr int64_t first(int down, int across) const { return start(down) * columns() + size(down) * start(across); }
+	constexpr int64_t place(int row, int column) const {
+		const int d = group(row), a = group(column);
+		return first(d, a) + (row - start(d)) * size(a) + column - start(a);
+	}
+
 	int64_t tiles_down(const Task& t) const { return (t.out_height + down - 1) / down; }
 	int64_t tiles_across(const Task& t) const { return (t.out_width + across - 1) / across; }
 	int64_t tiles(const Task& t) const { return t.images * tiles_down(t) * tiles_across(t); }
@@ -76,7 +93,7 @@ constexpr int64_t apart(int64_t block, int64_t size) {
 
 // The floats of room that a block of tiles needs, of any numbers.
 constexpr int64_t room(const Form& form, int64_t block, int64_t channels, int64_t outputs) {
-	return channels + form.numbers() * (apart<float>(block, channels) + apart<float>(block, outputs));
+	return channels + form.numbers() * apart<float>(block, channels) + form.sums() * apart<float>(block, outputs);
 }
 
 using Winograd = void(const Task& t, int64_t first, int64_t last, int64_t block, float* room);

@@ -70,7 +70,7 @@ int64_t winograd_width(at::ScalarType dtype, int64_t channels, int64_t outputs) 
 // weight, its value at infinity. With steps of two each weight stays what it is, or meets the one after the next.
 std::vector<std::array<double, 3>> evaluation(int tile, int step) {
 	if (step == 2) {
-		return {{1, 0, 0}, {1, 0, 1}, {0, 1, 0}, {0, 0, 1}, {0, 1, 0}};
+		return {{1, 0, 0}, {0, 1, 0}, {1, 0, 1}, {0, 0, 1}, {0, 1, 0}};
 	}
 	std::vector<double> points{0, 1, -1};
 	if (tile == 4) {
@@ -153,7 +153,8 @@ Tensor winograd_weight(const Tensor& weight, at::IntArrayRef tile, int64_t step,
 	int64_t outputs = weight.size(0), channels = weight.size(1);
 	int64_t width = winograd_width(weight.scalar_type(), channels, outputs);
 	auto down = evaluation(form->down, step), across = evaluation(form->across, step);
-	const int64_t numbers = form->numbers(), columns = form->columns();
+	const int64_t numbers = form->numbers();
+	const int columns = form->columns();
 	auto from = weight.to(at::kFloat).contiguous();
 	auto to = at::empty({numbers, outputs / width, channels, width}, at::kFloat);
 	const float* w = from.const_data_ptr<float>();
@@ -161,12 +162,15 @@ Tensor winograd_weight(const Tensor& weight, at::IntArrayRef tile, int64_t step,
 	at::parallel_for(0, outputs * channels, 1 << 10, [&](int64_t first, int64_t last) {
 		for (int64_t own = first; own < last; own++) {
 			int64_t k = own / channels, c = own % channels;
-			for (int64_t i = 0; i < numbers; i++) {
+			for (int i = 0; i < numbers; i++) {
+				const int row = i / columns, column = i % columns, group = form->group(row), beside = form->group(column);
+				const int64_t first = form->first(group, beside), parts = form->parts(group, beside);
 				double sum = 0;
 				for (int64_t at = 0; at < 9; at++) {
-					sum += down[i / columns][at / 3] * w[own * 9 + at] * across[i % columns][at % 3];
+					sum += down[row][at / 3] * w[own * 9 + at] * across[column][at % 3];
 				}
-				out[((i * (outputs / width) + k / width) * channels + c) * width + k % width] = static_cast<float>(sum);
+				const int64_t panel = first * (outputs / width) + k / width * parts + form->place(row, column) - first;
+				out[(panel * channels + c) * width + k % width] = static_cast<float>(sum);
 			}
 		}
 	});

@@ -33,8 +33,9 @@ bool multiplies_wide();
 // Whether products of bfloat16 take less time than those of float32 on this processor.
 bool bfloat16_is_faster();
 
-// Weights [outputs, channels, 3, 3] for one of Winograd's forms: [numbers, outputs / width, channels, width]. They are computed in
-// double precision and rounded once, to float32 if they are to be wide. In bfloat16 each two channels are one, of twice the width.
+// Weights [outputs, channels, 3, 3] for one of Winograd's forms: [numbers, outputs / width, channels, width]. Those of a group lie as
+// [outputs / width, numbers of the group, channels, width]. They are computed in double precision and rounded once, to float32 if they are to
+// be wide. In bfloat16 each two channels are one, of twice the width.
 at::Tensor winograd_weight(const at::Tensor& weight, at::IntArrayRef tile, int64_t step, bool wide);
 
 // The number of the form whose tiles have so many numbers; -1 if there is none.

@@ -80,7 +80,7 @@ struct Side<4, 1> {
 };
 
 // Outputs two apart see the first and the last weight with every other input, of which F(2, 2) takes three, and the second weight with the
-// inputs between.
+// inputs between. What is for one output alone has become one sum.
 template <>
 struct Side<2, 2> {
 	template <class V>
@@ -94,16 +94,16 @@ struct Side<2, 2> {
 	template <class V>
 	static INLINE void in(const V* d, V* to, int step) {
 		to[0] = d[0] - d[2];
-		to[step] = d[2];
-		to[2 * step] = d[1];
+		to[step] = d[1];
+		to[2 * step] = d[2];
 		to[3 * step] = d[4] - d[2];
 		to[4 * step] = d[3];
 	}
 
 	template <class V>
 	static INLINE void out(const V* m, V* to, int step) {
-		to[0] = m[0] + m[1] + m[2];
-		to[step] = m[1] + m[3] + m[4];
+		to[0] = m[0] + m[1];
+		to[step] = m[1] + m[2];
 	}
 };
 
@@ -111,7 +111,7 @@ struct Side<2, 2> {
 template <class N, class T, int W, int F>
 struct Tiles {
 	static constexpr Form form = kForms[F];
-	static constexpr int rows = form.rows(), columns = form.columns();
+	static constexpr int rows = form.rows(), columns = form.columns(), groups = form.groups_across();
 	using Down = Side<form.down, form.step>;
 	using Across = Side<form.across, form.step>;
 
@@ -119,7 +119,7 @@ struct Tiles {
 	int64_t block;
 	const N* zeros;      // [channels]
 	T* numbers_in;       // [numbers, block, channels]
-	float* numbers_out;  // [numbers, block, outputs]
+	float* numbers_out;  // [sums, block, outputs]
 
 	int64_t image(int64_t tile) const { return tile / (form.tiles_down(c) * form.tiles_across(c)); }
 	int64_t top(int64_t tile) const { return tile / form.tiles_across(c) % form.tiles_down(c) * form.down; }
@@ -167,7 +167,7 @@ struct Tiles {
 				}
 				Across::in(half + i * columns, numbers, 1);
 				for (int j = 0; j < columns; j++) {
-					store(to + (i * columns + j) * next + k, numbers[j]);
+					store(to + form.place(i, j) * next + k, numbers[j]);
 				}
 			}
 		}
@@ -182,17 +182,17 @@ struct Tiles {
 		int64_t some_down = height(tile), some_across = width(tile);
 		const int64_t next = apart<float>(block, c.outputs);
 		for (int64_t k = 0; k < c.outputs; k += W) {
-			Vec<W> half[form.down * columns], line[rows], y[form.across], bias;
+			Vec<W> half[form.down * groups], line[form.groups_down()], y[form.across], bias;
 			biases<W, 1>(c, k, &bias);
-			for (int j = 0; j < columns; j++) {
-				for (int i = 0; i < rows; i++) {
-					bool there = Whole || (i < form.seen(some_down) && j < form.seen(some_across));
-					line[i] = there ? load<W>(from + (i * columns + j) * next + k) : Vec<W>{};
+			for (int j = 0; j < groups; j++) {
+				for (int i = 0; i < form.groups_down(); i++) {
+					bool there = Whole || (form.start(i) < form.seen(some_down) && form.start(j) < form.seen(some_across));
+					line[i] = there ? load<W>(from + (i * groups + j) * next + k) : Vec<W>{};
 				}
-				Down::out(line, half + j, columns);
+				Down::out(line, half + j, groups);
 			}
 			for (int64_t i = 0; i < some_down; i++) {
-				Across::out(half + i * columns, y, 1);
+				Across::out(half + i * groups, y, 1);
 				Sums<W, 1, form.across> sums;
 				for (int j = 0; j < form.across; j++) {
 					sums.rows[j][0] = y[j] + bias;
@@ -247,41 +247,55 @@ struct Block {
 		}
 	}
 
-	// The places from which on, and up to which, tiles have a number.
-	int64_t begin(int64_t number) const { return !across(number) ? starts[inner] : !down(number) ? starts[right] : 0; }
-	int64_t end(int64_t number) const { return down(number) ? n : starts[below]; }
+	// The places from which on, and up to which, tiles have the numbers of a group.
+	int64_t begin(int down, int across) const { return !has_across(across) ? starts[inner] : !has_down(down) ? starts[right] : 0; }
+	int64_t end(int down) const { return has_down(down) ? n : starts[below]; }
 
-	// Whether the tiles of the last row, and of the last column, have a number.
-	bool down(int64_t number) const { return number / form.columns() < form.seen(last(tiles.c.out_height, form.down)); }
-	bool across(int64_t number) const { return number % form.columns() < form.seen(last(tiles.c.out_width, form.across)); }
+	// Whether the tiles of the last row, and of the last column, have the numbers of a group.
+	bool has_down(int group) const { return form.start(group) < form.seen(last(tiles.c.out_height, form.down)); }
+	bool has_across(int group) const { return form.start(group) < form.seen(last(tiles.c.out_width, form.across)); }
 	static int64_t last(int64_t outputs, int64_t side) { return (outputs - 1) % side + 1; }
 };
 
+// A group's numbers of the tiles of a block, multiplied by their weights.
+template <class N, class T, int W, int R, int F>
+INLINE void multiply(const Block<Tiles<N, T, W, F>>& block, int down, int across) {
+	constexpr Form form = kForms[F];
+	const auto& tiles = block.tiles;
+	const Task& c = tiles.c;
+	const int64_t parts = form.parts(down, across), first = form.first(down, across), next = apart<T>(tiles.block, c.channels);
+	const T* in = tiles.numbers_in + first * next;
+	float* out = tiles.numbers_out + (down * form.groups_across() + across) * apart<float>(tiles.block, c.outputs);
+	const Vec<W> none[2] = {};
+	for (int64_t k = 0; k < c.outputs; k += 2 * W) {
+		const T* panel = static_cast<const T*>(c.weight) + (first * c.outputs + parts * k) * c.channels;
+		auto at = [&](int64_t t) { return in + t * c.channels; };
+		auto done = [&](int64_t t, const auto& sums) {
+			float* to = out + t * c.outputs + k;
+			for (const auto& row : sums.rows) {
+				store(to, row[0]);
+				store(to + W, row[1]);
+				to += c.outputs;
+			}
+		};
+		products<W, 2, R>(block.begin(down, across), block.end(down), at, parts, next, panel, c.channels, none, done);
+	}
+}
+
 template <class N, class T, int W, int R, int F>
 void winograd(const Task& c, int64_t first, int64_t last, int64_t most, float* room) {
-	constexpr int64_t numbers = kForms[F].numbers();
+	constexpr Form form = kForms[F];
 	memset(room, 0, c.channels * sizeof(float));
 	const N* zeros = reinterpret_cast<N*>(room);
 	T* in = reinterpret_cast<T*>(room + c.channels);
-	float* out = room + c.channels + numbers * apart<float>(most, c.channels);
+	float* out = room + c.channels + form.numbers() * apart<float>(most, c.channels);
 	const Tiles<N, T, W, F> tiles{c, most, zeros, in, out};
-	const Vec<W> none[2] = {};
 	for (; first < last; first += most) {
 		const Block block(tiles, first, least(most, last - first));
 		block.each([&](int64_t tile, int64_t at) { tiles.in(tile, at); });
-		for (int64_t i = 0; i < numbers; i++) {
-			for (int64_t k = 0; k < c.outputs; k += 2 * W) {
-				const T* panel = static_cast<const T*>(c.weight) + (i * c.outputs + k) * c.channels;
-				auto at = [&](int64_t t) { return in + i * apart<T>(most, c.channels) + t * c.channels; };
-				auto done = [&](int64_t t, const auto& sums) {
-					float* to = out + i * apart<float>(most, c.outputs) + t * c.outputs + k;
-					for (const auto& row : sums.rows) {
-						store(to, row[0]);
-						store(to + W, row[1]);
-						to += c.outputs;
-					}
-				};
-				products<W, 2, R>(block.begin(i), block.end(i), at, 1, 0, panel, c.channels, none, done);
+		for (int down = 0; down < form.groups_down(); down++) {
+			for (int across = 0; across < form.groups_across(); across++) {
+				multiply<N, T, W, R>(block, down, across);
 			}
 		}
 		block.each([&](int64_t tile, int64_t at) { tiles.out(tile, at); });
