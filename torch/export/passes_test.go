@@ -56,6 +56,10 @@ var passCases = []struct {
 		v := u.Cos()
 		return v.Clone().MulInPlace(v.AddScalar(1)).Add(w["m"].Clone().Sum()) // which is read again
 	}, []int{2, 3}, []pass{{"copies", copies}, {"dead", dead}}},
+	{"turns", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := x.Exp().T()
+		return y.T().Add(w["m"].T().T().T()).Sub(y.T().T().T()).Add(x.Transpose(0, 1).T())
+	}, []int{3, 3}, []pass{{"turns", turns}, {"dead", dead}}},
 	{"elementwise", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := x.Add(w["m"]).Mul(x).SubScalar(2).ReLU()
 		z := x.Neg().Abs().Add(y.Exp(), torch.AddOptions{Alpha: 2})                           // Exp and the factor are none of it

@@ -57,9 +57,11 @@ func (r *rewriter) pure(n *Node) bool {
 	}
 	draws := slices.ContainsFunc(random, func(prefix string) bool { return strings.HasPrefix(n.op(), prefix) })
 	switch {
+	case len(n.Outputs) == 0:
+		return false
 	case n.fuses():
 		return true
-	case n.op() == "" || len(n.Outputs) == 0 || n.trains() || len(r.writes(n)) > 0:
+	case n.op() == "" || n.trains() || len(r.writes(n)) > 0:
 		return false
 	case n.op() == "dropout" || strings.HasPrefix(n.op(), "scaled_dot_product"):
 		return true // those that draw are in training

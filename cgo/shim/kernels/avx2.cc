@@ -11,6 +11,7 @@ const Processor avx2 = {
 	matrices::pick<8>,
 	matrices::multiply_picked<8>,
 	matrices::turn<8>,
+	matrices::update<8>,
 };
 
 }  // namespace tg::convolution

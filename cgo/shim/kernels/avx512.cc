@@ -11,6 +11,7 @@ const Processor avx512 = {
 	matrices::pick<16>,
 	matrices::multiply_picked<16>,
 	matrices::turn<16>,
+	matrices::update<16>,
 };
 
 }  // namespace tg::convolution

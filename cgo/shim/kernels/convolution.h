@@ -126,10 +126,12 @@ struct Processor {
 	// Takes the least time for rows by the half dozen, and columns by as many vectors as two or four.
 	void (*multiply)(const matrices::Product& p);
 	// The numbers of a row that are not zero.
-	void (*pick)(const float* row, int64_t depth, int64_t block, int64_t vectors, uint64_t* words, int64_t* counts);
-	// The product of rows that were picked from; false if zeros would have changed it. Room is that of a block's vectors of b.
+	void (*pick)(const float* row, int64_t depth, int64_t piece, int64_t vectors, uint64_t* words, int64_t* counts);
+	// The product of rows that were picked from; false if zeros would have changed it. Room is that of a piece's vectors of b.
 	bool (*multiply_picked)(const matrices::Product& p, float* room);
 	void (*turn)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row);
+	// Updates as many numbers with those of a gradient.
+	void (*update)(const matrices::Update& u, const float* gradient, int64_t n);
 };
 
 extern const Processor avx2;    // and FMA

@@ -23,7 +23,7 @@ using at::Tensor;
 // What was picked from the rows from one on.
 Picked from(const Product& p, int64_t row) {
 	const Picked& all = p.picked;
-	return all.words == nullptr ? all : Picked{all.words + row * p.depth, all.counts + row * p.blocks(), all.vectors};
+	return all.words == nullptr ? all : Picked{all.words + row * p.depth, all.counts + row * p.pieces(), all.piece, all.vectors};
 }
 
 // Each thread computes some of the longer side.
@@ -35,9 +35,9 @@ void in_parts(const convolution::Processor& k, const Product& p, const Run& run)
 		Product part = p;
 		int64_t at = first * unit, end = last * unit;
 		if (across) {
-			part.b += at * p.b_column, part.c += at, part.columns = std::min(p.columns, end) - at;
+			part.b += at * p.b_column, part.c += at, part.columns = std::min(p.columns, end) - at, part.column += at;
 		} else {
-			part.a += at * p.a_row, part.c += at * p.c_row, part.rows = std::min(p.rows, end) - at;
+			part.a += at * p.a_row, part.c += at * p.c_row, part.rows = std::min(p.rows, end) - at, part.row += at;
 			part.picked = from(p, at);
 		}
 		if (p.start != nullptr && across == p.across) {
@@ -84,26 +84,41 @@ std::optional<Layout> layout_of(const Tensor* start, const Tensor& a, const Tens
 	return l;
 }
 
-// Numbers are where a product's are.
+// Numbers are where a product's are, and what is done with it.
 struct Numbers {
 	const float *a, *b, *start;
 	float* c;
+	const Update* update = nullptr;
 };
 
-// The vectors of a block of b that lie near each other: as many as stay near, and nearly as many each time.
-int64_t vectors_of(int64_t columns, int64_t block, int64_t vector) {
+// What is picked from at once: a block, or as much of it as stays near, where a sum can go on from what is there.
+int64_t piece_of(const Order& order, int64_t depth) {
+	constexpr int64_t near = 1 << 6;
+	if (order.block < depth && order.way != Order::onward) {
+		return order.block;
+	}
+	const int64_t pieces = (depth + near - 1) / near;
+	return (depth + pieces - 1) / pieces;
+}
+
+// The vectors of a piece of b that lie near each other: as many as stay near, and nearly as many each time.
+int64_t vectors_of(int64_t columns, int64_t piece, int64_t vector) {
 	constexpr int64_t near = 1 << 15, least = 4;
-	int64_t most = std::clamp<int64_t>(near / (block * vector * int64_t{sizeof(float)}), least, Picked::most);
+	int64_t most = std::clamp<int64_t>(near / (piece * vector * int64_t{sizeof(float)}), least, Picked::most);
 	int64_t all = std::max<int64_t>(1, columns / vector), parts = (all + most - 1) / most;
 	return (all + parts - 1) / parts;
 }
 
 // Whether a has so many zeros, as far as some of its numbers tell, that leaving them out pays: fewer where b stays near.
-bool has_zeros(const Layout& l, int64_t block, const float* a) {
+bool has_zeros(const Layout& l, const Order& order, const float* a) {
 	constexpr int64_t asked = 256, few = asked * 3 / 10, many = asked * 9 / 20, near = 1 << 6, far = 1 << 9;
 	constexpr int64_t turning = 28;                 // what it takes to turn a number of b is that of so many products
 	constexpr uint64_t next = 0x9E3779B97F4A7C15U;  // both halves of its multiples are all over the matrix
-	if (block == 0 || block > far) {
+	if (order.block == 0) {
+		return false;
+	}
+	const int64_t piece = piece_of(order, l.depth);
+	if (piece > far) {
 		return false;
 	}
 	int64_t zeros = 0;
@@ -112,31 +127,33 @@ bool has_zeros(const Layout& l, int64_t block, const float* a) {
 		auto row = static_cast<int64_t>((place >> 32) * l.rows >> 32), step = static_cast<int64_t>((place & 0xFFFFFFFF) * l.depth >> 32);
 		zeros += a[row * l.a_row + step * l.a_step] == 0;
 	}
-	return zeros >= (block <= near ? few : many) && (l.b_column == 1 || zeros * l.rows >= asked * turning);
+	return zeros >= (piece <= near ? few : many) && (l.b_column == 1 || zeros * l.rows >= asked * turning);
 }
 
-// Computes a product without a's zeros; false if they meet what is not finite.
+// Computes a product without a's zeros; false if they meet what is not finite, or there may be negative zeros. An update is always computed.
 bool skip(const convolution::Processor& k, const Layout& l, const Order& order, const Numbers& n) {
 	constexpr int64_t some = 16;
 	Product p{n.a, l.a_row, l.a_step, n.b, l.b_step, l.b_column, n.c, l.columns, n.start, true, l.rows, l.columns, l.depth, order};
+	p.update = n.update;
 	Tensor a;
 	if (p.a_step != 1) {
 		a = turned(k, n.a, l.a_step, l.depth, l.rows);
 		p.a = a.const_data_ptr<float>(), p.a_row = l.depth, p.a_step = 1;
 	}
-	p.picked.vectors = vectors_of(l.columns, p.block(), k.images.vector);
-	auto words = at::empty({l.rows, l.depth + p.blocks()}, at::kLong);
+	p.picked.piece = piece_of(order, l.depth);
+	p.picked.vectors = vectors_of(l.columns, p.picked.piece, k.images.vector);
+	auto words = at::empty({l.rows, l.depth + p.pieces()}, at::kLong);
 	p.picked.words = static_cast<uint64_t*>(words.mutable_data_ptr());
 	p.picked.counts = words.mutable_data_ptr<int64_t>() + l.rows * l.depth;
 	at::parallel_for(0, l.rows, some, [&](int64_t first, int64_t last) {
 		for (; first < last; first++) {
 			Picked row = from(p, first);
-			k.pick(p.a + first * p.a_row, l.depth, p.block(), row.vectors, row.words, row.counts);
+			k.pick(p.a + first * p.a_row, l.depth, row.piece, row.vectors, row.words, row.counts);
 		}
 	});
 	std::atomic<bool> finite{true};
 	in_parts(k, p, [&](const Product& part) {
-		auto own = room(p.picked.vectors * k.images.vector, p.block());
+		auto own = room(p.picked.vectors * k.images.vector, p.picked.piece);
 		if (!k.multiply_picked(part, own.mutable_data_ptr<float>())) {
 			finite = false;
 		}
@@ -157,7 +174,7 @@ Tensor computed(const convolution::Processor& k, const Layout& l, const Order& o
 
 // Whether a product takes long enough for what is looked at, and not so long that finding its order would be felt.
 bool of_some_size(const Tensor& a, const Tensor& b) {
-	constexpr int64_t few = 8, many = int64_t{1} << 20, least = int64_t{1} << 18, most = int64_t{1} << 30;
+	constexpr int64_t few = 8, many = int64_t{1} << 20, least = int64_t{1} << 16, most = int64_t{1} << 30;
 	if (a.dim() != 2 || b.dim() != 2) {
 		return false;
 	}
@@ -166,8 +183,15 @@ bool of_some_size(const Tensor& a, const Tensor& b) {
 	return sides && rows * columns <= most / depth && rows * columns * depth >= least;
 }
 
-// The product, if our kernels compute it as libtorch does, and in less time.
-std::optional<Tensor> product(const Tensor* start, const Tensor& a, const Tensor& b) {
+// Plan is how our kernels compute a product.
+struct Plan {
+	Layout layout;
+	Order order;
+	bool skips;
+};
+
+// The plan for a product; none if our kernels do not compute it as libtorch does, and in less time.
+std::optional<Plan> plan_of(const Tensor* start, const Tensor& a, const Tensor& b) {
 	auto l = of_some_size(a, b) ? layout_of(start, a, b) : std::nullopt;
 	if (!l) {
 		return std::nullopt;
@@ -175,11 +199,16 @@ std::optional<Tensor> product(const Tensor* start, const Tensor& a, const Tensor
 	l->threads = at::in_parallel_region() ? 1 : at::get_num_threads();
 	l->precision = at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
 	const Known known = order_of(*l);
-	const bool skips = has_zeros(*l, known.order.block, a.const_data_ptr<float>());
-	if (!skips && !known.sooner) {
+	const bool skips = has_zeros(*l, known.order, a.const_data_ptr<float>());
+	return skips || known.sooner ? std::optional(Plan{*l, known.order, skips}) : std::nullopt;
+}
+
+std::optional<Tensor> product(const Tensor* start, const Tensor& a, const Tensor& b) {
+	auto plan = plan_of(start, a, b);
+	if (!plan) {
 		return std::nullopt;
 	}
-	return computed(*convolution::best_processor(), *l, known.order, skips, start, a, b);
+	return computed(*convolution::best_processor(), plan->layout, plan->order, plan->skips, start, a, b);
 }
 
 // The product in an order that the caller chooses, and with vectors of so many numbers, with or without a's zeros.
@@ -230,6 +259,16 @@ void multiply(const convolution::Processor& k, const Layout& l, const Order& ord
 		b = b_turned.const_data_ptr<float>(), b_step = l.columns;
 	}
 	in_parts(k, {a, a_row, a_step, b, b_step, 1, c, l.columns, start, true, l.rows, l.columns, l.depth, order}, k.multiply);
+}
+
+bool multiply_into(Update& update, const Tensor& a, const Tensor& b) {
+	auto plan = plan_of(nullptr, a, b);
+	if (!plan || !plan->skips || piece_of(plan->order, plan->layout.depth) < plan->layout.depth) {
+		return false;  // what is picked in pieces may have to be computed anew
+	}
+	update.width = plan->layout.columns;
+	Numbers n{a.const_data_ptr<float>(), b.const_data_ptr<float>(), nullptr, nullptr, &update};
+	return skip(*convolution::best_processor(), plan->layout, plan->order, n);
 }
 
 Tensor mm(const Tensor& a, const Tensor& b) {

@@ -3,10 +3,16 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "update.h"
+
 namespace tg::matrices {
 
 // aten::mm and aten::addmm.
 at::Tensor mm(const at::Tensor& a, const at::Tensor& b);
 at::Tensor addmm(const at::Tensor& start, const at::Tensor& a, const at::Tensor& b, const at::Scalar& beta, const at::Scalar& alpha);
+
+// Updates a parameter that lies in memory as a x b would, with that as its gradient; false, and nothing has been done, if our kernels do not
+// compute it.
+bool multiply_into(Update& update, const at::Tensor& a, const at::Tensor& b);
 
 }  // namespace tg::matrices

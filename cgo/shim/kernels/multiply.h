@@ -40,18 +40,28 @@ INLINE void before(const Product& p, int64_t row, int64_t column, int64_t k, Til
 	}
 }
 
-// What a block's sums become is written.
-template <int W, int V, int R, class Load, class Store>
-INLINE void finish(const Product& p, int64_t row, int64_t column, int64_t k, Tile<W, V, R>& sums, const Load& get, const Store& put) {
-	if (p.order.way == Order::added || (p.order.way == Order::replacing && (k > 0 || p.start != nullptr))) {
-		before<false, W, V, R>(p, row, column, k, sums, get);
-	}
+template <int W, int V, int R, class Store>
+INLINE void write(const Product& p, int64_t row, int64_t column, const Tile<W, V, R>& sums, const Store& put) {
 	float* c = p.c + row * p.c_row + column;
 	for (int r = 0; r < R; r++, c += p.c_row) {
 		for (int v = 0; v < V; v++) {
 			put(c + v * W, sums[r][v]);
 		}
 	}
+}
+
+// What the sums of the block that begins at step k become with those before.
+template <int W, int V, int R, class Load>
+INLINE void total(const Product& p, int64_t row, int64_t column, int64_t k, Tile<W, V, R>& sums, const Load& get) {
+	if (p.order.way == Order::added || (p.order.way == Order::replacing && (k > 0 || p.start != nullptr))) {
+		before<false, W, V, R>(p, row, column, k, sums, get);
+	}
+}
+
+template <int W, int V, int R, class Load, class Store>
+INLINE void finish(const Product& p, int64_t row, int64_t column, int64_t k, Tile<W, V, R>& sums, const Load& get, const Store& put) {
+	total<W, V, R>(p, row, column, k, sums, get);
+	write<W, V, R>(p, row, column, sums, put);
 }
 
 // R rows of c, V vectors each, as far as n numbers of each row of a from step k on bring them.

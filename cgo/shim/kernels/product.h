@@ -14,15 +14,18 @@ struct Order {
 	Way way = added;
 };
 
-// The numbers of a's rows that are not zero, each with how far its row of b lies behind the first, in a word. Those of a block are found
-// where it begins. A block of b lies in rows of some vectors.
+// The numbers of a's rows that are not zero, each with how far its row of b lies behind the first, in a word. Those of a piece are found
+// where it begins: a block, or, where a sum goes on from what is there, as much of b as stays near. A piece of b lies in rows of some vectors.
 struct Picked {
 	static constexpr int most = 8;  // vectors: as many sums hide what it takes to add
 
 	uint64_t* words = nullptr;  // [rows, depth]
-	int64_t* counts = nullptr;  // [rows, blocks]
+	int64_t* counts = nullptr;  // [rows, pieces]
+	int64_t piece = 1;
 	int64_t vectors = most;
 };
+
+struct Update;
 
 // Product is c = start + a x b. A number of a meets whole vectors of b, whose columns lie side by side, as those of c do, but for products of
 // what was picked.
@@ -38,9 +41,11 @@ struct Product {
 	int64_t rows, columns, depth;
 	Order order;
 	Picked picked = {};
+	const Update* update = nullptr;  // what takes the place of writing to c, of the rows and columns from these on
+	int64_t row = 0, column = 0;
 
 	int64_t block() const { return order.block < depth ? order.block : depth; }
-	int64_t blocks() const { return (depth + block() - 1) / block(); }
+	int64_t pieces() const { return (depth + picked.piece - 1) / picked.piece; }
 };
 
 }  // namespace tg::matrices

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "multiply.h"
+#include "updates.h"
 
 namespace tg::matrices {
 namespace {
@@ -20,10 +21,10 @@ INLINE uint64_t picked(float number, int64_t apart) {
 
 // pick takes what is not zero from one row of a, whose numbers lie side by side.
 template <int W>
-void pick(const float* row, int64_t depth, int64_t block, int64_t vectors, uint64_t* words, int64_t* counts) {
+void pick(const float* row, int64_t depth, int64_t piece, int64_t vectors, uint64_t* words, int64_t* counts) {
 	const int64_t apart = vectors * W * sizeof(float);
-	for (int64_t first = 0; first < depth; first += block, row += block, words += block) {
-		const int64_t n = least(block, depth - first);
+	for (int64_t first = 0; first < depth; first += piece, row += piece, words += piece) {
+		const int64_t n = least(piece, depth - first);
 		int64_t count = 0, i = 0;
 #if defined(__AVX512F__)
 		static_assert(W == 16);
@@ -73,22 +74,49 @@ INLINE bool gather(const Product& p, int64_t column, int64_t k, int64_t n, const
 	return !any(nothing != nothing);
 }
 
-// What n picked numbers of a row add to V vectors of sums. A number goes through a register, since those that load vectors have enough to do.
+// What a picked number adds to V vectors of sums. It goes through a register, since those that load vectors have enough to do.
 template <int W, int V>
-INLINE void add(const uint64_t* words, int64_t n, const float* room, Tile<W, V, 1>& to) {
+INLINE void add(uint64_t word, const float* room, Vec<W>* sums) {
+	auto x = (Vec<W>)(static_cast<int32_t>(word) - convolution::Ints<W>{});  // in each lane
+	const char* row = reinterpret_cast<const char*>(room) + (word >> 32);
+	for (int v = 0; v < V; v++) {
+		sums[v] += x * convolution::lying<W>(row + v * sizeof(Vec<W>));
+	}
+}
+
+// What n of a row do; between is called after every so many.
+template <int W, int V, int Some, class Between>
+INLINE void add(const uint64_t* words, int64_t n, const float* room, Tile<W, V, 1>& to, const Between& between) {
 	Vec<W> sums[V];
 	for (int v = 0; v < V; v++) {
 		sums[v] = to[0][v];
 	}
-	for (const uint64_t* end = words + n; words < end; words++) {
-		auto x = (Vec<W>)(static_cast<int32_t>(*words) - convolution::Ints<W>{});  // in each lane
-		const char* row = reinterpret_cast<const char*>(room) + (*words >> 32);
-		for (int v = 0; v < V; v++) {
-			sums[v] += x * convolution::lying<W>(row + v * sizeof(Vec<W>));
+	const uint64_t* end = words + n;
+	for (; Some > 1 && end - words >= Some; words += Some) {
+		for (int i = 0; i < Some; i++) {
+			add<W, V>(words[i], room, sums);
 		}
+		between();
+	}
+	for (; words < end; words++) {
+		add<W, V>(*words, room, sums);
 	}
 	for (int v = 0; v < V; v++) {
 		to[0][v] = sums[v];
+	}
+}
+
+// The sums of n numbers of a row, whether zero or not.
+template <int W, int V>
+INLINE void add_all(const float* numbers, int64_t n, int64_t apart, const float* room, Tile<W, V, 1>& to) {
+	for (auto& sum : to[0]) {
+		sum = Vec<W>{};
+	}
+	for (int64_t i = 0; i < n; i++, room += apart) {
+		Vec<W> x = numbers[i] - Vec<W>{};
+		for (int v = 0; v < V; v++) {
+			to[0][v] += x * load<W>(room + v * W);
+		}
 	}
 }
 
@@ -96,26 +124,75 @@ INLINE void add(const uint64_t* words, int64_t n, const float* room, Tile<W, V, 
 template <int W, int V, class Load, class Store>
 INLINE bool skip(const Product& p, int64_t column, float* room, const Load& get, const Store& put) {
 	using I = convolution::Ints<W>;
-	const int64_t block = p.block(), blocks = p.blocks();
+	const int64_t block = p.block(), piece = p.picked.piece, pieces = p.pieces();
+	const bool onward = p.order.way == Order::onward;
 	I least_bits{};  // those of a negative zero are the least whole number
-	for (int64_t k = 0, at = 0; k < p.depth; k += block, at++) {
-		if (!gather<W, V>(p, column, k, least(block, p.depth - k), get, room)) {
+	for (int64_t k = 0, at = 0; k < p.depth; k += piece, at++) {
+		const bool ends = k + piece >= p.depth || (!onward && (k + piece) % block == 0);
+		if (!gather<W, V>(p, column, k, least(piece, p.depth - k), get, room)) {
 			return false;
 		}
 		for (int64_t row = 0; row < p.rows; row++) {
 			Tile<W, V, 1> sums{};
-			if (p.order.way == Order::onward) {
+			if (onward || k % block != 0) {
 				before<true, W, V, 1>(p, row, column, k, sums, get);
 			}
-			add<W, V>(p.picked.words + row * p.depth + k, p.picked.counts[row * blocks + at], room, sums);
+			add<W, V, 1>(p.picked.words + row * p.depth + k, p.picked.counts[row * pieces + at], room, sums, [] {});
+			if (!ends) {
+				write<W, V, 1>(p, row, column, sums, put);
+				continue;
+			}
 			for (int v = 0; v < V; v++) {
 				auto bits = (I)sums[0][v];
 				least_bits = bits < least_bits ? bits : least_bits;
 			}
-			finish<W, V, 1>(p, row, column, k, sums, get, put);
+			finish<W, V, 1>(p, row, column, k / block * block, sums, get, put);
 		}
 	}
 	return !any(least_bits == std::numeric_limits<int32_t>::min());
+}
+
+// V vectors of all rows of a product with one piece, with which a parameter is updated: that of a row while the next row's sums are made, as
+// it waits for memory and divides. What has been updated cannot be computed again: where b is not finite, or a sum has ended as a negative
+// zero, rows are computed with their zeros.
+template <bool Adam, int W, int V, class Load, class Store>
+INLINE void skip_and_update(const Product& p, int64_t column, float* room, const Load& get, const Store& put) {
+	using I = convolution::Ints<W>;
+	const Update u = *p.update;  // no number that is written lies in it
+	const int64_t first = p.row * u.width + p.column + column;
+	bool odd = !gather<W, V>(p, column, 0, p.depth, get, room);
+	I least_bits{};  // those of a negative zero are the least whole number
+	alignas(64) float gradient[V * W];
+	for (int64_t row = 0; row <= p.rows; row++) {
+		Tile<W, V, 1> sums{};
+		const bool more = row < p.rows;
+		const int64_t above = first + (row - 1) * u.width;
+		int64_t done = row > 0 ? 0 : V * W;
+		auto next = [&] {
+			step<Adam>(u, above + done, load<W>(gradient + done), get, put);
+			done += W;
+		};
+		add<W, V, 4>(p.picked.words + row * p.depth, more ? p.picked.counts[row] : 0, room, sums, [&] {
+			if (done < V * W) {
+				next();
+			}
+		});
+		while (done < V * W) {
+			next();
+		}
+		for (int v = 0; v < V; v++) {
+			auto bits = (I)sums[0][v];
+			least_bits = bits < least_bits ? bits : least_bits;
+		}
+		odd = odd || any(least_bits == std::numeric_limits<int32_t>::min());
+		if (odd && more) {
+			add_all<W, V>(p.a + row * p.a_row, p.depth, p.picked.vectors * W, room, sums);
+		}
+		total<W, V, 1>(p, row, column, 0, sums, get);
+		for (int v = 0; v < V; v++) {
+			store(gradient + v * W, sums[0][v]);
+		}
+	}
 }
 
 // The same of so many vectors, at most M.
@@ -126,7 +203,15 @@ INLINE bool skip_vectors(int64_t vectors, const Product& p, int64_t column, floa
 			return skip_vectors<W, M - 1>(vectors, p, column, room, get, put);
 		}
 	}
-	return skip<W, M>(p, column, room, get, put);
+	if (p.update == nullptr) {
+		return skip<W, M>(p, column, room, get, put);
+	}
+	if (p.update->kind == Update::sgd) {
+		skip_and_update<false, W, M>(p, column, room, get, put);
+	} else {
+		skip_and_update<true, W, M>(p, column, room, get, put);
+	}
+	return true;
 }
 
 // The product of what was picked from a; false if its bits may be others.
@@ -144,8 +229,8 @@ bool multiply_picked(const Product& p, float* room) {
 		column += some * W;
 	}
 	const int64_t rest = p.columns - column;
-	return rest == 0 || skip<W, 1>(
-	                        p, column, room, [=](const float* from) { return convolution::load_some<W>(from, rest); },
+	return rest == 0 || skip_vectors<W, 1>(
+	                        1, p, column, room, [=](const float* from) { return convolution::load_some<W>(from, rest); },
 	                        [=](float* to, Vec<W> v) { convolution::store_some(to, v, rest); });
 }
 

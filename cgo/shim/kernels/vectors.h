@@ -128,6 +128,41 @@ INLINE V smaller(V a, V b) {
 #endif
 }
 
+// a x b + c, rounded once.
+template <class V>
+INLINE V multiplied_and_added(V a, V b, V c) {
+#if defined(__AVX512F__)
+	return (V)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX2__)
+	return (V)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+	return a * b + c;
+#endif
+}
+
+template <class V>
+INLINE V square_root(V a) {
+#if defined(__AVX512F__)
+	return (V)_mm512_sqrt_ps((__m512)a);
+#elif defined(__AVX2__)
+	return (V)_mm256_sqrt_ps((__m256)a);
+#else
+	for (size_t i = 0; i < sizeof a / sizeof a[0]; i++) {
+		a[i] = __builtin_sqrtf(a[i]);
+	}
+	return a;
+#endif
+}
+
+// What has been rounded, of which the compiler does not make one instruction with what comes next.
+template <class V>
+INLINE V rounded(V a) {
+#if defined(__AVX2__)
+	asm("" : "+v"(a));
+#endif
+	return a;
+}
+
 // Numbers as they lie, as many as fill a vector.
 template <int W, class N>
 INLINE Vec<W> lying(const N* from) {
