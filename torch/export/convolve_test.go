@@ -145,7 +145,8 @@ func TestOwnConvolutions(t *testing.T) {
 	}
 }
 
-// Winograd's tiles may have any of their outputs in the last row and the last column of an image, and those of a block may be of many images.
+// Winograd's tiles may have any of their outputs in the last row and the last column of an image, and those of a block may be of many
+// images.
 func TestOwnConvolutionsBorders(t *testing.T) {
 	for _, step := range []int{1, 2} {
 		for height := 1; height < 7; height++ {
