@@ -80,9 +80,9 @@ func listed(n *Node, name string) []TensorArgument {
 }
 
 // product finds the node that multiplies two matrices to what is only the gradient of an optimizer's parameter, node i's k-th: one that our
-// kernels may compute, and matrices that do not change until then.
+// kernels may compute, and matrices that do not change until then and take no more memory than the gradient would.
 func (r *rewriter) product(f *flow, n *Node, i, k int) (made int, ok bool) {
-	const least, most = 1 << 18, 1 << 30
+	const least, most, deepest = 1 << 18, 1 << 30, 64
 	gradient := string(listed(n, "grads")[k])
 	made, ok = f.maker[gradient]
 	if !ok || r.p.Graph.Nodes[made].Target != "torch.ops.aten.mm.default" || !slices.Equal(f.readers[gradient], []int{i}) {
@@ -90,15 +90,16 @@ func (r *rewriter) product(f *flow, n *Node, i, k int) (made int, ok bool) {
 	}
 	a, _ := kindOf(r.p.Graph.Nodes[made].arg("self"))
 	b, _ := kindOf(r.p.Graph.Nodes[made].arg("mat2"))
-	size := 1
+	var sizes []int // rows, depth and columns
 	for _, s := range append(slices.Clone(r.p.Graph.Tensors[a].Sizes), r.p.Graph.Tensors[gradient].Sizes[1]) {
 		known, fixed := s.Value()
 		if !fixed || known > most {
 			return 0, false
 		}
-		size *= int(known)
+		sizes = append(sizes, int(known))
 	}
-	ok = size >= least && size <= most
+	rows, depth, columns := sizes[0], sizes[1], sizes[2]
+	ok = depth <= deepest && depth*(rows+columns) <= rows*columns && rows*depth*columns >= least && rows*columns <= most/max(1, depth)
 	for _, name := range []string{a, b} {
 		ok = ok && !f.written[f.root(name)]
 	}

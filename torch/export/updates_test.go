@@ -50,9 +50,9 @@ func TestUpdates(t *testing.T) {
 
 // trainRecorded returns the losses of some steps and the parameters, and what was recorded, if anything.
 func trainRecorded(t *testing.T, of func([]torch.Tensor) optim.Optimizer, compile bool) (list []torch.Tensor, text string) {
-	const steps = 45
+	const steps, rows = 45, 40
 	torch.ManualSeed(1)
-	model := nn.Sequential{nn.NewLinear(90, 80), nn.ReLU{}, nn.NewLinear(80, 67), nn.ReLU{}, nn.NewLinear(67, 81), nn.NewLinear(81, 3)}
+	model := nn.Sequential{nn.NewLinear(110, 96), nn.ReLU{}, nn.NewLinear(96, 99), nn.ReLU{}, nn.NewLinear(99, 101), nn.NewLinear(101, 3)}
 	o := of(nn.Parameters(model))
 	fn := func(in []torch.Tensor) []torch.Tensor {
 		loss := F.CrossEntropy(model.Forward(in[0]), in[1])
@@ -64,7 +64,7 @@ func trainRecorded(t *testing.T, of func([]torch.Tensor) optim.Optimizer, compil
 	step := CompileStep(fn)
 	defer step.Close()
 	for i := range steps {
-		in := []torch.Tensor{torch.RandN(64, 90), torch.RandIntN(3, 64)}
+		in := []torch.Tensor{torch.RandN(rows, 110), torch.RandIntN(3, rows)}
 		if i == steps/2 {
 			o.ParamGroups()[0].LR *= 0.5
 		}
