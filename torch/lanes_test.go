@@ -164,6 +164,26 @@ func TestLanesHaveTheirOwnThreads(t *testing.T) {
 	lanes.Close()
 }
 
+// A lane's thread keeps its number where the first kernel that it runs is one of ours, after others have had theirs set.
+func TestLanesKeepTheirThreadsInOwnKernels(t *testing.T) {
+	torchtest.NoLeaks(t)
+	const own = 3
+	lanes := torch.NewLanes(2, torch.LanesOptions{Threads: own})
+	defer lanes.Close()
+	for range 8 {
+		lanes.Beside(func() {}) // the caller's number is the last one that was set
+		require.NoError(t, lanes.Do(t.Context(), func() {
+			torch.Scope(func() {
+				for _, vector := range vectors() {
+					_, err := product(vector, nil, torch.Ones(96, 64), torch.Ones(64, 96), 64, "added", false)
+					assert.NoError(t, err)
+				}
+				assert.Equal(t, own, torch.NumThreads())
+			})
+		}))
+	}
+}
+
 // TestManyGoroutinesShareLanes is a busy service: a thousand goroutines use one model,
 // and some of them give up.
 func TestManyGoroutinesShareLanes(t *testing.T) {

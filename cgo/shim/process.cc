@@ -73,8 +73,10 @@ void catch_up(Thread& t) {
 		c10::WarningUtils::set_warning_handler(&collector);
 	}
 	// libtorch looks up a thread's number when the thread first asks, and finds what was set
-	// last, on whichever thread: a lane's. It asks here, before there may be one.
+	// last, on whichever thread: a lane's. It asks here, before there may be one. So does the loop that libtorch's headers make for us, which
+	// knows by itself whether the thread has asked: a lane's first convolution would have had the threads of all.
 	at::get_num_threads();
+	at::internal::lazy_init_num_threads();
 	t.epoch = epoch.load();
 	int n = t.threads > 0 ? t.threads : intra_op_threads.load();
 	if (n > 0 && at::get_num_threads() != n) {
