@@ -36,10 +36,10 @@ var fusedOptimizers = map[string][]string{
 }
 
 // updates lets an optimizer take gradients from the products that make them, number by number: what nobody else reads need not go through
-// memory. A parameter is updated where the optimizer was, and those that have no such gradient stay with it.
+// memory. A parameter is updated where the optimizer was, and those that have no such gradient stay with it. The products are dead then.
 func updates(r *rewriter) {
 	f := r.flow()
-	before, gone := map[int][]Node{}, map[int]bool{}
+	before := map[int][]Node{}
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
 		lists, plain := fusedOptimizers[n.op()], n.overload() == "tensor_lr"
@@ -55,7 +55,7 @@ func updates(r *rewriter) {
 				continue
 			}
 			to := updated(n, &r.p.Graph.Nodes[made], k)
-			before[i], gone[made] = append(before[i], to), true
+			before[i] = append(before[i], to)
 			r.calls(&to)
 			for _, name := range lists {
 				if list := listed(n, name); k < len(list) {
@@ -63,15 +63,11 @@ func updates(r *rewriter) {
 				}
 			}
 		}
-		gone[i] = len(listed(n, "self")) == 0
 	}
-	var all []Node
-	for i, n := range r.p.Graph.Nodes {
-		if all = append(all, before[i]...); !gone[i] {
-			all = append(all, n)
-		}
-	}
-	r.p.Graph.Nodes = all
+	r.insert(before)
+	r.p.Graph.Nodes = slices.DeleteFunc(r.p.Graph.Nodes, func(n Node) bool {
+		return fusedOptimizers[n.op()] != nil && len(listed(&n, "self")) == 0
+	})
 }
 
 func listed(n *Node, name string) []TensorArgument {

@@ -120,13 +120,26 @@ INLINE void add_all(const float* numbers, int64_t n, int64_t apart, const float*
 	}
 }
 
+// The least bits of sums, as whole numbers, of which a negative zero's are the least of all.
+template <int W, int V>
+INLINE void see(const Tile<W, V, 1>& sums, convolution::Ints<W>& least_bits) {
+	for (int v = 0; v < V; v++) {
+		auto bits = (convolution::Ints<W>)sums[0][v];
+		least_bits = bits < least_bits ? bits : least_bits;
+	}
+}
+
+template <class I>
+INLINE bool has_negative_zero(I least_bits) {
+	return any(least_bits == std::numeric_limits<int32_t>::min());
+}
+
 // V vectors of all rows of c; false if b is not finite there, or a sum ends as a negative zero.
 template <int W, int V, class Load, class Store>
 INLINE bool skip(const Product& p, int64_t column, float* room, const Load& get, const Store& put) {
-	using I = convolution::Ints<W>;
 	const int64_t block = p.block(), piece = p.picked.piece, pieces = p.pieces();
 	const bool onward = p.order.way == Order::onward;
-	I least_bits{};  // those of a negative zero are the least whole number
+	convolution::Ints<W> least_bits{};
 	for (int64_t k = 0, at = 0; k < p.depth; k += piece, at++) {
 		const bool ends = k + piece >= p.depth || (!onward && (k + piece) % block == 0);
 		if (!gather<W, V>(p, column, k, least(piece, p.depth - k), get, room)) {
@@ -142,14 +155,11 @@ INLINE bool skip(const Product& p, int64_t column, float* room, const Load& get,
 				write<W, V, 1>(p, row, column, sums, put);
 				continue;
 			}
-			for (int v = 0; v < V; v++) {
-				auto bits = (I)sums[0][v];
-				least_bits = bits < least_bits ? bits : least_bits;
-			}
+			see<W, V>(sums, least_bits);
 			finish<W, V, 1>(p, row, column, k / block * block, sums, get, put);
 		}
 	}
-	return !any(least_bits == std::numeric_limits<int32_t>::min());
+	return !has_negative_zero(least_bits);
 }
 
 // V vectors of all rows of a product with one piece, with which a parameter is updated: that of a row while the next row's sums are made, as
@@ -157,11 +167,10 @@ INLINE bool skip(const Product& p, int64_t column, float* room, const Load& get,
 // zero, rows are computed with their zeros.
 template <bool Adam, int W, int V, class Load, class Store>
 INLINE void skip_and_update(const Product& p, int64_t column, float* room, const Load& get, const Store& put) {
-	using I = convolution::Ints<W>;
 	const Update u = *p.update;  // no number that is written lies in it
 	const int64_t first = p.row * u.width + p.column + column;
 	bool odd = !gather<W, V>(p, column, 0, p.depth, get, room);
-	I least_bits{};  // those of a negative zero are the least whole number
+	convolution::Ints<W> least_bits{};
 	alignas(64) float gradient[V * W];
 	for (int64_t row = 0; row <= p.rows; row++) {
 		Tile<W, V, 1> sums{};
@@ -180,11 +189,8 @@ INLINE void skip_and_update(const Product& p, int64_t column, float* room, const
 		while (done < V * W) {
 			next();
 		}
-		for (int v = 0; v < V; v++) {
-			auto bits = (I)sums[0][v];
-			least_bits = bits < least_bits ? bits : least_bits;
-		}
-		odd = odd || any(least_bits == std::numeric_limits<int32_t>::min());
+		see<W, V>(sums, least_bits);
+		odd = odd || has_negative_zero(least_bits);
 		if (odd && more) {
 			add_all<W, V>(p.a + row * p.a_row, p.depth, p.picked.vectors * W, room, sums);
 		}
