@@ -12,6 +12,7 @@ using convolution::in_vectors;
 using convolution::least;
 using convolution::load;
 using convolution::store;
+using convolution::unrolled;
 using convolution::Vec;
 
 // Sums of R rows, V vectors each.

@@ -84,19 +84,12 @@ INLINE void add(uint64_t word, const float* room, Vec<W>* sums) {
 	}
 }
 
-// What n of a row do; between is called after every so many.
-template <int W, int V, int Some, class Between>
-INLINE void add(const uint64_t* words, int64_t n, const float* room, Tile<W, V, 1>& to, const Between& between) {
+// What all of them up to the end add.
+template <int W, int V>
+INLINE void add(const uint64_t* words, const uint64_t* end, const float* room, Tile<W, V, 1>& to) {
 	Vec<W> sums[V];
 	for (int v = 0; v < V; v++) {
 		sums[v] = to[0][v];
-	}
-	const uint64_t* end = words + n;
-	for (; Some > 1 && end - words >= Some; words += Some) {
-		for (int i = 0; i < Some; i++) {
-			add<W, V>(words[i], room, sums);
-		}
-		between();
 	}
 	for (; words < end; words++) {
 		add<W, V>(*words, room, sums);
@@ -136,7 +129,8 @@ INLINE bool has_negative_zero(I least_bits) {
 
 // V vectors of all rows of c; false if b is not finite there, or a sum ends as a negative zero.
 template <int W, int V, class Load, class Store>
-INLINE bool skip(const Product& p, int64_t column, float* room, const Load& get, const Store& put) {
+INLINE bool skip(const Product& of, int64_t column, float* room, const Load& get, const Store& put) {
+	const Product p = of;  // no number that is written lies in it: what is read between rows takes a turn from vectors
 	const int64_t block = p.block(), piece = p.picked.piece, pieces = p.pieces();
 	const bool onward = p.order.way == Order::onward;
 	convolution::Ints<W> least_bits{};
@@ -150,7 +144,8 @@ INLINE bool skip(const Product& p, int64_t column, float* room, const Load& get,
 			if (onward || k % block != 0) {
 				before<true, W, V, 1>(p, row, column, k, sums, get);
 			}
-			add<W, V, 1>(p.picked.words + row * p.depth + k, p.picked.counts[row * pieces + at], room, sums, [] {});
+			const uint64_t* words = p.picked.words + row * p.depth + k;
+			add<W, V>(words, words + p.picked.counts[row * pieces + at], room, sums);
 			if (!ends) {
 				write<W, V, 1>(p, row, column, sums, put);
 				continue;
@@ -162,41 +157,38 @@ INLINE bool skip(const Product& p, int64_t column, float* room, const Load& get,
 	return !has_negative_zero(least_bits);
 }
 
-// V vectors of all rows of a product with one piece, with which a parameter is updated: that of a row while the next row's sums are made, as
-// it waits for memory and divides. What has been updated cannot be computed again: where b is not finite, or a sum has ended as a negative
-// zero, rows are computed with their zeros.
+// V vectors of all rows of a product with one piece, with which a parameter is updated: that of a row, which waits for memory and divides,
+// while the next row's sums are made. Its gradient stays in registers. What has been updated cannot be computed again: where b is not finite,
+// or a sum has ended as a negative zero, rows are computed with their zeros.
 template <bool Adam, int W, int V, class Load, class Store>
-INLINE void skip_and_update(const Product& p, int64_t column, float* room, const Load& get, const Store& put) {
-	const Update u = *p.update;  // no number that is written lies in it
-	const int64_t first = p.row * u.width + p.column + column;
+INLINE void skip_and_update(const Product& of, int64_t column, float* room, const Load& get, const Store& put) {
+	const Product p = of;  // as above
+	const Update u = *p.update;
 	bool odd = !gather<W, V>(p, column, 0, p.depth, get, room);
 	convolution::Ints<W> least_bits{};
-	alignas(64) float gradient[V * W];
-	for (int64_t row = 0; row <= p.rows; row++) {
+	Vec<W> gradient[V];
+	int64_t at = (p.row - 1) * u.width + p.column + column;  // of the row before
+	for (int64_t row = 0; row <= p.rows; row++, at += u.width) {
+		const uint64_t* words = p.picked.words + row * p.depth;
+		const uint64_t* const end = words + (row < p.rows ? p.picked.counts[row] : 0);
 		Tile<W, V, 1> sums{};
-		const bool more = row < p.rows;
-		const int64_t above = first + (row - 1) * u.width;
-		int64_t done = row > 0 ? 0 : V * W;
-		auto next = [&] {
-			step<Adam>(u, above + done, load<W>(gradient + done), get, put);
-			done += W;
-		};
-		add<W, V, 4>(p.picked.words + row * p.depth, more ? p.picked.counts[row] : 0, room, sums, [&] {
-			if (done < V * W) {
-				next();
-			}
-		});
-		while (done < V * W) {
-			next();
+		if (row > 0) {
+			const int64_t some = (end - words) / V;
+			unrolled<V>([&](int v) __attribute__((always_inline)) {
+				add<W, V>(words, words + some, room, sums);
+				words += some;
+				step<Adam>(u, at + v * W, gradient[v], get, put);
+			});
 		}
+		add<W, V>(words, end, room, sums);
 		see<W, V>(sums, least_bits);
 		odd = odd || has_negative_zero(least_bits);
-		if (odd && more) {
+		if (odd && row < p.rows) {
 			add_all<W, V>(p.a + row * p.a_row, p.depth, p.picked.vectors * W, room, sums);
 		}
 		total<W, V, 1>(p, row, column, 0, sums, get);
 		for (int v = 0; v < V; v++) {
-			store(gradient + v * W, sums[0][v]);
+			gradient[v] = sums[0][v];
 		}
 	}
 }

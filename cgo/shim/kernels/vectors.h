@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "number.h"
 #if defined(__AVX2__)
@@ -31,6 +32,14 @@ struct Integers {
 // As many whole numbers.
 template <int W>
 using Ints = typename Integers<W>::type;
+
+// f is called for 0 to N-1 in a row without a loop, so that arrays it indexes stay in registers.
+template <int N, class F>
+INLINE void unrolled(const F& f) {
+	[&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
+		(f(i), ...);
+	}(std::make_integer_sequence<int, N>());
+}
 
 template <int W>
 INLINE Vec<W> load(const float* from) {
