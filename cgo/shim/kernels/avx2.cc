@@ -1,5 +1,6 @@
 #include "elementwise.h"
 #include "images.h"
+#include "lanes.h"
 #include "skip.h"
 
 namespace tg::convolution {
@@ -12,6 +13,8 @@ const Processor avx2 = {
 	matrices::multiply_picked<8>,
 	matrices::turn<8>,
 	matrices::update<8>,
+	rows::log_softmax<8>,
+	rows::log_softmax_derivative<8>,
 };
 
 }  // namespace tg::convolution

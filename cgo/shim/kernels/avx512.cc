@@ -1,5 +1,6 @@
 #include "elementwise.h"
 #include "images.h"
+#include "lanes.h"
 #include "skip.h"
 
 namespace tg::convolution {
@@ -12,6 +13,8 @@ const Processor avx512 = {
 	matrices::multiply_picked<16>,
 	matrices::turn<16>,
 	matrices::update<16>,
+	rows::log_softmax<16>,
+	rows::log_softmax_derivative<16>,
 };
 
 }  // namespace tg::convolution

@@ -8,6 +8,7 @@
 #include "chain.h"
 #include "number.h"
 #include "product.h"
+#include "shortrows.h"
 
 namespace tg::convolution {
 
@@ -132,6 +133,9 @@ struct Processor {
 	void (*turn)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row);
 	// Updates as many numbers with those of a gradient.
 	void (*update)(const matrices::Update& u, const float* gradient, int64_t n);
+	// The rows from first to last, each shorter than a vector.
+	void (*log_softmax)(const rows::ShortRows& r, int64_t first, int64_t last);
+	void (*log_softmax_derivative)(const rows::ShortRows& r, int64_t first, int64_t last);
 };
 
 extern const Processor avx2;    // and FMA

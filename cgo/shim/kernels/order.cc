@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "trial.h"
 #include "weights.h"
 
 namespace tg::matrices {
@@ -86,8 +87,7 @@ class Trial {
 
 	void fill(std::vector<float>& numbers) {
 		for (float& x : numbers) {
-			seed_ = seed_ * 6364136223846793005U + 1442695040888963407U;
-			x = static_cast<float>(static_cast<int32_t>(seed_ >> 32)) * 0x1p-31F;
+			x = static_cast<float>(made_up(seed_)) * 0x1p-31F;
 		}
 	}
 

@@ -166,7 +166,7 @@ INLINE void skip_and_update(const Product& of, int64_t column, float* room, cons
 	const Update u = *p.update;
 	bool odd = !gather<W, V>(p, column, 0, p.depth, get, room);
 	convolution::Ints<W> least_bits{};
-	Vec<W> gradient[V];
+	Vec<W> gradient[V]{};
 	int64_t at = (p.row - 1) * u.width + p.column + column;  // of the row before
 	for (int64_t row = 0; row <= p.rows; row++, at += u.width) {
 		const uint64_t* words = p.picked.words + row * p.depth;

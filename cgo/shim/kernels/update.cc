@@ -7,11 +7,11 @@
 #include <torch/library.h>
 
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <limits>
 
 #include "matrices.h"
+#include "trial.h"
 #include "weights.h"
 
 namespace tg::matrices {
@@ -74,8 +74,7 @@ Tensor numbers(uint64_t seed, bool positive) {
 	auto t = at::empty({n}, at::kFloat);
 	auto* to = t.mutable_data_ptr<float>();
 	for (int64_t i = 0; i < n; i++) {
-		seed = seed * 6364136223846793005U + 1442695040888963407U;
-		const auto bits = static_cast<int32_t>(seed >> 32);
+		const int32_t bits = made_up(seed);
 		to[i] = bits % 8 == 0 ? odd[static_cast<size_t>(i) % std::size(odd)] : std::ldexp(static_cast<float>(bits), bits % 16 - 31);
 		to[i] = positive ? std::abs(to[i]) : to[i];
 	}
@@ -108,13 +107,8 @@ bool tried(const Rule& rule) {
 }
 
 bool equals_libtorch(const Rule& rule) {
-	enum : uint8_t { unknown, equal, other };
-	static std::array<std::atomic<uint8_t>, 96> known;
-	auto& own = known[rule.bits()];
-	if (own.load(std::memory_order_relaxed) == unknown) {
-		own.store(tried(rule) ? equal : other, std::memory_order_relaxed);
-	}
-	return own.load(std::memory_order_relaxed) == equal;
+	static std::array<Verdict, 96> verdicts;
+	return verdicts[rule.bits()].holds([&] { return tried(rule); });
 }
 
 // Whether a state lies as numbers of a x b in rows would.

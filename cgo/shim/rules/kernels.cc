@@ -46,6 +46,7 @@
 #include "boxed.h"
 #include "core.h"
 #include "kernels/matrices.h"
+#include "kernels/softmax.h"
 #include "kernels/weights.h"
 #include "rules.h"
 
@@ -379,6 +380,8 @@ void replace_kernels() {
 	if (convolution::best_processor() != nullptr) {
 		library.impl("mm", matrices::mm);
 		library.impl("addmm", matrices::addmm);
+		library.impl("_log_softmax", rows::log_softmax);
+		library.impl("_log_softmax_backward_data", rows::log_softmax_backward);
 	}
 	static auto& compressed = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCPU, "libtorch for Go", 0);
 	compressed.impl("_sparse_csr_prod.dim_dtype", reduced<at::native::_sparse_csr_prod_cpu>);
