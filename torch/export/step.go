@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"strings"
+	"strconv"
 
 	"github.com/libtorch-go/libtorch/internal/replay"
 	"github.com/libtorch-go/libtorch/torch"
@@ -91,13 +91,21 @@ func (s *Step) Close() {
 	s.tapes = nil
 }
 
-// shapesOf are the dtypes, devices and shapes of tensors as text.
+// shapesOf are the dtypes, devices and shapes of tensors as text. Each run asks for it.
 func shapesOf(list []torch.Tensor) string {
-	var b strings.Builder
+	var b []byte
 	for _, t := range list {
-		fmt.Fprint(&b, t.DType(), t.Device(), t.Layout(), t.Shape(), t.Stride(), ";")
+		b = append(b, t.DType().String()...)
+		b = append(b, t.Device().String()...)
+		b = append(b, t.Layout().String()...)
+		for _, numbers := range [][]int{t.Shape(), t.Stride()} {
+			for _, n := range numbers {
+				b = append(strconv.AppendInt(b, int64(n), 10), ',')
+			}
+			b = append(b, ';')
+		}
 	}
-	return b.String()
+	return string(b)
 }
 
 // compute runs the step as usual. Optimizers hear that it will be recorded.

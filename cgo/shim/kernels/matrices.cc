@@ -109,9 +109,10 @@ int64_t vectors_of(int64_t columns, int64_t piece, int64_t vector) {
 	return (all + parts - 1) / parts;
 }
 
-// Whether a has so many zeros, as far as some of its numbers tell, that leaving them out pays: fewer where b stays near.
+// Whether a has so many zeros, as far as some of its numbers tell, that leaving them out pays: fewer where b stays near. Of a matrix without
+// any not as many are asked.
 bool has_zeros(const Layout& l, const Order& order, const float* a) {
-	constexpr int64_t asked = 256, few = asked * 3 / 10, many = asked * 9 / 20, near = 1 << 6, far = 1 << 9;
+	constexpr int64_t asked = 256, first = asked / 8, few = asked * 3 / 10, many = asked * 9 / 20, near = 1 << 6, far = 1 << 9;
 	constexpr int64_t turning = 28;                 // what it takes to turn a number of b is that of so many products
 	constexpr uint64_t next = 0x9E3779B97F4A7C15U;  // both halves of its multiples are all over the matrix
 	if (order.block == 0) {
@@ -123,7 +124,7 @@ bool has_zeros(const Layout& l, const Order& order, const float* a) {
 	}
 	int64_t zeros = 0;
 	uint64_t place = 0;
-	for (int64_t i = 0; i < asked; i++, place += next) {
+	for (int64_t i = 0; i < asked && (i < first || zeros > 0); i++, place += next) {
 		auto row = static_cast<int64_t>((place >> 32) * l.rows >> 32), step = static_cast<int64_t>((place & 0xFFFFFFFF) * l.depth >> 32);
 		zeros += a[row * l.a_row + step * l.a_step] == 0;
 	}

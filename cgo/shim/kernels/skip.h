@@ -37,8 +37,11 @@ void pick(const float* row, int64_t depth, int64_t piece, int64_t vectors, uint6
 			__m512i numbers = _mm512_castps_si512(_mm512_maskz_compress_ps(some, x));
 			__m512i places = _mm512_maskz_compress_epi32(some, (__m512i)(lanes + static_cast<int32_t>(i * apart)));
 			_mm512_storeu_si512(words + count, _mm512_permutex2var_epi32(numbers, (__m512i)lower, places));
-			_mm512_storeu_si512(words + count + W / 2, _mm512_permutex2var_epi32(numbers, (__m512i)upper, places));
-			count += __builtin_popcount(some);
+			const int more = __builtin_popcount(some);
+			if (more > W / 2) {
+				_mm512_storeu_si512(words + count + W / 2, _mm512_permutex2var_epi32(numbers, (__m512i)upper, places));
+			}
+			count += more;
 		}
 #endif
 		for (; i < n; i++) {
@@ -68,7 +71,9 @@ INLINE bool gather(const Product& p, int64_t column, int64_t k, int64_t n, const
 			float* at = to + i * apart + v * W;
 			Vec<W> numbers = lies ? get(from + i * p.b_step + v * W) : load<W>(at);
 			nothing += numbers * 0.0f;
-			store(at, numbers);
+			if (lies) {
+				store(at, numbers);
+			}
 		}
 	}
 	return !any(nothing != nothing);
