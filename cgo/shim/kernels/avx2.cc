@@ -8,6 +8,7 @@ namespace tg::convolution {
 const Processor avx2 = {
 	image_kernels<float, 8, 6, 4>,
 	elementwise::elementwise<8>,
+	elementwise::rectify<8>,
 	matrices::multiply<8, 2, 6>,
 	matrices::pick<8>,
 	matrices::multiply_picked<8>,

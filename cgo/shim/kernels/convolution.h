@@ -124,6 +124,8 @@ struct Processor {
 	Kernels images;
 	// The numbers of a chain from first to last, with room for its slots.
 	void (*elementwise)(const elementwise::Chain& t, int64_t first, int64_t last, float* room);
+	// ReLU, or its derivative by what it made.
+	void (*rectify)(const float* by, int64_t n, float* to);
 	// Takes the least time for rows by the half dozen, and columns by as many vectors as two or four.
 	void (*multiply)(const matrices::Product& p);
 	// The numbers of a row that are not zero.

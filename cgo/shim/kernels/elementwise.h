@@ -53,6 +53,16 @@ INLINE void compute(int64_t op, const float* a, const float* b, int64_t n, float
 	}
 }
 
+// ReLU of n numbers where they are, or, with other ones, zeros where those are not positive.
+template <int W>
+void rectify(const float* by, int64_t n, float* to) {
+	using V = Vec<W>;
+	if (by == nullptr) {
+		return each<W>(to, to, n, to, [](V x, V) { return x < V{} ? V{} : x; });
+	}
+	each<W>(by, to, n, to, [](V limit, V x) { return limit <= V{} ? V{} : x; });
+}
+
 // The numbers from first to last.
 template <int W>
 void elementwise(const Chain& t, int64_t first, int64_t last, float* room) {
