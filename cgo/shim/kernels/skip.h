@@ -167,6 +167,7 @@ INLINE bool skip(const Product& of, int64_t column, float* room, const Load& get
 // or a sum has ended as a negative zero, rows are computed with their zeros.
 template <bool Adam, int W, int V, class Load, class Store>
 INLINE void skip_and_update(const Product& of, int64_t column, float* room, const Load& get, const Store& put) {
+	constexpr int64_t ahead = 4;  // rows: processors do not foresee where the next one lies
 	const Product p = of;  // as above
 	const Update u = *p.update;
 	bool odd = !gather<W, V>(p, column, 0, p.depth, get, room);
@@ -182,6 +183,7 @@ INLINE void skip_and_update(const Product& of, int64_t column, float* room, cons
 			unrolled<V>([&](int v) __attribute__((always_inline)) {
 				add<W, V>(words, words + some, room, sums);
 				words += some;
+				fetch<Adam>(u, at + ahead * u.width + v * W);
 				step<Adam>(u, at + v * W, gradient[v], get, put);
 			});
 		}
