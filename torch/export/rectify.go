@@ -29,8 +29,8 @@ func rectified(r *rewriter) {
 	r.remove(gone)
 }
 
-// rectifies finds the product whose negative numbers become zeros in node n, or those where what n returns besides is not positive: one that
-// nothing else reads, before which that is there.
+// rectifies finds the product whose negative numbers become zeros in node n, or those where another matrix is not positive, which it
+// returns: a product that nothing else reads, before which that matrix is there.
 func (r *rewriter) rectifies(f *flow, n *Node) (made int, by Argument, ok bool) {
 	of := n.arg("self")
 	switch n.op() {
