@@ -120,6 +120,87 @@ func TestProductInOrder(t *testing.T) {
 	}
 }
 
+// inLanes computes start + a x b, each sum in so many lanes, which are added by halves, and rounds as float32 does.
+func inLanes(start []float32, a, b [][]float32, lanes func(column int) int) (c []float32) {
+	for _, row := range a {
+		for j := range b[0] {
+			sums := make([]float32, lanes(j))
+			for k := range b {
+				own := &sums[k%len(sums)]
+				*own = float32(float64(row[k])*float64(b[k][j]) + float64(*own))
+			}
+			for n := len(sums) / 2; n > 0; n /= 2 {
+				for i := range n {
+					sums[i] += sums[i+n]
+				}
+			}
+			if start != nil {
+				sums[0] += start[j]
+			}
+			c = append(c, sums[0])
+		}
+	}
+	return c
+}
+
+// Products of few columns are made in four lanes, or in eight where the caller says so with a bit.
+func TestProductInLanes(t *testing.T) {
+	torchtest.NoLeaks(t)
+	r, vectors := rand.New(rand.NewPCG(1, 2)), vectors()
+	for _, size := range [][3]int{{1, 1, 8}, {5, 10, 128}, {64, 15, 48}, {7, 3, 264}} {
+		for _, eight := range []int{0, 1, 0x300, 0x7fff, 0x2a55} {
+			torch.Scope(func() {
+				a, b := fewDigits(r, size[0], size[2], false, false), fewDigits(r, size[2], size[1], true, false)
+				start := fewDigits(r, 1, size[1], false, false).Select(0, 0)
+				for _, from := range []any{nil, start} {
+					var first []float32
+					if from != nil {
+						first = torch.Values[float32](start)
+					}
+					want := inLanes(first, rowsOf(a), rowsOf(b), func(column int) int { return 4 << (eight >> column & 1) })
+					for _, vector := range vectors {
+						got, err := product(vector, from, a, b, 1<<16|eight, "lanes", false)
+						require.NoError(t, err)
+						require.Equal(t, want, torch.Values[float32](got.Reshape(-1)), fmt.Sprint(size, eight, vector))
+					}
+				}
+			})
+		}
+	}
+	torch.Scope(func() {
+		for name, m := range map[string][2]torch.Tensor{
+			"many columns": {torch.Ones(3, 8), torch.Ones(16, 8).T()},
+			"odd depth":    {torch.Ones(3, 12), torch.Ones(2, 12).T()},
+			"rows apart":   {torch.Ones(3, 9).Narrow(1, 0, 8), torch.Ones(2, 8).T()},
+			"turned":       {torch.Ones(3, 8), torch.Ones(8, 2)},
+		} {
+			for _, vector := range vectors {
+				_, err := product(vector, nil, m[0], m[1], 1, "lanes", false)
+				require.ErrorIs(t, err, torch.ErrValue, name)
+			}
+		}
+	})
+}
+
+// MKL's lanes begin elsewhere in rows at other addresses: those are left to it.
+func TestProductsInLanesWhereRowsLie(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		const rows, depth, columns, often = 64, 128, 10, 40
+		x, w, b := torch.RandN(rows*depth+8), torch.RandN(columns, depth), torch.RandN(columns)
+		at := func(first int) torch.Tensor { return x.Narrow(0, first, rows*depth).View(rows, depth) }
+		var want []torch.Tensor
+		for first := range 8 {
+			want = append(want, b.AddMM(at(first), w.T()))
+		}
+		for range often {
+			for first := range 8 {
+				torch.Scope(func() { torchtest.Equal(t, b.AddMM(at(first), w.T()), want[first]) })
+			}
+		}
+	})
+}
+
 // Zeros are not left out where they would have changed the result: what is not finite becomes NaN, and a negative zero positive.
 func TestProductWithOddNumbers(t *testing.T) {
 	torchtest.NoLeaks(t)

@@ -1,3 +1,4 @@
+#include "dots.h"
 #include "elementwise.h"
 #include "images.h"
 #include "lanes.h"
@@ -10,6 +11,7 @@ const Processor avx2 = {
 	elementwise::elementwise<8>,
 	elementwise::rectify<8>,
 	matrices::multiply<8, 2, 6>,
+	matrices::multiply_in_lanes,
 	matrices::pick<8>,
 	matrices::multiply_picked<8>,
 	matrices::turn<8>,

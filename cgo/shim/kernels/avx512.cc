@@ -1,3 +1,4 @@
+#include "dots.h"
 #include "elementwise.h"
 #include "images.h"
 #include "lanes.h"
@@ -10,6 +11,7 @@ const Processor avx512 = {
 	elementwise::elementwise<16>,
 	elementwise::rectify<16>,
 	matrices::multiply<16, 4, 6>,
+	matrices::multiply_in_lanes,
 	matrices::pick<16>,
 	matrices::multiply_picked<16>,
 	matrices::turn<16>,

@@ -128,6 +128,8 @@ struct Processor {
 	void (*rectify)(const float* by, int64_t n, float* to);
 	// Takes the least time for rows by the half dozen, and columns by as many vectors as two or four.
 	void (*multiply)(const matrices::Product& p);
+	// The same in lanes.
+	void (*multiply_in_lanes)(const matrices::Product& p);
 	// The numbers of a row that are not zero.
 	void (*pick)(const float* row, int64_t depth, int64_t piece, int64_t vectors, uint64_t* words, int64_t* counts);
 	// The product of rows that were picked from; false if zeros would have changed it. Room is that of a piece's vectors of b.

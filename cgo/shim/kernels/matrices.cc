@@ -115,7 +115,7 @@ bool has_zeros(const Layout& l, const Order& order, const float* a) {
 	constexpr int64_t asked = 256, first = asked / 8, few = asked * 3 / 10, many = asked * 9 / 20, near = 1 << 6, far = 1 << 9;
 	constexpr int64_t turning = 28;                 // what it takes to turn a number of b is that of so many products
 	constexpr uint64_t next = 0x9E3779B97F4A7C15U;  // both halves of its multiples are all over the matrix
-	if (order.block == 0) {
+	if (order.block == 0 || order.way == Order::lanes) {
 		return false;
 	}
 	const int64_t piece = piece_of(order, l.depth);
@@ -200,7 +200,11 @@ std::optional<Plan> plan_of(const Tensor* start, const Tensor& a, const Tensor& 
 	l->threads = at::in_parallel_region() ? 1 : at::get_num_threads();
 	l->precision = at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
 	const Known known = order_of(*l);
-	const bool skips = has_zeros(*l, known.order, a.const_data_ptr<float>());
+	const auto *from = a.const_data_ptr<float>(), *by = b.const_data_ptr<float>();
+	if (known.order.way == Order::lanes && !(lies_for_lanes(from) && lies_for_lanes(by))) {
+		return std::nullopt;
+	}
+	const bool skips = has_zeros(*l, known.order, from);
 	return skips || known.sooner ? std::optional(Plan{*l, known.order, skips}) : std::nullopt;
 }
 
@@ -215,7 +219,7 @@ std::optional<Tensor> product(const Tensor* start, const Tensor& a, const Tensor
 // The product in an order that the caller chooses, and with vectors of so many numbers, with or without a's zeros.
 Tensor product_in_order(const std::optional<Tensor>& start, const Tensor& a, const Tensor& b, int64_t block, std::string_view way,
                         int64_t vector, bool skips) {
-	constexpr std::string_view ways[] = {"added", "replacing", "onward"};
+	constexpr std::string_view ways[] = {"added", "replacing", "onward", "lanes"};
 	const Tensor* begin = start ? &*start : nullptr;
 	auto l = layout_of(begin, a, b);
 	TORCH_CHECK_VALUE(l && std::min({l->rows, l->columns, l->depth}) > 0, "expected matrices of float32 whose rows or columns lie side by side, got ",
@@ -224,6 +228,10 @@ Tensor product_in_order(const std::optional<Tensor>& start, const Tensor& a, con
 	auto found = std::find(std::begin(ways), std::end(ways), way);
 	TORCH_CHECK_VALUE(found != std::end(ways), "there is no way ", way, " to make sums");
 	Order order{static_cast<int32_t>(block), static_cast<Order::Way>(found - std::begin(ways))};
+	if (order.way == Order::lanes) {
+		TORCH_CHECK_VALUE(fits_lanes(*l) && !skips, "sums of ", l->depth, " numbers for ", l->columns, " columns are not made in lanes");
+		order = Order::in_lanes(order.block);
+	}
 	return computed(convolution::processor_of(vector), *l, order, skips, begin, a, b);
 }
 
@@ -231,10 +239,20 @@ bool is_one(const at::Scalar& s) { return !s.isComplex() && !s.isSymbolic() && s
 
 }  // namespace
 
+bool fits_lanes(const Layout& l) {
+	constexpr int64_t most = 8, lane = 4;  // lanes, and what a row's place is a multiple of
+	return l.columns < Order::few && l.depth % most == 0 && l.a_step == 1 && l.b_step == 1 && l.a_row % lane == 0;
+}
+
+bool lies_for_lanes(const float* numbers) { return reinterpret_cast<uintptr_t>(numbers) % 16 == 0; }
+
 // A kernel reads columns of b that lie side by side. Where rows do, b is turned, or, if that is less, the product, for which a and c are.
 void multiply(const convolution::Processor& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
               float* c) {
 	constexpr int64_t deep = 128;  // so many lines of a that lie apart do not stay near
+	if (order.way == Order::lanes) {
+		return in_parts(k, {a, l.a_row, 1, b, 1, l.b_column, c, l.columns, start, true, l.rows, l.columns, l.depth, order}, k.multiply_in_lanes);
+	}
 	int64_t a_row = l.a_row, a_step = l.a_step, b_step = l.b_step;
 	Tensor a_turned, b_turned;
 	auto turn_a = [&](int64_t from_row, int64_t rows, int64_t columns) {

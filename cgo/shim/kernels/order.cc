@@ -25,16 +25,9 @@ using convolution::Processor;
 // Trial is a product of made-up numbers, as libtorch computes it and as we do.
 class Trial {
  public:
-	Trial(const Processor& k, const Layout& l) : kernels_(k), layout_(l), a_(extent(l.rows, l.depth, l.a_row, l.a_step) + kShift),
-	      b_(extent(l.depth, l.columns, l.b_step, l.b_column) + kShift), start_(l.columns), c_(l.rows * l.columns), want_(c_.size()) {
-		fill(a_), fill(b_), fill(start_);
-		for (int64_t i = 0; i < l.depth; i++) {  // sums so small that they round to a negative zero
-			a_[a_of(0, i)] *= kTiny, a_[a_of(l.rows - 1, i)] *= kTiny;
-			b_[b_of(i, 0)] *= kTiny, b_[b_of(i, l.columns - 1)] *= kTiny;
-		}
-		a_[a_of(2, l.depth / 2)] = std::numeric_limits<float>::infinity();
-		a_[a_of(3, l.depth / 2)] = std::numeric_limits<float>::quiet_NaN();
-		by_libtorch(0);
+	Trial(const Processor& k, const Layout& l) : kernels_(k), layout_(l), a_(extent(l.rows, l.depth, l.a_row, l.a_step) + kLanes),
+	      b_(extent(l.depth, l.columns, l.b_step, l.b_column) + kLanes), start_(l.columns), c_(l.rows * l.columns), want_(c_.size()) {
+		make_up(kTiny);
 	}
 
 	// What lies between the rows does not cost more than they do, and none of it is much.
@@ -56,7 +49,7 @@ class Trial {
 				}
 			}
 		}
-		return {};
+		return fits_lanes(layout_) ? in_lanes() : Order();
 	}
 
 	// Whether we take less time.
@@ -73,6 +66,7 @@ class Trial {
  private:
 	static constexpr int32_t kUnit = 16, kLongest = 1024;  // of blocks
 	static constexpr int64_t kShift = 1;                   // to an address that is no vector's
+	static constexpr int64_t kLanes = 4;                   // to another one where rows may begin whose sums are made in lanes
 	static constexpr float kTiny = 1e-24F;
 	static constexpr int kRounds = 5;                      // of measuring, but for products of more than so many numbers
 	static constexpr int64_t kLong = int64_t{1} << 27;
@@ -89,6 +83,19 @@ class Trial {
 		for (float& x : numbers) {
 			x = static_cast<float>(made_up(seed_)) * 0x1p-31F;
 		}
+	}
+
+	// Makes a product whose first and last rows and columns are smaller: so small that sums round to a negative zero, or not at all.
+	void make_up(float small) {
+		const auto& l = layout_;
+		fill(a_), fill(b_), fill(start_);
+		for (int64_t i = 0; i < l.depth; i++) {
+			a_[a_of(0, i)] *= small, a_[a_of(l.rows - 1, i)] *= small;
+			b_[b_of(i, 0)] *= small, b_[b_of(i, l.columns - 1)] *= small;
+		}
+		a_[a_of(2, l.depth / 2)] = std::numeric_limits<float>::infinity();
+		a_[a_of(3, l.depth / 2)] = std::numeric_limits<float>::quiet_NaN();
+		by_libtorch(0);
 	}
 
 	static Tensor tensor(std::vector<float>& numbers, int64_t shift, int64_t rows, int64_t columns, int64_t row, int64_t step) {
@@ -120,6 +127,20 @@ class Trial {
 		return true;
 	}
 
+	// The lanes of each column: eight where four make other bits. What is too small does not tell.
+	Order in_lanes() {
+		int32_t eight = 0;
+		make_up(1);
+		run(layout_, Order::in_lanes(0), 0);
+		for (size_t i = 0; i < c_.size(); i++) {
+			eight |= (memcmp(&want_[i], &c_[i], sizeof(float)) != 0) << (i % layout_.columns);
+		}
+		const Order order = Order::in_lanes(eight);
+		const bool all = same(order);
+		make_up(kTiny);
+		return all && same(order) ? order : Order();
+	}
+
 	// Whether an order makes libtorch's bits: in a corner, in all of the product, and in another one, at addresses that are no vector's.
 	bool same(const Order& order) {
 		Layout corner = layout_;
@@ -129,7 +150,7 @@ class Trial {
 			return false;
 		}
 		bool all = true;
-		for (int64_t shift : {kShift, int64_t{0}}) {  // the next order meets the first product again
+		for (int64_t shift : {order.way == Order::lanes ? kLanes : kShift, int64_t{0}}) {  // the next order meets the first product again
 			by_libtorch(shift);
 			run(layout_, order, shift);
 			all &= equal(layout_.rows, layout_.columns);

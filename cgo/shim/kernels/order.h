@@ -18,6 +18,11 @@ struct Layout {
 	bool operator==(const Layout&) const = default;
 };
 
+// Whether sums can be made in lanes: of few columns, and of rows and columns whose numbers lie side by side. MKL's lanes depend on where a row
+// begins, so all rows have to lie as the first one does, whose place is asked for.
+bool fits_lanes(const Layout& l);
+bool lies_for_lanes(const float* numbers);
+
 // c = start + a x b, in this order.
 void multiply(const convolution::Processor& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
               float* c);

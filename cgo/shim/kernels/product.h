@@ -6,12 +6,17 @@
 namespace tg::matrices {
 
 // How a sum of products is made: each in its turn, in blocks. A block's sum begins with zero and is added to what is there already, or goes
-// on from that. The first may replace a zero, to which a negative zero would have been added.
+// on from that. The first may replace a zero, to which a negative zero would have been added. Or products are added in four lanes, or in
+// eight, and these by halves, as of few columns: then block has a bit for each column that has eight, and one more.
 struct Order {
-	enum Way : int32_t { added, replacing, onward };
+	enum Way : int32_t { added, replacing, onward, lanes };
+	static constexpr int few = 16;
 
 	int32_t block = 0;
 	Way way = added;
+
+	static Order in_lanes(int32_t eight) { return {1 << few | eight, lanes}; }
+	bool has_eight(int64_t column) const { return block >> column & 1; }
 };
 
 // The numbers of a's rows that are not zero, each with how far its row of b lies behind the first, in a word. Those of a piece are found
