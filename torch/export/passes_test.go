@@ -60,6 +60,18 @@ var passCases = []struct {
 		y := x.Exp().T()
 		return y.T().Add(w["m"].T().T().T()).Sub(y.T().T().T()).Add(x.Transpose(0, 1).T())
 	}, []int{3, 3}, []pass{{"turns", turns}, {"dead", dead}}},
+	{"kept", func(x torch.Tensor, _ map[string]torch.Tensor) torch.Tensor {
+		sum := func(dims ...int) torch.Tensor { return x.SumDim(dims, torch.SumOptions{KeepDim: true}) }
+		y := sum(0).View(3).Add(sum(-1).View(2).Exp().Sum()).Add(sum(0, 1).View())
+		twice := sum(0).Sin().Add(sum(1).View(1, 2).Sum()) // as many dimensions
+		z := x.Sin().SumDim([]int{0}, torch.SumOptions{KeepDim: true})
+		return y.Add(twice).Add(z.View(3)).Add(z) // which is read again
+	}, []int{2, 3}, []pass{{"kept", kept}, {"dead", dead}}},
+	{"rectified", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := x.MM(w["m"]).ReLU()
+		z := y.MM(w["m"])
+		return w["v"].AddMM(y, w["m"]).ReLU().Add(z.ReLU()).Add(z) // which is read again
+	}, []int{3, 3}, []pass{{"rectified", rectified}, {"dead", dead}}},
 	{"elementwise", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := x.Add(w["m"]).Mul(x).SubScalar(2).ReLU()
 		z := x.Neg().Abs().Add(y.Exp(), torch.AddOptions{Alpha: 2})                           // Exp and the factor are none of it

@@ -6,28 +6,6 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// turns takes out views that turn a matrix back.
-func turns(r *rewriter) {
-	f := r.flow()
-	names, gone := map[string]string{}, map[int]bool{}
-	for i := range r.p.Graph.Nodes {
-		n := &r.p.Graph.Nodes[i]
-		name, ok := n.result()
-		turned, _ := kindOf(n.arg("self"))
-		made, known := f.maker[turned]
-		if n.op() != "t" || !ok || !known || r.p.Graph.Nodes[made].op() != "t" {
-			continue
-		}
-		self, _ := kindOf(r.p.Graph.Nodes[made].arg("self"))
-		if own, renamed := names[self]; renamed {
-			self = own
-		}
-		names[name], gone[i] = self, true
-	}
-	r.rename(0, names)
-	r.remove(gone)
-}
-
 // fusedOptimizers are the kernels that update many parameters, and their lists: parameters, gradients and what belongs to each.
 var fusedOptimizers = map[string][]string{
 	"_fused_sgd_":   {"self", "grads", "momentum_buffer_list"},
