@@ -23,7 +23,8 @@ var exactPasses = []pass{{"dead", dead}, {"constants", constants}, {"common", co
 
 // stepPasses keep the bits of a step of training.
 var stepPasses = []pass{{"dead", dead}, {"common", common}, {"copies", copies}, {"turns", turns}, {"kept", kept},
-	{"dead", dead}, {"updates", updates}, {"dead", dead}, {"rectified", rectified}, {"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}}
+	{"dead", dead}, {"updates", updates}, {"dead", dead}, {"rectified", rectified},
+	{"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}}
 
 // fusedPasses take the weights as they are now.
 var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"constants", constants},

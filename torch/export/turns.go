@@ -37,7 +37,8 @@ func kept(r *rewriter) {
 		}
 		name, _ := n.result()
 		sum := &r.p.Graph.Nodes[made]
-		if sum.Target != "torch.ops.aten.sum.dim_IntList" || sum.arg("keepdim") != true || !sameSizes(r.without(sum), r.p.Graph.Tensors[name].Sizes) {
+		keeps := sum.Target == "torch.ops.aten.sum.dim_IntList" && sum.arg("keepdim") == true
+		if !keeps || !sameSizes(r.without(sum), r.p.Graph.Tensors[name].Sizes) {
 			continue
 		}
 		sum.Inputs = set(sum.Inputs, "keepdim", false)
