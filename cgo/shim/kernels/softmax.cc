@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -67,10 +66,6 @@ Tensor derivative(const Processor& k, const Tensor& gradient, const Tensor& y) {
 	         rows_of(k, gradient.const_data_ptr<float>(), y.const_data_ptr<float>(), to.mutable_data_ptr<float>(), columns),
 	         k.log_softmax_derivative);
 	return to;
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-	return memcmp(a.const_data_ptr<float>(), b.const_data_ptr<float>(), a.numel() * sizeof(float)) == 0;
 }
 
 // Rows of made-up numbers, some of which have what has no bound, no value or a sign alone.

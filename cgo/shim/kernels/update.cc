@@ -87,10 +87,6 @@ void place(Update& u, const Tensor& param, const Tensor& mean, const Tensor& squ
 	u.square = square.defined() ? square.mutable_data_ptr<float>() : nullptr;
 }
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-	return memcmp(a.const_data_ptr<float>(), b.const_data_ptr<float>(), a.numel() * sizeof(float)) == 0;
-}
-
 // Whether our kernels update as libtorch's do, which is tried.
 bool tried(const Rule& rule) {
 	const auto* k = convolution::best_processor();
