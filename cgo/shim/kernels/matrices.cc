@@ -1,8 +1,8 @@
 #include "matrices.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/addmm_cpu_dispatch.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/mm_cpu_dispatch.h>
 #include <torch/library.h>
 
@@ -47,7 +47,8 @@ void in_parts(const convolution::Processor& k, const Product& p, const Run& run)
 	});
 }
 
-Tensor room(int64_t rows, int64_t columns) { return at::empty({rows, columns}, at::kFloat); }
+// Room is no call of an operator, neither for a profiler nor in time.
+Tensor room(int64_t rows, int64_t columns) { return at::detail::empty_cpu({rows, columns}, at::kFloat); }
 
 void turn_in_parts(const convolution::Processor& k, const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to) {
 	constexpr int64_t enough = 1 << 15, side = 16;  // of numbers for a thread, and what is turned at once
@@ -143,7 +144,7 @@ bool skip(const convolution::Processor& k, const Layout& l, const Order& order, 
 	}
 	p.picked.piece = piece_of(order, l.depth);
 	p.picked.vectors = vectors_of(l.columns, p.picked.piece, k.images.vector);
-	auto words = at::empty({l.rows, l.depth + p.pieces()}, at::kLong);
+	Tensor words = at::detail::empty_cpu({l.rows, l.depth + p.pieces()}, at::kLong);
 	p.picked.words = static_cast<uint64_t*>(words.mutable_data_ptr());
 	p.picked.counts = words.mutable_data_ptr<int64_t>() + l.rows * l.depth;
 	at::parallel_for(0, l.rows, some, [&](int64_t first, int64_t last) {
@@ -164,7 +165,7 @@ bool skip(const convolution::Processor& k, const Layout& l, const Order& order, 
 
 Tensor computed(const convolution::Processor& k, const Layout& l, const Order& order, bool skips, const Tensor* start, const Tensor& a,
                 const Tensor& b) {
-	auto c = at::empty({l.rows, l.columns}, a.options());
+	auto c = room(l.rows, l.columns);
 	Numbers n{a.const_data_ptr<float>(), b.const_data_ptr<float>(), start != nullptr ? start->const_data_ptr<float>() : nullptr,
 	          c.mutable_data_ptr<float>()};
 	if (!skips || !skip(k, l, order, n)) {
