@@ -8,7 +8,7 @@ const rectifiedTarget = "torch.ops.libtorchgo.rectified_product.default"
 // numbers still near and are no call of their own.
 func rectified(r *rewriter) {
 	f := r.flow()
-	gone, found := map[int]bool{}, false
+	gone := map[int]bool{}
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
 		made, by, ok := r.rectifies(f, n)
@@ -21,9 +21,9 @@ func rectified(r *rewriter) {
 			start, a = a, product.arg("mat1")
 		}
 		*product = n.with(rectifiedTarget, given("start", start), given("a", a), given("b", b), given("by", by))
-		gone[i], found = true, true
+		gone[i] = true
 	}
-	if found {
+	if len(gone) > 0 {
 		r.calls(&Node{Target: rectifiedTarget})
 	}
 	r.remove(gone)

@@ -58,7 +58,7 @@ template <int W>
 void rectify(const float* by, int64_t n, float* to) {
 	using V = Vec<W>;
 	if (by == nullptr) {
-		return each<W>(to, to, n, to, [](V x, V) { return x < V{} ? V{} : x; });
+		return compute<W>(kRelu, to, to, n, to);
 	}
 	each<W>(by, to, n, to, [](V limit, V x) { return limit <= V{} ? V{} : x; });
 }
