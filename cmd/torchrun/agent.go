@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -17,6 +18,10 @@ type agent struct {
 
 // grace is what ranks have to end after a signal before they are killed.
 const grace = 10 * time.Second
+
+// settle is what ranks have to fail of what made the first one fail: where one is killed the others lose their connection to it at
+// once, and may be seen to end before it.
+const settle = 100 * time.Millisecond
 
 func (a *agent) run(ctx context.Context) error {
 	for n := 0; ; n++ {
@@ -67,28 +72,20 @@ func (a *agent) round(ctx context.Context, r round) (what, why string, err error
 		if what, why, err = a.meeting.news(ctx, r); what != "" || err != nil {
 			return what, why, errorUnlessGone(err, told && ctx.Err() == nil)
 		}
-		running, bad := 0, false
-		for _, w := range workers {
-			switch over, failed := w.ended(); {
-			case !over:
-				running++
-			case failed != nil:
-				bad = true
-				why := fmt.Sprintf("rank %d (local rank %d, pid %d) failed: %v", w.rank, w.local, w.cmd.Process.Pid, failed)
-				if err := a.meeting.tell(r, "failed", why); err != nil {
-					return "", "", err
-				}
+		if slices.ContainsFunc(workers, (*worker).failed) {
+			time.Sleep(settle)
+			if err := a.meeting.tell(r, "failed", failures(workers)); err != nil {
+				return "", "", err
 			}
-		}
-		if bad {
 			continue // with the news
 		}
-		if running == 0 && !told {
+		running := slices.ContainsFunc(workers, (*worker).runs)
+		if !running && !told {
 			told = true
 			_, err = a.meeting.store.Add(r.key("done"), 1)
 		}
 		if done, err := a.meeting.store.Add(r.key("done"), 0); err != nil || done == r.size {
-			return "", "", errorUnlessGone(err, running == 0)
+			return "", "", errorUnlessGone(err, !running)
 		}
 		if err := pause(ctx, a.interval); err != nil {
 			a.meeting.tell(r, "changed", "a machine leaves") //nolint:errcheck // the store may be gone as well

@@ -102,6 +102,10 @@ func TestEnds(t *testing.T) {
 		"all well":      {script: "echo $RANK", prints: []string{"0\n", "1\n"}},
 		"one fails":     {script: "[ $RANK = 0 ] || exit 3; sleep 600", fails: `rank 1 \(local rank 1, pid \d+\) failed: exit status 3`},
 		"one is killed": {script: "[ $RANK = 1 ] || kill -9 $$; sleep 600", fails: `rank 0 .* failed: signal: killed`},
+		// Rank 0, which is looked at first, fails as soon as rank 1 is gone.
+		"one fails of the other": {script: "if [ $RANK = 1 ]; then echo $$ > $0/1; sleep 0.3; kill -9 $$; fi; " +
+			"until [ -s $0/1 ]; do :; done; while kill -0 $(cat $0/1) 2> /dev/null; do :; done; exit 1",
+			fails: `rank 1 .* failed: signal: killed`},
 		"fails at first": {script: "[ $TORCHELASTIC_RESTART_COUNT = 1 ] && echo $RANK", // the first to fail ends the other
 			flags: []string{"--max-restarts", "1"}, prints: []string{"0\n", "1\n"}},
 		"fails again":        {script: "exit 1", flags: []string{"--max-restarts", "2"}, fails: "no restarts left of 2"},
@@ -112,7 +116,7 @@ func TestEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			logs := t.TempDir()
-			program := []string{"sh", "-c", c.script}
+			program := []string{"sh", "-c", c.script, logs} // which is $0
 			if c.script == "-" {
 				program = []string{filepath.Join(logs, "nothing")}
 			}

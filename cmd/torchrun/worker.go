@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -23,6 +24,7 @@ type worker struct {
 	files       []io.Closer
 	over        chan struct{}
 	err         error
+	at          time.Time // when it ended
 }
 
 // start starts all ranks of this machine. Those that it has started are returned with an error, too.
@@ -120,7 +122,7 @@ func (w *worker) prefixed(to io.Writer, prefix string) io.Writer {
 }
 
 func (w *worker) wait() {
-	w.err = w.cmd.Wait()
+	w.err, w.at = w.cmd.Wait(), time.Now()
 	w.closeFiles()
 	w.copies.Wait()
 	close(w.over)
@@ -132,21 +134,34 @@ func (w *worker) closeFiles() {
 	}
 }
 
-// ended tells whether the rank is over, and what it failed with.
-func (w *worker) ended() (over bool, failed error) {
+// runs tells whether the rank has not ended.
+func (w *worker) runs() bool {
 	select {
 	case <-w.over:
-		return true, w.err
+		return false
 	default:
-		return false, nil
+		return true
 	}
+}
+
+func (w *worker) failed() bool { return !w.runs() && w.err != nil }
+
+// failures says which ranks have failed with what, the first to fail first: what others tell is mostly that it is gone.
+func failures(list []*worker) string {
+	list = slices.DeleteFunc(slices.Clone(list), func(w *worker) bool { return !w.failed() })
+	slices.SortStableFunc(list, func(v, w *worker) int { return v.at.Compare(w.at) })
+	var says []string
+	for _, w := range list {
+		says = append(says, fmt.Sprintf("rank %d (local rank %d, pid %d) failed: %v", w.rank, w.local, w.cmd.Process.Pid, w.err))
+	}
+	return strings.Join(says, ", then ")
 }
 
 // stop ends the ranks that still run: with SIGTERM, and after a while with SIGKILL, each with what it has started itself.
 func stop(list []*worker, grace time.Duration) {
 	kill := func(s syscall.Signal) {
 		for _, w := range list {
-			if over, _ := w.ended(); !over {
+			if w.runs() {
 				if err := syscall.Kill(-w.cmd.Process.Pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
 					w.cmd.Process.Kill()
 				}
