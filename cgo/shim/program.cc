@@ -7,6 +7,7 @@
 
 #include "boxed.h"
 #include "calculation.h"
+#include "direct.h"
 #include "entries.h"
 #include "guard.h"
 #include "library.h"
@@ -34,6 +35,7 @@ struct Run {
 	uint64_t& at;   // the number of the step that runs
 	bool learns;    // gradients go through an input or a constant
 	bool dual;      // or derivatives in the other direction
+	bool direct;    // what need not go through the dispatcher does not
 };
 
 class Step;
@@ -62,6 +64,7 @@ class Step {
 
 	void run(Run& r, Slots& slots, Stack& stack, bool plain) const;
 	void constants(std::vector<at::Tensor>& to) const;
+	void leave(std::unordered_set<uint32_t>& slots);
 
  private:
 	enum class Does : uint64_t { call, size, calculate, assert_true, same, replace, cond, loop, grad, autocast };
@@ -72,7 +75,7 @@ class Step {
 
 	void read_call(Args& a);
 	void read_outputs(Args& a);
-	void call(Slots& slots, Stack& stack, bool plain) const;
+	void call(const Run& r, Slots& slots, Stack& stack, bool plain) const;
 	void keep(Slots& slots, Stack& results) const;
 	Stack loop(Run& r, Stack carried) const;
 
@@ -81,6 +84,7 @@ class Step {
 	std::string name_;
 	std::optional<Operation> operation_;
 	bool fresh_ = false;  // it makes its results, changes nothing, and is not made of other operators
+	Direct direct_ = nullptr;
 	Calculation calculation_ = nullptr;
 	std::vector<Template> args_;
 	std::vector<Block> blocks_;
@@ -133,6 +137,7 @@ void Step::read_call(Args& a) {
 	auto shared = [](const c10::Argument& x) { return x.alias_info() != nullptr; };
 	fresh_ = !op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
 	         std::none_of(declared.begin(), declared.end(), shared);
+	direct_ = find_direct(op.schema());
 	for (size_t i = 0; i < declared.size(); i++) {
 		if (!given[i]) {
 			TORCH_CHECK_TYPE(declared[i].default_value(), "argument ", declared[i].name(), " is missing: ", op.schema());
@@ -154,9 +159,12 @@ std::string describe(const Stack& stack) {
 	return text.str();
 }
 
-void Step::call(Slots& slots, Stack& stack, bool plain) const {
+void Step::call(const Run& r, Slots& slots, Stack& stack, bool plain) const {
 	for (const auto& x : args_) {
 		stack.push_back(x.fill(slots));
+	}
+	if (direct_ != nullptr && plain && r.direct && direct_(stack)) {
+		return;
 	}
 	try {
 		if (plain && fresh_) {
@@ -184,7 +192,7 @@ void Step::run(Run& r, Slots& slots, Stack& stack, bool plain) const {
 	RECORD_USER_SCOPE(name_);
 	stack.clear();
 	if (does_ == Does::call) {
-		call(slots, stack, plain);
+		call(r, slots, stack, plain);
 		keep(slots, stack);
 		return;
 	}
@@ -283,6 +291,21 @@ void Step::constants(std::vector<at::Tensor>& to) const {
 	}
 }
 
+// leave tells which slots hold what leaves the block, or has a memory that does: autograd is to know such views. It gets those that are
+// known behind this step, and adds what this step hands on.
+void Step::leave(std::unordered_set<uint32_t>& slots) {
+	bool leaves = !blocks_.empty();
+	for (const auto& all : outputs_) {
+		leaves = std::any_of(all.begin(), all.end(), [&](const Output& o) { return slots.count(o.slot) > 0; }) || leaves;
+	}
+	if (leaves && !fresh_) {
+		direct_ = nullptr;
+		for (const auto& x : args_) {
+			x.reads(slots);
+		}
+	}
+}
+
 Block::~Block() = default;
 Block::Block(Block&&) noexcept = default;
 
@@ -294,6 +317,11 @@ Block::Block(Args& a) : slots_(a.next()) {
 		steps_.emplace_back(a);
 	}
 	outputs_ = read_templates(a);
+	std::unordered_set<uint32_t> leaving;
+	for (const auto& x : outputs_) {
+		x.reads(leaving);
+	}
+	std::for_each(steps_.rbegin(), steps_.rend(), [&](Step& s) { s.leave(leaving); });
 }
 
 void Block::constants(std::vector<at::Tensor>& to) const {
@@ -459,7 +487,7 @@ void run_program(Args& a, Results& r) {
 	if (c.foreign) {
 		calling.emplace();
 	}
-	Run run{r.f->out[TG_OUT - 1], any(c, inputs, is_learning), any(c, inputs, is_dual)};
+	Run run{r.f->out[TG_OUT - 1], any(c, inputs, is_learning), any(c, inputs, is_dual), goes_direct()};
 	auto outputs = c.main.run(run, std::move(inputs));
 	put_boxed(r, outputs);
 }

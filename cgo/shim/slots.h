@@ -4,6 +4,8 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/core/jit_type.h>
 
+#include <unordered_set>
+
 #include "wire.h"
 
 namespace tg {
@@ -29,6 +31,16 @@ class Template {
 
 	// fill makes the argument for a run. A value that nothing reads later leaves its slot.
 	c10::IValue fill(Slots& slots) const;
+
+	// reads adds the slots that it is made of.
+	void reads(std::unordered_set<uint32_t>& to) const {
+		if (form_ == Form::slot || form_ == Form::last) {
+			to.insert(slot_);
+		}
+		for (const auto& e : elements_) {
+			e.reads(to);
+		}
+	}
 
 	// constants adds the tensor that is the same in each run.
 	void constants(std::vector<at::Tensor>& to) const {

@@ -1,3 +1,4 @@
+#include "cascade.h"
 #include "dots.h"
 #include "elementwise.h"
 #include "images.h"
@@ -18,6 +19,7 @@ const Processor avx2 = {
 	matrices::update<8>,
 	rows::log_softmax<8>,
 	rows::log_softmax_derivative<8>,
+	sums::sum_columns<8>,
 };
 
 }  // namespace tg::convolution

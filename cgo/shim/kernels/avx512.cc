@@ -1,3 +1,4 @@
+#include "cascade.h"
 #include "dots.h"
 #include "elementwise.h"
 #include "images.h"
@@ -18,6 +19,7 @@ const Processor avx512 = {
 	matrices::update<16>,
 	rows::log_softmax<16>,
 	rows::log_softmax_derivative<16>,
+	sums::sum_columns<16>,
 };
 
 }  // namespace tg::convolution

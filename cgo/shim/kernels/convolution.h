@@ -140,6 +140,8 @@ struct Processor {
 	// The rows from first to last, each shorter than a vector.
 	void (*log_softmax)(const rows::ShortRows& r, int64_t first, int64_t last);
 	void (*log_softmax_derivative)(const rows::ShortRows& r, int64_t first, int64_t last);
+	// Sums up each column of a matrix whose rows lie side by side.
+	void (*sum_columns)(const float* x, int64_t rows, int64_t columns, float* to);
 };
 
 extern const Processor avx2;    // and FMA

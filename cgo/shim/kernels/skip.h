@@ -165,11 +165,11 @@ INLINE bool skip(const Product& of, int64_t column, float* room, const Load& get
 // V vectors of all rows of a product with one piece, with which a parameter is updated: that of a row, which waits for memory and divides,
 // while the next row's sums are made. Its gradient stays in registers. What has been updated cannot be computed again: where b is not finite,
 // or a sum has ended as a negative zero, rows are computed with their zeros.
-template <bool Adam, int W, int V, class Load, class Store>
-INLINE void skip_and_update(const Product& of, int64_t column, float* room, const Load& get, const Store& put) {
+template <bool Adam, bool Common, int W, int V, class Load, class Store>
+void skip_and_update(const Product& of, int64_t column, float* room, const Load& get, const Store& put) {
 	constexpr int64_t ahead = 4;  // rows: processors do not foresee where the next one lies
 	const Product p = of;  // as above
-	const Update u = *p.update;
+	const Update u = known<Adam, Common>(*p.update);
 	bool odd = !gather<W, V>(p, column, 0, p.depth, get, room);
 	convolution::Ints<W> least_bits{};
 	Vec<W> gradient[V]{};
@@ -211,11 +211,11 @@ INLINE bool skip_vectors(int64_t vectors, const Product& p, int64_t column, floa
 	if (p.update == nullptr) {
 		return skip<W, M>(p, column, room, get, put);
 	}
-	if (p.update->kind == Update::sgd) {
-		skip_and_update<false, W, M>(p, column, room, get, put);
-	} else {
-		skip_and_update<true, W, M>(p, column, room, get, put);
-	}
+	auto run = [&]<bool Adam>() {
+		auto own = is_common(*p.update) ? skip_and_update<Adam, true, W, M, Load, Store> : skip_and_update<Adam, false, W, M, Load, Store>;
+		own(p, column, room, get, put);
+	};
+	p.update->kind == Update::sgd ? run.template operator()<false>() : run.template operator()<true>();
 	return true;
 }
 

@@ -46,7 +46,9 @@
 #include "boxed.h"
 #include "core.h"
 #include "kernels/matrices.h"
+#include "kernels/optimizers.h"
 #include "kernels/softmax.h"
+#include "kernels/sums.h"
 #include "kernels/weights.h"
 #include "rules.h"
 
@@ -382,6 +384,13 @@ void replace_kernels() {
 		library.impl("addmm", matrices::addmm);
 		library.impl("_log_softmax", rows::log_softmax);
 		library.impl("_log_softmax_backward_data", rows::log_softmax_backward);
+		library.impl("sum.dim_IntList", sums::sum);
+		library.impl("_fused_sgd_", optimizers::fused_sgd_<double>);
+		library.impl("_fused_sgd_.tensor_lr", optimizers::fused_sgd_<const Tensor&>);
+		library.impl("_fused_adam_", optimizers::fused_adam_<false, double>);
+		library.impl("_fused_adam_.tensor_lr", optimizers::fused_adam_<false, const Tensor&>);
+		library.impl("_fused_adamw_", optimizers::fused_adam_<true, double>);
+		library.impl("_fused_adamw_.tensor_lr", optimizers::fused_adam_<true, const Tensor&>);
 	}
 	static auto& compressed = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCPU, "libtorch for Go", 0);
 	compressed.impl("_sparse_csr_prod.dim_dtype", reduced<at::native::_sparse_csr_prod_cpu>);
