@@ -17,6 +17,7 @@ type Step struct {
 	fn     func(inputs []torch.Tensor) []torch.Tensor
 	warm   int                 // runs that are left before the first recording
 	tapes  map[string]*engine  // by the shapes of the inputs
+	key    []byte              // these of the run; its memory is used again
 	before []func(replay bool) // what Go does before each run: the learning rates of optimizers
 }
 
@@ -50,11 +51,10 @@ func (s *Step) Run(inputs ...torch.Tensor) (out []torch.Tensor, err error) {
 	if s.tapes == nil {
 		return nil, errors.New("export: the step is closed; export.CompileStep makes one")
 	}
-	var key string
-	if err := torch.Try(func() { key = shapesOf(inputs) }); err != nil {
+	if err := torch.Try(func() { s.key = appendShapes(s.key[:0], inputs) }); err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	tape := s.tapes[key]
+	tape := s.tapes[string(s.key)]
 	err = torch.Try(func() {
 		for _, fn := range s.before {
 			fn(tape != nil)
@@ -66,7 +66,7 @@ func (s *Step) Run(inputs ...torch.Tensor) (out []torch.Tensor, err error) {
 		out, err = s.compute(inputs)
 		s.warm--
 	case tape == nil:
-		out, err = s.record(key, inputs)
+		out, err = s.record(string(s.key), inputs)
 	default:
 		given := make([]any, len(inputs))
 		for i, t := range inputs {
@@ -91,9 +91,8 @@ func (s *Step) Close() {
 	s.tapes = nil
 }
 
-// shapesOf are the dtypes, devices and shapes of tensors as text. Each run asks for it.
-func shapesOf(list []torch.Tensor) string {
-	var b []byte
+// appendShapes appends the dtypes, devices and shapes of tensors as text. Each run asks for it.
+func appendShapes(b []byte, list []torch.Tensor) []byte {
 	for _, t := range list {
 		b = append(b, t.DType().String()...)
 		b = append(b, t.Device().String()...)
@@ -105,7 +104,7 @@ func shapesOf(list []torch.Tensor) string {
 			b = append(b, ';')
 		}
 	}
-	return string(b)
+	return b
 }
 
 // compute runs the step as usual. Optimizers hear that it will be recorded.

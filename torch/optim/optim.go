@@ -80,7 +80,9 @@ func (g *Group) followLR() (recording bool) {
 	recorded := g.LR
 	recording = replay.Before(g, func(replay bool) {
 		if fused {
-			g.WriteLR()
+			if !g.rate.Defined() || g.written != g.LR {
+				g.WriteLR()
+			}
 		} else if replay && g.LR != recorded {
 			torch.Throw("optimizer", torch.KindValue, "the learning rate %v is part of a graph and cannot become %v: only fused kernels "+
 				"follow it (SGD, Adam, AdamW and Adagrad have some)", recorded, g.LR)
