@@ -14,6 +14,7 @@
 #include <array>
 #include <vector>
 
+#include "plain.h"
 #include "weights.h"
 
 namespace tg::elementwise {
@@ -71,10 +72,6 @@ Tensor one_by_one(at::TensorList inputs, at::ArrayRef<double> numbers, const Ste
 	return slots[steps[length - 1].to];
 }
 
-bool plain(const Tensor& t) {
-	return t.scalar_type() == at::kFloat && t.layout() == at::kStrided && t.device().is_cpu() && !t.is_neg();
-}
-
 // The first tensor that is no single number, if all others are such or lie in memory as it does, without gaps.
 const Tensor* alike(at::TensorList inputs) {
 	const Tensor* first = &inputs[0];
@@ -82,7 +79,7 @@ const Tensor* alike(at::TensorList inputs) {
 		if (first->dim() == 0) {
 			first = &t;
 		}
-		if (!plain(t) || (t.dim() > 0 && (t.sizes() != first->sizes() || t.strides() != first->strides()))) {
+		if (!is_plain(t) || (t.dim() > 0 && (t.sizes() != first->sizes() || t.strides() != first->strides()))) {
 			return nullptr;
 		}
 	}

@@ -11,8 +11,8 @@
 #include <optional>
 #include <string_view>
 
-#include "compat.h"
 #include "order.h"
+#include "plain.h"
 #include "weights.h"
 
 namespace tg::matrices {
@@ -65,20 +65,16 @@ Tensor turned(const convolution::Processor& k, const float* from, int64_t from_r
 	return to;
 }
 
-bool plain(const Tensor& t) {
-	return t.scalar_type() == at::kFloat && t.layout() == at::kStrided && t.device().is_cpu() && !t.is_neg() && !is_named(t);
-}
-
 // Numbers of rows or of columns lie side by side, and no two in one place.
 bool lies(int64_t rows, int64_t columns, int64_t row, int64_t step) { return (step == 1 && row >= columns) || (row == 1 && step >= rows); }
 
 // How a product's numbers lie; none if our kernels do not compute it.
 std::optional<Layout> layout_of(const Tensor* start, const Tensor& a, const Tensor& b) {
-	if (a.dim() != 2 || b.dim() != 2 || a.size(1) != b.size(0) || !plain(a) || !plain(b)) {
+	if (a.dim() != 2 || b.dim() != 2 || a.size(1) != b.size(0) || !is_plain(a) || !is_plain(b)) {
 		return std::nullopt;
 	}
 	Layout l{a.size(0), b.size(1), a.size(1), a.stride(0), a.stride(1), b.stride(0), b.stride(1), start != nullptr, 1, {}};
-	bool fits = start == nullptr || (start->dim() == 1 && start->size(0) == l.columns && start->stride(0) == 1 && plain(*start));
+	bool fits = start == nullptr || (start->dim() == 1 && start->size(0) == l.columns && start->stride(0) == 1 && is_plain(*start));
 	if (!fits || !lies(l.rows, l.depth, l.a_row, l.a_step) || !lies(l.depth, l.columns, l.b_step, l.b_column)) {
 		return std::nullopt;
 	}

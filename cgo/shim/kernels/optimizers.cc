@@ -8,6 +8,7 @@
 #include <array>
 #include <vector>
 
+#include "plain.h"
 #include "rule.h"
 #include "weights.h"
 
@@ -24,11 +25,6 @@ double number(const Tensor& x) { return matrices::number(x); }
 using Lists = std::array<TensorList, 5>;
 using Rest = std::array<std::vector<Tensor>, 5>;
 
-bool lies(const Tensor& t, const Tensor& param) {
-	const bool plain = t.scalar_type() == at::kFloat && t.layout() == at::kStrided && t.device().is_cpu() && !t.is_neg();
-	return plain && t.is_contiguous() && t.sizes() == param.sizes();
-}
-
 // Updates the k-th parameter, if that is one of few numbers and our kernels do it as libtorch's.
 bool update(Rule& rule, const Lists& lists, size_t k) {
 	constexpr int64_t few = 1 << 12;  // numbers: those of more are worth threads
@@ -36,7 +32,7 @@ bool update(Rule& rule, const Lists& lists, size_t k) {
 	const int64_t n = param.numel();
 	bool ours = n > 0 && n <= few;
 	for (size_t i = 0; i < 4 && ours; i++) {
-		ours = lists[i].empty() || lies(lists[i][k], param);
+		ours = lists[i].empty() || is_plain(lists[i][k], param.sizes());
 	}
 	if (!ours || !rule.equals_libtorch(n % matrices::whole != 0)) {
 		return false;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "matrices.h"
+#include "plain.h"
 #include "weights.h"
 
 namespace tg::matrices {
@@ -14,17 +15,12 @@ namespace {
 
 using at::Tensor;
 
-bool lies(const Tensor& t, const Tensor& like) {
-	const bool plain = t.scalar_type() == at::kFloat && t.layout() == at::kStrided && t.device().is_cpu() && !t.is_neg();
-	return plain && t.is_contiguous() && t.sizes() == like.sizes();
-}
-
 // max(start + a x b, 0), or, with by, a x b where that is positive and zero elsewhere.
 Tensor rectified_product(const std::optional<Tensor>& start, const Tensor& a, const Tensor& b, const std::optional<Tensor>& by) {
 	constexpr int64_t enough = 1 << 15;  // numbers for a thread
 	Tensor c = start ? matrices::addmm(*start, a, b, 1, 1) : matrices::mm(a, b);
 	const auto* k = convolution::best_processor();
-	if (k == nullptr || !lies(c, c) || (by && !lies(*by, c))) {
+	if (k == nullptr || !is_plain(c, c.sizes()) || (by && !is_plain(*by, c.sizes()))) {
 		return by ? at::threshold_backward(c, *by, 0) : at::relu(c);
 	}
 	auto* to = c.mutable_data_ptr<float>();

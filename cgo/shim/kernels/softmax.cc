@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 
+#include "plain.h"
 #include "trial.h"
 #include "weights.h"
 
@@ -32,8 +33,7 @@ constexpr int64_t most = 16;  // numbers of a vector
 
 // Whether rows of float32 lie side by side, each shorter than a vector.
 bool lie(const Tensor& x, int64_t vector) {
-	const bool plain = x.dim() > 0 && x.scalar_type() == at::kFloat && x.device().is_cpu() && x.layout() == at::kStrided && !x.is_neg();
-	return plain && x.is_contiguous() && x.size(-1) > 1 && x.size(-1) < vector && x.numel() > 0;
+	return is_plain(x) && x.is_contiguous() && x.dim() > 0 && x.size(-1) > 1 && x.size(-1) < vector && x.numel() > 0;
 }
 
 // The kernels for the last dimension of x; null where there are none.

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compat.h"
+#include "plain.h"
 #include "trial.h"
 #include "weights.h"
 
@@ -21,8 +21,7 @@ using convolution::Processor;
 // Whether rows of float32 lie side by side, so few numbers that libtorch adds them up on one thread.
 bool lies(const Tensor& x) {
 	constexpr int64_t few = 1 << 15;
-	const bool plain = x.dim() == 2 && x.scalar_type() == at::kFloat && x.device().is_cpu() && x.layout() == at::kStrided && !x.is_neg();
-	return plain && x.is_contiguous() && x.size(0) > 1 && x.size(1) > 1 && x.numel() < few && !is_named(x);
+	return is_plain(x) && x.is_contiguous() && x.dim() == 2 && x.size(0) > 1 && x.size(1) > 1 && x.numel() < few;
 }
 
 Tensor computed(const Processor& k, const Tensor& x, bool keepdim) {
