@@ -1,5 +1,5 @@
-// Operators that programs compute without the dispatcher: those that only look at memory in another way, which take less time than it does
-// to find their kernels, and counts of steps.
+// Operators that programs compute without the dispatcher: those that only look at memory in another way, or are one number or few. They take
+// less time than it takes to find their kernels.
 #pragma once
 
 #include <ATen/core/function_schema.h>
