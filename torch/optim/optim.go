@@ -80,7 +80,7 @@ func (g *Group) followLR() (recording bool) {
 	recorded := g.LR
 	recording = replay.Before(g, func(replay bool) {
 		if fused {
-			if !g.rate.Defined() || g.written != g.LR {
+			if g.LRTensor(); g.written != g.LR {
 				g.WriteLR()
 			}
 		} else if replay && g.LR != recorded {

@@ -121,7 +121,7 @@ void update(const Update& of, const float* gradient, int64_t n) {
 	if (rest > 0) {
 		some.template operator()<true>(
 			n - rest, [=](const float* from) { return convolution::load_some<W>(from, rest); },
-			[=](float* to, Vec<W> v) { convolution::store_some(to, v, rest); });
+			[=](float* to, convolution::Vec<W> v) { convolution::store_some(to, v, rest); });
 	}
 }
 
