@@ -156,7 +156,7 @@ func (c *contest) hold(rounds int) error {
 
 // allowed is how far a result may be from Python's before it is taken for another network's. Weights are drawn by chance, of which bfloat16
 // leaves less than of those that have learned (Python's own is a tenth apart), and int8 little: what that does to a network that has
-// learned is for TestInt8Photos of torch/export to say.
+// learned is for TestPhotos of torch/export to say.
 var allowed = map[string]float64{"float32": 1e-4, "bfloat16": 0.2, "int8": 1}
 
 // write has Python write the network in all formats, unless an earlier run has.

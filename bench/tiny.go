@@ -11,10 +11,10 @@ const opsPerScope = 100
 // operands are the tensors of the tiny cases; python/tiny.py has the same.
 type operands struct{ x, y, z, v, a, b, w torch.Tensor }
 
-func newOperands() (t operands) {
+func newOperands() (t *operands) {
 	torch.Unscoped(func() {
 		grid := torch.TensorOptions{DType: torch.Float32}.Arange(16).Reshape(4, 4)
-		t = operands{
+		t = &operands{
 			x: torch.FromSlice([]float32{1.5}),
 			y: torch.FromSlice([]float32{2.25}),
 			z: torch.FromSlice([]float32{0.5}),
@@ -101,22 +101,22 @@ func (c *chain) repeat(n int, with func(torch.Tensor)) {
 }
 
 func tinyCases() []benchmark {
-	of := func(name string, op func(t operands) torch.Tensor) benchmark {
+	of := func(name string, op func(t *operands) torch.Tensor) benchmark {
 		return benchmark{name: name, group: tinyGroup, n: 2000, make: func(string) (workload, error) {
 			t := newOperands()
 			return tiny{func() torch.Tensor { return op(t) }, name == "empty"}, nil
 		}}
 	}
 	return []benchmark{
-		of("add", func(t operands) torch.Tensor { return t.x.Add(t.y) }),
-		of("add_", func(t operands) torch.Tensor { return t.z.AddInPlace(t.y) }),
-		of("view", func(t operands) torch.Tensor { return t.v.View(2, 2) }),
-		of("mm 4x4", func(t operands) torch.Tensor { return t.a.MM(t.b) }),
-		of("empty", func(t operands) torch.Tensor { return torch.Empty(1) }),
-		of("add scalar", func(t operands) torch.Tensor { return t.x.AddScalar(2.5) }),
-		of("relu", func(t operands) torch.Tensor { return t.x.ReLU() }),
-		of("sum", func(t operands) torch.Tensor { return t.a.Sum() }),
-		of("add, recorded", func(t operands) torch.Tensor { return t.w.Add(t.y) }),
+		of("add", func(t *operands) torch.Tensor { return t.x.Add(t.y) }),
+		of("add_", func(t *operands) torch.Tensor { return t.z.AddInPlace(t.y) }),
+		of("view", func(t *operands) torch.Tensor { return t.v.View(2, 2) }),
+		of("mm 4x4", func(t *operands) torch.Tensor { return t.a.MM(t.b) }),
+		of("empty", func(t *operands) torch.Tensor { return torch.Empty(1) }),
+		of("add scalar", func(t *operands) torch.Tensor { return t.x.AddScalar(2.5) }),
+		of("relu", func(t *operands) torch.Tensor { return t.x.ReLU() }),
+		of("sum", func(t *operands) torch.Tensor { return t.a.Sum() }),
+		of("add, recorded", func(t *operands) torch.Tensor { return t.w.Add(t.y) }),
 		{name: "64 additions, compiled", group: tinyGroup, n: 200, make: newChain},
 	}
 }

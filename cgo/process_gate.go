@@ -2,6 +2,7 @@ package cgo
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"sync/atomic"
 
@@ -13,16 +14,19 @@ import (
 // with its own OpenMP helpers. The gate admits as many heavy calls as there are
 // processors; the others wait as goroutines, without a thread.
 var gate struct {
-	permits          atomic.Pointer[permits] // nil until the first heavy call
-	running, waiting atomic.Int64
-	waited           atomic.Int64
-	callbacks        atomic.Int64 // Go functions that libtorch is running
+	permits   atomic.Pointer[permits] // nil until the first heavy call
+	waiting   atomic.Int64
+	waited    atomic.Int64
+	callbacks atomic.Int64 // Go functions that libtorch is running
 }
 
+// permits are the places of the gate. A call of a few numbers is as heavy to the gate as a large one: where there is a place,
+// entering and leaving are one addition each.
 type permits struct {
-	*semaphore.Weighted
-	n    int
-	auto bool // n is GOMAXPROCS
+	free  atomic.Int64        // places; below zero, so many have come to wait
+	queue *semaphore.Weighted // has nothing to give but the places of those that leave
+	n     int
+	auto  bool // n is GOMAXPROCS
 }
 
 func newPermits(n int) *permits {
@@ -30,7 +34,10 @@ func newPermits(n int) *permits {
 	if auto {
 		n = runtime.GOMAXPROCS(0)
 	}
-	return &permits{semaphore.NewWeighted(int64(n)), n, auto}
+	p := &permits{queue: semaphore.NewWeighted(math.MaxInt64), n: n, auto: auto}
+	p.queue.TryAcquire(math.MaxInt64)
+	p.free.Store(int64(n))
+	return p
 }
 
 // SetGate sets how many goroutines may be in heavy calls at a time and returns the
@@ -43,10 +50,11 @@ func SetGate(n int) (before int) {
 	return before
 }
 
-// GateStats returns how many goroutines may be in heavy calls, how many are, how many
-// wait, and how many calls had to wait so far.
+// GateStats returns how many goroutines may be in heavy calls, how many are (those that came in before SetGate are not counted), how
+// many wait, and how many calls had to wait so far.
 func GateStats() (most int, running, waiting, waited int64) {
-	return currentPermits().n, gate.running.Load(), gate.waiting.Load(), gate.waited.Load()
+	p := currentPermits()
+	return p.n, int64(p.n) - max(p.free.Load(), 0), gate.waiting.Load(), gate.waited.Load()
 }
 
 func currentPermits() *permits {
@@ -63,14 +71,15 @@ func currentPermits() *permits {
 // led there may hold the place.
 func admit() *permits {
 	p := currentPermits()
-	if !p.TryAcquire(1) {
-		if gate.callbacks.Load() > 0 {
-			return nil
+	for free := p.free.Load(); free > 0; free = p.free.Load() {
+		if p.free.CompareAndSwap(free, free-1) {
+			return p
 		}
-		p = p.wait()
 	}
-	gate.running.Add(1)
-	return p
+	if gate.callbacks.Load() > 0 {
+		return nil
+	}
+	return p.wait()
 }
 
 // wait waits for a place, in new permits if GOMAXPROCS has changed meanwhile.
@@ -81,15 +90,15 @@ func (p *permits) wait() *permits {
 	}
 	gate.waited.Add(1)
 	gate.waiting.Add(1)
-	_ = p.Acquire(context.Background(), 1) // fails with its context only
+	if p.free.Add(-1) < 0 {
+		_ = p.queue.Acquire(context.Background(), 1) // fails with its context only
+	}
 	gate.waiting.Add(-1)
 	return p
 }
 
 func (p *permits) leave() {
-	if p == nil {
-		return
+	if p != nil && p.free.Add(1) <= 0 {
+		p.queue.Release(1)
 	}
-	gate.running.Add(-1)
-	p.Release(1)
 }

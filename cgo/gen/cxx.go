@@ -169,6 +169,8 @@ func cxxBody(o *Op) (string, error) {
 		if o.Inplace() {
 			after = fmt.Sprintf("\tbelow.changed(%s);\n", names[0])
 		}
+	case o.viewing():
+		fmt.Fprintf(&b, "\tBelowGradients below(%s);\n", strings.Join(tensorsOf(o, names), ", "))
 	}
 	send, err := cxxSend(o, call)
 	return unsafeGuard(o) + b.String() + send + after, err

@@ -112,19 +112,34 @@ func (o *Op) source() bool {
 // short reports an operator that may pass by autograd where that has nothing to do: it makes its
 // results, which share no memory with its arguments, or changes the elements of its first one alone.
 func (o *Op) short() bool {
-	shared := slices.ContainsFunc(o.Returns, func(r Return) bool { return r.Type.Alias && !r.Type.Mutable })
-	writes := 0
-	for _, a := range o.Args {
-		if a.Type.Mutable {
-			writes++
-		}
-	}
-	inPlace := o.Inplace() && writes == 1 && !o.Args[0].Type.List && !strings.Contains(o.Base, "resize") && !slices.Contains(ownLayers, o.Base)
-	return o.Kernel && !shared && !o.source() && (writes == 0 || inPlace)
+	writes := o.writes()
+	inPlace := o.Inplace() && writes == 1 && !o.Args[0].Type.List && !strings.Contains(o.Base, "resize")
+	return o.Kernel && !o.shares() && !o.source() && (writes == 0 || inPlace) && !slices.Contains(ownLayers, o.Base)
 }
 
-// ownLayers are operators with a layer of autograd's that does other things than to count a change.
-var ownLayers = []string{"detach_", "set_", "requires_grad_"}
+// viewing reports an operator that may pass by the upper half of autograd where that has nothing to do: it makes views, of which the
+// lower half knows.
+func (o *Op) viewing() bool {
+	return o.Kernel && o.shares() && o.writes() == 0 && !slices.Contains(ownLayers, o.Base)
+}
+
+// shares reports results that share memory with an argument that is not written to.
+func (o *Op) shares() bool {
+	return slices.ContainsFunc(o.Returns, func(r Return) bool { return r.Type.Alias && !r.Type.Mutable })
+}
+
+// writes counts the arguments that are written to.
+func (o *Op) writes() (n int) {
+	for _, a := range o.Args {
+		if a.Type.Mutable {
+			n++
+		}
+	}
+	return n
+}
+
+// ownLayers are operators with layers of autograd's that do other things than to pass them on, to count a change, or to write down a view.
+var ownLayers = []string{"detach", "detach_", "set_", "requires_grad_", "_fw_primal", "_make_dual"}
 
 func (o *Op) isOut() bool {
 	return o.Overload == "out" || slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Mutable && a.KwOnly })

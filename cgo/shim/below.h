@@ -11,14 +11,14 @@
 
 namespace tg {
 
-// Below keeps autograd out of an operator that computes its results, or changes its first argument,
-// by a kernel of its own, if autograd would only pass it on: no argument has anything of autograd's, as
-// gradients and bases of views are, or nothing is recorded. An undefined tensor is not passed on: autograd
-// has words for it. A call that may lead into Go takes the usual way, on which somebody may be waiting for it.
-class Below {
+// Passing keeps layers of autograd's out of an operator if they would only pass it on: no argument has a gradient to get or a tangent, or
+// nothing is recorded. That an argument is a view is nothing to them, as long as what it is a view of has no gradient to get. An undefined
+// tensor is not passed on: autograd has words for it. A call that may lead into Go takes the usual way, on which somebody may be waiting for it.
+template <class Guard>
+class Passing {
  public:
 	template <class... T>
-	explicit Below(const T&... args) {
+	explicit Passing(const T&... args) {
 		bool records = c10::GradMode::is_enabled();
 		if (thread.door == Door::plain && (passes(args, records) && ...)) {
 			guard_.emplace();
@@ -35,7 +35,7 @@ class Below {
 
  private:
 	static bool passes(const at::Tensor& t, bool records) {
-		return t.defined() && (t.unsafeGetTensorImpl()->autograd_meta() == nullptr || (!records && !t._fw_grad(0).defined()));
+		return t.defined() && (t.unsafeGetTensorImpl()->autograd_meta() == nullptr || (!(records && t.requires_grad()) && !t._fw_grad(0).defined()));
 	}
 	static bool passes(const std::optional<at::Tensor>& t, bool records) { return !t || passes(*t, records); }
 	static bool passes(at::TensorList list, bool records) {
@@ -45,7 +45,13 @@ class Below {
 		return std::all_of(list.begin(), list.end(), [=](const std::optional<at::Tensor>& t) { return passes(t, records); });
 	}
 
-	std::optional<at::AutoDispatchBelowADInplaceOrView> guard_;
+	std::optional<Guard> guard_;
 };
+
+// Below is for operators that compute their results, or change their first argument, by a kernel of their own.
+using Below = Passing<at::AutoDispatchBelowADInplaceOrView>;
+
+// BelowGradients is for those that make views, which the layer below writes down.
+using BelowGradients = Passing<at::AutoDispatchBelowAutograd>;
 
 }  // namespace tg

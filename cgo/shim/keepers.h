@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <new>
 
 namespace tg {
@@ -195,6 +196,59 @@ class Bins {
 
 	Bin bins_[Of::kSizes];
 	size_t kept_ = 0;
+};
+
+// What each thread keeps of a kind, in bins of its own, from the first block that it frees until it ends. They are reached through a
+// pointer: a library that is opened late has little room for variables of threads that are found without a call.
+template <class Of>
+class Kept {
+ public:
+	// A block of a size; null if the thread has none.
+	static void* take(size_t i) { return own_.bins->take(i, own_, keepers_); }
+
+	// False if the block has to go back to where it came from.
+	static bool keep(size_t i, void* block) {
+		return __builtin_expect(own_.bins->keep(i, block, own_, keepers_), true) || keep_first(i, block);
+	}
+
+	// Gives back what all threads keep.
+	static void empty() {
+		keepers_.each([](Keeper& k) { static_cast<Own&>(k).bins->empty(); });
+	}
+
+ private:
+	struct Own : Keeper {
+		Bins<Of>* bins = &before_;
+	};
+
+	// Makes the thread's bins, if it is their absence that left no room.
+	[[gnu::noinline]] static bool keep_first(size_t i, void* block) {
+		void* room = own_.bins == &before_ && has_key_ ? std::malloc(sizeof(Bins<Of>)) : nullptr;
+		if (room == nullptr || pthread_setspecific(key_, &own_) != 0) {
+			std::free(room);
+			return false;
+		}
+		own_.bins = new (room) Bins<Of>;
+		keepers_.add(own_);
+		return own_.bins->keep(i, block, own_, keepers_);
+	}
+
+	// What C++ still frees on a thread that ends, it does before this.
+	static void end(void* thread) {
+		auto& own = *static_cast<Own*>(thread);
+		Bins<Of>* bins = own.bins;
+		keepers_.remove(own);
+		own.bins = &after_;
+		bins->empty();
+		std::free(bins);
+	}
+
+	// A thread has one of these two before its first block and after its last: they hold nothing and take nothing.
+	static inline constinit Bins<Of> before_{true}, after_{true};
+	static inline constinit thread_local Own own_ __attribute__((tls_model("initial-exec")));
+	static inline constinit Keepers keepers_;
+	static inline pthread_key_t key_;
+	static inline const bool has_key_ = pthread_key_create(&key_, end) == 0;
 };
 
 }  // namespace tg

@@ -86,9 +86,9 @@ class Claim {
 struct CountingAllocator final : c10::Allocator {
 	c10::DataPtr allocate(size_t n) override {
 		Claim claim(n);
-		void* data = n == 0 ? nullptr : take_block(n);
+		auto [data, bytes] = n == 0 ? Taken{} : take_block(n);
 		if (data != nullptr) {
-			count(counted(block_size(data)) - claim.take());
+			count(static_cast<int64_t>(bytes) - claim.take());
 			c10::profiledCPUMemoryReporter().New(data, n);
 		}
 		return {data, data, &release, at::Device(at::DeviceType::CPU)};
@@ -97,20 +97,13 @@ struct CountingAllocator final : c10::Allocator {
 		if (data == nullptr) {
 			return;
 		}
-		host_bytes.fetch_sub(counted(block_size(data)), std::memory_order_relaxed);
+		const size_t bytes = block_bytes(data);
+		host_bytes.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
 		c10::profiledCPUMemoryReporter().Delete(data);
-		give_block(data);
+		give_block(data, bytes);
 	}
 	c10::DeleterFnPtr raw_deleter() const override { return &release; }
 	void copy_data(void* dest, const void* src, std::size_t n) const override { default_copy_data(dest, src, n); }
-
- private:
-	// glibc adds more to one block than to the next: only whole steps count, so that the same
-	// tensors are the same bytes every time.
-	static int64_t counted(size_t usable) {
-		constexpr size_t step = c10::gAlignment;
-		return static_cast<int64_t>(usable / step * step);
-	}
 };
 
 // The allocator of ./build.sh fuzz: the same books, and blocks between guard pages while it

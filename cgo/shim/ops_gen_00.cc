@@ -1281,6 +1281,7 @@ void _foreach_trunc_(Args& a, Results& r) {
 
 void _indices(Args& a, Results& r) {
 	const auto& self = a.needed("self");
+	BelowGradients below(self);
 	r.tensor(at::_ops::_indices::call(self));
 }
 
@@ -1404,6 +1405,7 @@ void _unique2(Args& a, Results& r) {
 
 void _values(Args& a, Results& r) {
 	const auto& self = a.needed("self");
+	BelowGradients below(self);
 	r.tensor(at::_ops::_values::call(self));
 }
 
@@ -1586,6 +1588,7 @@ void affine_grid_generator(Args& a, Results& r) {
 
 void alias(Args& a, Results& r) {
 	const auto& self = a.needed("self");
+	BelowGradients below(self);
 	r.tensor(at::_ops::alias::call(self));
 }
 

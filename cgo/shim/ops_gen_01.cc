@@ -421,6 +421,7 @@ void cauchy_(Args& a, Results& r) {
 
 void ccol_indices(Args& a, Results& r) {
 	const auto& self = a.tensor();
+	BelowGradients below(self);
 	r.tensor(at::_ops::ccol_indices::call(self));
 }
 
@@ -654,6 +655,7 @@ void coalesce(Args& a, Results& r) {
 
 void col_indices(Args& a, Results& r) {
 	const auto& self = a.tensor();
+	BelowGradients below(self);
 	r.tensor(at::_ops::col_indices::call(self));
 }
 
@@ -848,6 +850,7 @@ void cross(Args& a, Results& r) {
 
 void crow_indices(Args& a, Results& r) {
 	const auto& self = a.tensor();
+	BelowGradients below(self);
 	r.tensor(at::_ops::crow_indices::call(self));
 }
 
@@ -974,6 +977,7 @@ void diagonal(Args& a, Results& r) {
 	auto offset = a.integer();
 	auto dim1 = a.integer();
 	auto dim2 = a.integer();
+	BelowGradients below(self);
 	r.tensor(at::_ops::diagonal::call(self, offset, dim1, dim2));
 }
 
@@ -1307,6 +1311,7 @@ void expand(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto size = a.symints();
 	auto implicit = a.boolean();
+	BelowGradients below(self);
 	r.tensor(at::_ops::expand::call(self, size, implicit));
 }
 

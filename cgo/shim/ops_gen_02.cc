@@ -289,6 +289,7 @@ void index_select(Args& a, Results& r) {
 
 void indices(Args& a, Results& r) {
 	const auto& self = a.tensor();
+	BelowGradients below(self);
 	r.tensor(at::_ops::indices::call(self));
 }
 
@@ -2121,6 +2122,7 @@ void pdist(Args& a, Results& r) {
 void permute(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dims = a.ints();
+	BelowGradients below(self);
 	r.tensor(at::_ops::permute::call(self, dims));
 }
 

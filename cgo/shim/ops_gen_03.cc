@@ -560,6 +560,7 @@ void round__decimals(Args& a, Results& r) {
 
 void row_indices(Args& a, Results& r) {
 	const auto& self = a.tensor();
+	BelowGradients below(self);
 	r.tensor(at::_ops::row_indices::call(self));
 }
 
@@ -807,6 +808,7 @@ void slice_Tensor(Args& a, Results& r) {
 	auto start = a.opt_symint();
 	auto end = a.opt_symint();
 	auto step = a.integer();
+	BelowGradients below(self);
 	r.tensor(at::_ops::slice_Tensor::call(self, dim, start, end, step));
 }
 
@@ -1255,6 +1257,7 @@ void split_with_sizes(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto split_sizes = a.symints();
 	auto dim = a.integer();
+	BelowGradients below(self);
 	r.tensors(at::_ops::split_with_sizes::call(self, split_sizes, dim));
 }
 
@@ -1291,18 +1294,21 @@ void square_(Args& a, Results& r) {
 
 void squeeze(Args& a, Results& r) {
 	const auto& self = a.tensor();
+	BelowGradients below(self);
 	r.tensor(at::_ops::squeeze::call(self));
 }
 
 void squeeze_dim(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dim = a.integer();
+	BelowGradients below(self);
 	r.tensor(at::_ops::squeeze_dim::call(self, dim));
 }
 
 void squeeze_dims(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dim = a.ints();
+	BelowGradients below(self);
 	r.tensor(at::_ops::squeeze_dims::call(self, dim));
 }
 
@@ -1544,6 +1550,7 @@ void swapdims_(Args& a, Results& r) {
 
 void t(Args& a, Results& r) {
 	const auto& self = a.tensor();
+	BelowGradients below(self);
 	r.tensor(at::_ops::t::call(self));
 }
 
@@ -1737,6 +1744,7 @@ void transpose_int(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dim0 = a.integer();
 	auto dim1 = a.integer();
+	BelowGradients below(self);
 	r.tensor(at::_ops::transpose_int::call(self, dim0, dim1));
 }
 
@@ -1884,6 +1892,7 @@ void unfold(Args& a, Results& r) {
 	auto dimension = a.integer();
 	auto size = a.integer();
 	auto step = a.integer();
+	BelowGradients below(self);
 	r.tensor(at::_ops::unfold::call(self, dimension, size, step));
 }
 
@@ -1954,6 +1963,7 @@ void unsafe_split_with_sizes(Args& a, Results& r) {
 void unsqueeze(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dim = a.integer();
+	BelowGradients below(self);
 	r.tensor(at::_ops::unsqueeze::call(self, dim));
 }
 
@@ -1972,6 +1982,7 @@ void unsqueeze_copy(Args& a, Results& r) {
 
 void values(Args& a, Results& r) {
 	const auto& self = a.tensor();
+	BelowGradients below(self);
 	r.tensor(at::_ops::values::call(self));
 }
 
@@ -2037,6 +2048,7 @@ void vdot(Args& a, Results& r) {
 void view(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto size = a.symints();
+	BelowGradients below(self);
 	r.tensor(at::_ops::view::call(self, size));
 }
 
@@ -2048,6 +2060,7 @@ void view_as(Args& a, Results& r) {
 
 void view_as_complex(Args& a, Results& r) {
 	const auto& self = a.tensor();
+	BelowGradients below(self);
 	r.tensor(at::_ops::view_as_complex::call(self));
 }
 
@@ -2059,6 +2072,7 @@ void view_as_complex_copy(Args& a, Results& r) {
 
 void view_as_real(Args& a, Results& r) {
 	const auto& self = a.tensor();
+	BelowGradients below(self);
 	r.tensor(at::_ops::view_as_real::call(self));
 }
 

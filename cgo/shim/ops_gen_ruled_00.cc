@@ -384,6 +384,7 @@ void _compute_linear_combination(Args& a, Results& r) {
 void _conj(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	rule::viewable(rule::of(self));
+	BelowGradients below(self);
 	r.tensor(at::_ops::_conj::call(self));
 }
 
@@ -2295,6 +2296,7 @@ void _native_multi_head_attention(Args& a, Results& r) {
 void _neg_view(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	rule::viewable(rule::of(self));
+	BelowGradients below(self);
 	r.tensor(at::_ops::_neg_view::call(self));
 }
 
@@ -2475,6 +2477,7 @@ void _nested_view_from_buffer(Args& a, Results& r) {
 	const auto& nested_size = a.needed("nested_size");
 	const auto& nested_strides = a.needed("nested_strides");
 	const auto& offsets = a.needed("offsets");
+	BelowGradients below(self, nested_size, nested_strides, offsets);
 	r.tensor(at::_ops::_nested_view_from_buffer::call(self, nested_size, nested_strides, offsets));
 }
 

@@ -258,6 +258,7 @@ void _reshape_alias(Args& a, Results& r) {
 	auto size = a.symints();
 	auto stride = a.symints();
 	rule::strides(rule::of(size), rule::of(stride), {});
+	BelowGradients below(self);
 	r.tensor(at::_ops::_reshape_alias::call(self, size, stride));
 }
 
@@ -773,6 +774,7 @@ void _sparse_broadcast_to(Args& a, Results& r) {
 	rule::refuse_unsafe("_sparse_broadcast_to");
 	const auto& self = a.needed("self");
 	auto size = a.ints();
+	BelowGradients below(self);
 	r.tensor(at::_ops::_sparse_broadcast_to::call(self, size));
 }
 
@@ -2132,6 +2134,7 @@ void as_strided(Args& a, Results& r) {
 	auto stride = a.symints();
 	auto storage_offset = a.opt_symint();
 	rule::strides(rule::of(size), rule::of(stride), rule::of(storage_offset));
+	BelowGradients below(self);
 	r.tensor(at::_ops::as_strided::call(self, size, stride, storage_offset));
 }
 

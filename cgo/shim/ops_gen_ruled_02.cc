@@ -1466,6 +1466,7 @@ void lift(Args& a, Results& r) {
 void lift_fresh(Args& a, Results& r) {
 	rule::refuse_unsafe("lift_fresh");
 	const auto& self = a.needed("self");
+	BelowGradients below(self);
 	r.tensor(at::_ops::lift_fresh::call(self));
 }
 

@@ -1220,6 +1220,7 @@ void select_int(Args& a, Results& r) {
 	auto dim = a.integer();
 	auto index = a.integer();
 	rule::nested_dim(rule::of(self), rule::of(dim));
+	BelowGradients below(self);
 	r.tensor(at::_ops::select_int::call(self, dim, index));
 }
 
@@ -1274,6 +1275,7 @@ void slice_inverse(Args& a, Results& r) {
 	auto start = a.opt_symint();
 	auto end = a.opt_symint();
 	auto step = a.integer();
+	BelowGradients below(self, src);
 	r.tensor(at::_ops::slice_inverse::call(self, src, dim, start, end, step));
 }
 
@@ -1879,6 +1881,7 @@ void split_Tensor(Args& a, Results& r) {
 	auto split_size = a.integer();
 	auto dim = a.integer();
 	rule::pieces(rule::of(self), rule::of(split_size), rule::of(dim));
+	BelowGradients below(self);
 	r.tensors(at::_ops::split_Tensor::call(self, split_size, dim));
 }
 
@@ -2067,6 +2070,7 @@ void unbind_int(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	rule::pieces(rule::of(self), rule::of(dim));
+	BelowGradients below(self);
 	r.tensors(at::_ops::unbind_int::call(self, dim));
 }
 
@@ -2371,6 +2375,7 @@ void view_dtype(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto dtype = a.dtype();
 	rule::not_quantized(rule::of(self), rule::of(dtype));
+	BelowGradients below(self);
 	r.tensor(at::_ops::view_dtype::call(self, dtype));
 }
 

@@ -4,8 +4,6 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <new>
-#include <utility>
 
 #include "keepers.h"
 #include "pool.h"
@@ -33,45 +31,7 @@ static_assert(Sizes::size(Sizes::kSizes - 1) == kLargest && index_of(kLargest) =
 static_assert(index_below(kLargest + kLong - 1) == Sizes::kSizes - 1);
 static_assert(index_of(kEdge) == kShorts - 1 && index_below(kEdge + kLong - 1) == kShorts - 1 && index_of(kEdge + 1) == kShorts);
 
-constinit Keepers keepers;
-
-// There is little room for variables of threads in a library that is opened late: the bins are elsewhere.
-class ThreadBlocks : public Keeper {
- public:
-	~ThreadBlocks() {
-		if (bins_ != nullptr) {
-			keepers.remove(*this);
-			bins_->empty();
-			delete std::exchange(bins_, nullptr);
-		}
-		over_ = true;
-	}
-
-	void* take(size_t i) { return bins_ != nullptr ? bins_->take(i, *this, keepers) : nullptr; }
-
-	// False if it has to go back to where it came from.
-	bool keep(size_t i, void* block) {
-#ifdef __SANITIZE_ADDRESS__
-		return false;  // it shall see who reads what was freed
-#endif
-		return (bins_ != nullptr || begin()) && bins_->keep(i, block, *this, keepers);
-	}
-
-	void empty() { bins_->empty(); }
-
- private:
-	bool begin() {
-		if (!over_ && (bins_ = new (std::nothrow) Bins<Sizes>) != nullptr) {
-			keepers.add(*this);
-		}
-		return bins_ != nullptr;
-	}
-
-	Bins<Sizes>* bins_ = nullptr;
-	bool over_ = false;
-};
-
-thread_local ThreadBlocks own;
+using Own = Kept<Sizes>;
 
 void* fresh(size_t n) {
 	void* pooled = pool_take(n);
@@ -80,26 +40,33 @@ void* fresh(size_t n) {
 
 }  // namespace
 
-void* take_block(size_t n) {
-	if (n > kLargest) {
-		return fresh(n);
+Taken take_block(size_t n) {
+	if (n <= kLargest) {
+		size_t i = index_of(n);
+		n = Sizes::size(i);
+		if (void* block = Own::take(i)) {
+			return {block, n};
+		}
 	}
-	size_t i = index_of(n);
-	void* block = own.take(i);
-	return block != nullptr ? block : fresh(Sizes::size(i));
+	void* block = fresh(n);
+	return {block, block_bytes(block)};
 }
 
-void give_block(void* block) {
-	size_t usable = block_size(block);
-	if (usable < kShort || usable >= kLargest + kLong || !own.keep(index_below(usable), block)) {
-		Sizes::free(block);
+void give_block(void* block, size_t bytes) {
+#ifndef __SANITIZE_ADDRESS__  // it shall see who reads what was freed
+	if (bytes <= kLargest && Own::keep(index_of(bytes), block)) {
+		return;
 	}
+#endif
+	Sizes::free(block);
 }
 
-size_t block_size(void* block) { return is_pooled(block) ? pool_size(block) : malloc_usable_size(block); }
-
-void empty_threads() {
-	keepers.each([](Keeper& k) { static_cast<ThreadBlocks&>(k).empty(); });
+// glibc adds more to one block than to the next: only whole steps count, so that the same tensors are the same bytes every time.
+size_t block_bytes(void* block) {
+	size_t usable = is_pooled(block) ? pool_size(block) : malloc_usable_size(block);
+	return usable < kLargest + kLong ? Sizes::size(index_below(usable)) : usable / kShort * kShort;
 }
+
+void empty_threads() { Own::empty(); }
 
 }  // namespace tg

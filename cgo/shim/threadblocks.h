@@ -8,9 +8,14 @@
 
 namespace tg {
 
-void* take_block(size_t n);      // of n > 0 bytes or some more: the thread's own, the pool's, or glibc's
-void give_block(void* block);
-size_t block_size(void* block);  // bytes that may be used
-void empty_threads();            // gives the pool and glibc what all threads keep
+struct Taken {
+	void* data;
+	size_t bytes;  // that count: n and some more
+};
+
+Taken take_block(size_t n);                 // of n > 0 bytes: the thread's own, the pool's, or glibc's
+void give_block(void* block, size_t bytes);
+size_t block_bytes(void* block);
+void empty_threads();                       // gives the pool and glibc what all threads keep
 
 }  // namespace tg

@@ -185,6 +185,10 @@ struct Args {
 	}
 
 	at::Scalar scalar() {
+		if (static_cast<Tag>(*p) == Tag::integer) {  // a factor of one, nearly always
+			p++;
+			return at::Scalar(integer());
+		}
 		auto v = opt_scalar();
 		TORCH_CHECK_TYPE(v.has_value(), "expected a number, got none");
 		return *v;

@@ -25,7 +25,7 @@ type Span struct {
 // CalibrateOptions are the rarer arguments of [Calibrate].
 type CalibrateOptions struct {
 	// Error is how far the results for the samples may be from those in float32: the root of the mean square, relative to the deviation
-	// of the results. Layers whose rounding shows most are left in float32 until it is no more. Default: 0.04; 1 leaves none.
+	// of the results. Layers whose rounding shows most are left in float32 until it is no more. Default: 0.03; 1 leaves none.
 	Error float64
 }
 
@@ -37,7 +37,7 @@ type CalibrateOptions struct {
 //	ranges, err := export.Calibrate(program, slices.Values([][]any{{images}, {more}}))
 //	compiled, err := export.Compile(program, export.CompileOptions{Int8: ranges})
 func Calibrate(p *Program, samples iter.Seq[[]any], opts ...CalibrateOptions) (Calibration, error) {
-	const usual = 0.04
+	const usual = 0.03
 	most := option.One(opts).Error
 	if most == 0 {
 		most = usual

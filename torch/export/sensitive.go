@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -54,33 +55,37 @@ func (s *search) run(most float64) error {
 	if s.spread == 0 {
 		return nil
 	}
-	if sum, err := s.off(nil, ""); err != nil || sum <= most {
-		return err
-	}
 	var names []string
-	alone, sum := map[string]float64{}, 0.0
 	for _, l := range q.layers {
 		name, _ := l.node.result()
 		names = append(names, name)
 	}
-	for _, name := range names {
-		if alone[name], err = s.off(names, name); err != nil {
+	return s.leave(names, most)
+}
+
+// leave leaves as few layers as it takes in float32.
+func (s *search) leave(names []string, most float64) error {
+	sum, err := s.off(nil)
+	if err != nil || sum <= most {
+		return err
+	}
+	alone := map[string]float64{}
+	for i, name := range names {
+		if alone[name], err = s.off(slices.Delete(slices.Clone(names), i, i+1)); err != nil {
 			return err
 		}
-		sum += alone[name]
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(alone[b], alone[a]) })
-	for len(names) > 0 {
-		if sum <= most {
-			if sum, err = s.off(nil, ""); err != nil || sum <= most {
-				return err
-			}
+	n := sort.Search(len(names), func(n int) bool {
+		if err == nil {
+			sum, err = s.off(names[:n])
 		}
-		s.c.leave(names[0])
-		sum -= alone[names[0]]
-		names = names[1:]
+		return sum <= most
+	})
+	for _, name := range names[:n] {
+		s.c.leave(name)
 	}
-	return nil
+	return err
 }
 
 // leave lets the layer that makes a tensor be computed in float32.
@@ -90,14 +95,12 @@ func (c Calibration) leave(name string) {
 	c[name] = own
 }
 
-// off is how far the results are from those in float32 if of these layers one alone is computed in eight bits: the mean square of the
-// differences, relative to the variance.
-func (s *search) off(names []string, one string) (float64, error) {
+// off is how far the results are from those in float32 if these layers are left in it and the others are computed in eight bits: the mean
+// square of the differences, relative to the variance.
+func (s *search) off(floats []string) (float64, error) {
 	ranges := maps.Clone(s.c)
-	for _, name := range names {
-		if name != one {
-			ranges.leave(name)
-		}
+	for _, name := range floats {
+		ranges.leave(name)
 	}
 	sum := 0.0
 	var err error

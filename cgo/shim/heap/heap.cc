@@ -6,7 +6,6 @@
 // It needs nothing but the C library: C++'s, which may lie beside libtorch, must not be looked for before libtorch is.
 #include <dlfcn.h>
 #include <malloc.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,27 +24,7 @@ struct Small {
 	static constexpr size_t size(size_t i) { return kSmallest + i * kStep; }
 	static void free(void* block) { std::free(block); }
 };
-using Blocks = tg::Bins<Small>;
-
-// A thread has one of these two before its first block and after its last: they hold nothing and take nothing.
-constinit Blocks before(true), after(true);
-
-struct Own : tg::Keeper {
-	Blocks* blocks = &before;
-};
-constinit thread_local Own own __attribute__((tls_model("initial-exec")));
-constinit tg::Keepers keepers;
-
-// What C++ still frees on a thread that ends, it does before this.
-void end(void* kept) {
-	keepers.remove(own);
-	own.blocks = &after;
-	static_cast<Blocks*>(kept)->empty();
-	std::free(kept);
-}
-
-pthread_key_t key;
-const bool has_key = pthread_key_create(&key, end) == 0;
+using Kept = tg::Kept<Small>;
 
 [[gnu::noinline]] void* fetch(size_t n) {
 	if (void* block = std::malloc(std::max<size_t>(n, 1))) {
@@ -56,25 +35,12 @@ const bool has_key = pthread_key_create(&key, end) == 0;
 	return fail != nullptr ? fail(n, alignof(std::max_align_t)) : (std::abort(), nullptr);
 }
 
-[[gnu::noinline]] void give_back(void* block) {
-	if (own.blocks == &before && has_key) {
-		void* room = std::malloc(sizeof(Blocks));
-		if (room != nullptr && pthread_setspecific(key, room) == 0) {
-			own.blocks = new (room) Blocks;
-			keepers.add(own);
-		} else {
-			std::free(room);
-		}
-	}
-	std::free(block);
-}
-
 }  // namespace
 
 __attribute__((visibility("default"))) void* operator new(size_t n) {
 	size_t size = (std::max(n, kSmallest) - kSmallest + kStep - 1) / kStep;
 	if (__builtin_expect(size < Small::kSizes, true)) {
-		if (void* block = own.blocks->take(size, own, keepers)) {
+		if (void* block = Kept::take(size)) {
 			return block;
 		}
 	}
@@ -87,8 +53,8 @@ __attribute__((visibility("default"))) void operator delete(void* block) noexcep
 	}
 	// What is below the smallest is beyond the largest, too.
 	size_t size = (malloc_usable_size(block) - kSmallest) / kStep;
-	if (__builtin_expect(size >= Small::kSizes || !own.blocks->keep(size, block, own, keepers), false)) {
-		give_back(block);
+	if (__builtin_expect(size >= Small::kSizes, false) || !Kept::keep(size, block)) {
+		std::free(block);
 	}
 }
 
@@ -99,5 +65,5 @@ __attribute__((visibility("default"))) void operator delete(void* block, size_t)
 
 // Gives malloc what threads keep: a block holds the whole page that it is in.
 extern "C" __attribute__((visibility("default"))) void tg_heap_empty() {
-	keepers.each([](tg::Keeper& k) { static_cast<Own&>(k).blocks->empty(); });
+	Kept::empty();
 }
