@@ -19,8 +19,7 @@ class Passing {
  public:
 	template <class... T>
 	explicit Passing(const T&... args) {
-		bool records = c10::GradMode::is_enabled();
-		if (thread.door == Door::plain && (passes(args, records) && ...)) {
+		if (thread.door == Door::plain && (passes(args) && ...)) {
 			guard_.emplace();
 		}
 	}
@@ -34,15 +33,19 @@ class Passing {
 	}
 
  private:
-	static bool passes(const at::Tensor& t, bool records) {
-		return t.defined() && (t.unsafeGetTensorImpl()->autograd_meta() == nullptr || (!(records && t.requires_grad()) && !t._fw_grad(0).defined()));
+	static bool passes(const at::Tensor& t) {
+		return t.defined() && (t.unsafeGetTensorImpl()->autograd_meta() == nullptr || nothing_to_do(t));
 	}
-	static bool passes(const std::optional<at::Tensor>& t, bool records) { return !t || passes(*t, records); }
-	static bool passes(at::TensorList list, bool records) {
-		return std::all_of(list.begin(), list.end(), [=](const at::Tensor& t) { return passes(t, records); });
+	static bool passes(const std::optional<at::Tensor>& t) { return !t || passes(*t); }
+	static bool passes(at::TensorList list) {
+		return std::all_of(list.begin(), list.end(), [](const at::Tensor& t) { return passes(t); });
 	}
-	static bool passes(const c10::List<std::optional<at::Tensor>>& list, bool records) {
-		return std::all_of(list.begin(), list.end(), [=](const std::optional<at::Tensor>& t) { return passes(t, records); });
+	static bool passes(const c10::List<std::optional<at::Tensor>>& list) {
+		return std::all_of(list.begin(), list.end(), [](const std::optional<at::Tensor>& t) { return passes(t); });
+	}
+
+	[[gnu::noinline]] static bool nothing_to_do(const at::Tensor& t) {
+		return !(t.requires_grad() && c10::GradMode::is_enabled()) && !t._fw_grad(0).defined();
 	}
 
 	std::optional<Guard> guard_;

@@ -80,7 +80,8 @@ inline bool learns(at::TensorList list) {
 const at::Tensor& apart_recorded(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy);
 
 inline const at::Tensor& apart(const at::Tensor& written, const at::Tensor& t, at::Tensor& copy, bool others = false) {
-	return C10_UNLIKELY(t.defined() && (others || t.requires_grad())) ? apart_recorded(written, t, copy) : t;
+	const bool recorded = others || (t.unsafeGetTensorImpl()->autograd_meta() != nullptr && t.requires_grad());
+	return C10_UNLIKELY(t.defined() && recorded) ? apart_recorded(written, t, copy) : t;
 }
 
 at::TensorList apart(at::TensorList written, at::TensorList list, std::vector<at::Tensor>& copies, bool others = false);
