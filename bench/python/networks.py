@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 import torchvision
 from torch import nn
+from torchvision.models import resnet
 
 SAMPLES = 4  # to find the ranges of int8
 
@@ -84,8 +85,9 @@ NETWORKS = {
 
 
 def settle(network, calls):
-    """Lets batch norms measure what they see, as after training; otherwise values would grow from layer to layer. Draws last layers that start
-    with zeros, as ViT's does: results would be zeros."""
+    """Lets batch norms measure what they see, as after training; otherwise values would grow from layer to layer. The last one of a residual
+    branch weighs little, as training, which often begins with zero there, leaves it: with weights like the others' each block adds as much to what
+    rounding does as all before it. Draws last layers that start with zeros, as ViT's does: results would be zeros."""
     for m in network.modules():
         if isinstance(m, nn.Linear) and not m.weight.any():
             nn.init.normal_(m.weight, std=0.02)
@@ -93,6 +95,11 @@ def settle(network, calls):
     for m in norms:
         m.momentum = 1.0
         nn.init.uniform_(m.weight, 0.5, 1.0)
+    for block in network.modules():
+        if isinstance(block, resnet.BasicBlock):
+            nn.init.uniform_(block.bn2.weight, 0.1, 0.3)
+        elif isinstance(block, resnet.Bottleneck):
+            nn.init.uniform_(block.bn3.weight, 0.1, 0.3)
     if norms:
         network.train()
         network(torch.cat([x for x, in calls]))
