@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -126,6 +127,47 @@ func TestCompiledGoroutines(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// While there is a place for each goroutine, none meets a lock of Go's on its way through a run.
+func TestCompiledTakesNoLock(t *testing.T) {
+	torchtest.NoLeaks(t)
+	const goroutines = 64
+	defer torch.SetConcurrency(torch.SetConcurrency(goroutines))
+	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
+	c := compiled(t, plainly(node("y", "torch.ops.aten.mul.Tensor", tensor("y"), "self", tensor("x"), "other", tensor("x"))))
+	before := contended(t)
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			torch.Scope(func() {
+				x := torch.Ones(3)
+				for range 2000 {
+					_, err := c.Run(x)
+					require.NoError(t, err)
+				}
+			})
+		})
+	}
+	all.Wait()
+	require.Equal(t, before, contended(t), "locks of Go's that a run waited for")
+}
+
+// contended is how often somebody has waited for a lock that was given back within a run. Those of Go's own runtime are not meant.
+func contended(t *testing.T) (n int64) {
+	records := make([]runtime.BlockProfileRecord, 10_000)
+	count, ok := runtime.MutexProfile(records)
+	require.True(t, ok)
+	for _, r := range records[:count] {
+		frames := runtime.CallersFrames(r.Stack())
+		first, more := frames.Next()
+		for f := first; more && !strings.HasPrefix(first.Function, "runtime."); {
+			if f, more = frames.Next(); strings.Contains(f.Function, "export.(*Compiled).Run") {
+				n += r.Count
+			}
+		}
+	}
+	return n
 }
 
 // Gradients go through a compiled program as through the program, and through a region that turns them on.
