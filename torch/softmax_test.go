@@ -3,6 +3,7 @@ package torch_test
 import (
 	"fmt"
 	"math"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,6 +39,9 @@ func oneNaN(x torch.Tensor) torch.Tensor { return x.MaskedFill(x.IsNaN(), math.N
 func TestLogSoftmaxOfShortRows(t *testing.T) {
 	torchtest.NoLeaks(t)
 	for _, vector := range vectors() {
+		if vector > 8 && os.Getenv("ATEN_CPU_CAPABILITY") == "avx2" {
+			continue // libtorch has been told to use shorter ones, in which it adds otherwise
+		}
 		for columns := 2; columns < vector; columns++ {
 			for _, rows := range []int{1, 5, 15, 16, 17, 64, 5000} {
 				torch.Scope(func() {
