@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -204,41 +205,46 @@ template <class Of>
 class Kept {
  public:
 	// A block of a size; null if the thread has none.
-	static void* take(size_t i) { return own_.bins->take(i, own_, keepers_); }
+	static void* take(size_t i) { return own_.bins()->take(i, own_, keepers_); }
 
 	// False if the block has to go back to where it came from.
 	static bool keep(size_t i, void* block) {
-		return __builtin_expect(own_.bins->keep(i, block, own_, keepers_), true) || keep_first(i, block);
+		return __builtin_expect(own_.bins()->keep(i, block, own_, keepers_), true) || keep_first(i, block);
 	}
 
 	// Gives back what all threads keep.
 	static void empty() {
-		keepers_.each([](Keeper& k) { static_cast<Own&>(k).bins->empty(); });
+		keepers_.each([](Keeper& k) { static_cast<Own&>(k).bins()->empty(); });
 	}
 
  private:
+	// Begins as zeros: a thread that starts while a library is opened may not get what else its variables begin with (glibc fills in the
+	// threads that are on its list, and this one comes to it later).
 	struct Own : Keeper {
-		Bins<Of>* bins = &before_;
+		Bins<Of>* bins() { return reinterpret_cast<Bins<Of>*>(reinterpret_cast<uintptr_t>(&before_) + distance); }
+		void set(Bins<Of>* to) { distance = reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(&before_); }
+
+		uintptr_t distance = 0;  // from before_
 	};
 
 	// Makes the thread's bins, if it is their absence that left no room.
 	[[gnu::noinline]] static bool keep_first(size_t i, void* block) {
-		void* room = own_.bins == &before_ && has_key_ ? std::malloc(sizeof(Bins<Of>)) : nullptr;
+		void* room = own_.bins() == &before_ && has_key_ ? std::malloc(sizeof(Bins<Of>)) : nullptr;
 		if (room == nullptr || pthread_setspecific(key_, &own_) != 0) {
 			std::free(room);
 			return false;
 		}
-		own_.bins = new (room) Bins<Of>;
+		own_.set(new (room) Bins<Of>);
 		keepers_.add(own_);
-		return own_.bins->keep(i, block, own_, keepers_);
+		return own_.bins()->keep(i, block, own_, keepers_);
 	}
 
 	// What C++ still frees on a thread that ends, it does before this.
 	static void end(void* thread) {
 		auto& own = *static_cast<Own*>(thread);
-		Bins<Of>* bins = own.bins;
+		Bins<Of>* bins = own.bins();
 		keepers_.remove(own);
-		own.bins = &after_;
+		own.set(&after_);
 		bins->empty();
 		std::free(bins);
 	}

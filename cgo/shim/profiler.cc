@@ -13,6 +13,7 @@
 #include <kineto/libkineto.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
+#include <optional>
 #include <utility>
 
 #include "entries.h"
@@ -51,7 +52,7 @@ struct State {
 State session;
 uint64_t session_number = 0;
 
-thread_local State without;  // what this thread's state was before it joined
+thread_local std::optional<State> without;  // what this thread's state was before it joined
 
 void join(Thread& t) {
 	if (t.session != session_number) {
@@ -96,7 +97,7 @@ void end_watch(Thread& t) {
 
 void unwatch(Thread& t) {
 	if (t.session != 0) {
-		std::exchange(without, {}).apply();
+		std::exchange(without, std::nullopt)->apply();
 		t.session = 0;
 	}
 }
