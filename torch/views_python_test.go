@@ -89,8 +89,8 @@ def told():
         tell(x)
         tell(v)
         (torch.view_as_real(v) if v.is_complex() else v).sum().backward()
-        facts.append("none" if leaf.grad is None else str(leaf.grad.flatten().tolist()).replace(",", ""))
-        facts.append(str(by.grad.item()))
+        for t in leaf, by:
+            facts.append("none" if t.grad is None else " ".join(f"{g:.9g}" for g in t.grad.flatten().tolist()))
     except RuntimeError as e:
         facts.append(str(e).split(".")[0][:40])
     return "; ".join(facts)
@@ -141,31 +141,17 @@ func toldOfView(state func(leaf, plain torch.Tensor) torch.Tensor, operator func
 			sum = torch.ViewAsReal(v)
 		}
 		sum.Sum().Backward()
-		grad := "none"
-		if leaf.Grad().Defined() {
-			grad = pythonFloats(torch.Values[float32](leaf.Grad()))
+		for _, t := range []torch.Tensor{leaf, by} {
+			grad := "none"
+			if t.Grad().Defined() {
+				grad = strings.Trim(fmt.Sprintf("%.9g", torch.Values[float32](t.Grad())), "[]")
+			}
+			facts = append(facts, grad)
 		}
-		facts = append(facts, grad, pythonFloat(by.Grad().Float64()))
 	})
 	if err != nil {
 		text, _, _ := strings.Cut(err.(*torch.Error).Msg, ".")
 		facts = append(facts, text[:min(len(text), 40)])
 	}
 	return strings.Join(facts, "; ")
-}
-
-func pythonFloats(list []float32) string {
-	var words []string
-	for _, f := range list {
-		words = append(words, pythonFloat(float64(f)))
-	}
-	return "[" + strings.Join(words, " ") + "]"
-}
-
-func pythonFloat(f float64) string {
-	s := fmt.Sprint(f)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
-	}
-	return s
 }

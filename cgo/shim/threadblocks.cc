@@ -31,7 +31,7 @@ static_assert(Sizes::size(Sizes::kSizes - 1) == kLargest && index_of(kLargest) =
 static_assert(index_below(kLargest + kLong - 1) == Sizes::kSizes - 1);
 static_assert(index_of(kEdge) == kShorts - 1 && index_below(kEdge + kLong - 1) == kShorts - 1 && index_of(kEdge + 1) == kShorts);
 
-using Own = Kept<Sizes>;
+using Blocks = Kept<Sizes>;
 
 void* fresh(size_t n) {
 	void* pooled = pool_take(n);
@@ -44,7 +44,7 @@ Taken take_block(size_t n) {
 	if (n <= kLargest) {
 		size_t i = index_of(n);
 		n = Sizes::size(i);
-		if (void* block = Own::take(i)) {
+		if (void* block = Blocks::take(i)) {
 			return {block, n};
 		}
 	}
@@ -54,7 +54,7 @@ Taken take_block(size_t n) {
 
 void give_block(void* block, size_t bytes) {
 #ifndef __SANITIZE_ADDRESS__  // it shall see who reads what was freed
-	if (bytes <= kLargest && Own::keep(index_of(bytes), block)) {
+	if (bytes <= kLargest && Blocks::keep(index_of(bytes), block)) {
 		return;
 	}
 #endif
@@ -67,6 +67,6 @@ size_t block_bytes(void* block) {
 	return usable < kLargest + kLong ? Sizes::size(index_below(usable)) : usable / kShort * kShort;
 }
 
-void empty_threads() { Own::empty(); }
+void empty_threads() { Blocks::empty(); }
 
 }  // namespace tg

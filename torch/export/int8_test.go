@@ -296,30 +296,23 @@ func TestPhotos(t *testing.T) {
 	plain, quantized := compiled(t, p), compiled(t, p, export.CompileOptions{Int8: ranges})
 	ten := torch.FromSlice(slices.Sorted(maps.Values(imagenette)), len(imagenette))
 	defer ten.Close()
-	top := func(c *export.Compiled, x torch.Tensor) (all, ofTen []int64) {
+	logits := func(c *export.Compiled, x torch.Tensor) (y torch.Tensor) {
 		torch.NoGrad(func() {
-			y, err := c.Run(x)
+			out, err := c.Run(x)
 			require.NoError(t, err)
-			all = torch.Values[int64](y[0].ArgMax(1))
-			ofTen = torch.Values[int64](ten.IndexSelect(0, y[0].IndexSelect(1, ten).ArgMax(1)))
+			y = out[0]
 		})
-		return all, ofTen
+		return y
 	}
-	off := func(x torch.Tensor) (relative float64) {
-		torch.NoGrad(func() {
-			want, err := exact.Run(x)
-			require.NoError(t, err)
-			got, err := plain.Run(x)
-			require.NoError(t, err)
-			relative = got[0].Sub(want[0]).Abs().Max().Float64() / want[0].Abs().Max().Float64()
-		})
-		return relative
+	top := func(y torch.Tensor) (all, ofTen []int64) {
+		return torch.Values[int64](y.ArgMax(1)), torch.Values[int64](ten.IndexSelect(0, y.IndexSelect(1, ten).ArgMax(1)))
 	}
 	n, same, sameOfTen, right, rightBefore, furthest := 0, 0, 0, 0, 0, 0.0
 	for x, labels := range photos(t, filepath.Join(folder, "val"), math.MaxInt) {
-		furthest = max(furthest, off(x))
-		before, beforeOfTen := top(plain, x)
-		now, nowOfTen := top(quantized, x)
+		want, got := logits(exact, x), logits(plain, x)
+		furthest = max(furthest, got.Sub(want).Abs().Max().Float64()/want.Abs().Max().Float64())
+		before, beforeOfTen := top(got)
+		now, nowOfTen := top(logits(quantized, x))
 		for i, label := range labels {
 			n++
 			same += one(before[i] == now[i])

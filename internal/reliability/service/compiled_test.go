@@ -72,7 +72,7 @@ func TestCompiledResNet50TakesLessMemory(t *testing.T) {
 // childRuns runs a small program again and again, and looks at the memory that is left when Go's collector has given back what it had no
 // time for: where others have the processors it may come tens of milliseconds late, which is megabytes here.
 func childRuns() {
-	const looks = 100
+	const looks = 1000
 	torch.SetNumThreads(1)
 	w := torch.RandN(64, 32)
 	x := torch.RandN(8, 32)
