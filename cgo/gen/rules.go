@@ -170,6 +170,9 @@ var windowNames = regexp.MustCompile(`^(kernel_size|stride|padding|dilation|outp
 // lists that are too short, or one number stands for all.
 var counted = regexp.MustCompile(`^(reflection_pad|replication_pad|_adaptive_)`)
 
+// countedIfQuantized are those whose kernels for quantized tensors do so.
+var countedIfQuantized = regexp.MustCompile(`^(max_pool2d|_?adaptive_avg_pool[23]d)$`)
+
 // bySchema are the rules that the schema selects: where it speaks of windows or borders, these
 // are bounded, because kernels compute with them in 32 bits, or step through them, and are as
 // many as kernels read, and a window with holes reaches no further than these; sizes and
@@ -194,8 +197,12 @@ func (o *Op) bySchema() (calls []RuleCall) {
 	for i, a := range o.Args {
 		if windowNames.MatchString(a.Name) && a.Type.Key() == "int[]" {
 			calls = append(calls, RuleCall{Function: "lengths", Args: []int{i}, Told: []string{strconv.Quote(a.Name)}})
+			told := []string{strconv.Quote(a.Name), strconv.Itoa(a.Type.Size)}
 			if a.Type.Size > 1 && !a.HasDefault && counted.MatchString(o.Base) {
-				calls = append(calls, RuleCall{Function: "numbers", Args: []int{i}, Told: []string{strconv.Quote(a.Name), strconv.Itoa(a.Type.Size)}})
+				calls = append(calls, RuleCall{Function: "numbers", Args: []int{i}, Told: told})
+			}
+			if countedIfQuantized.MatchString(o.Base) {
+				calls = append(calls, RuleCall{Function: "numbers", Args: []int{i, 0}, Told: told})
 			}
 		}
 	}

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -47,7 +49,8 @@ class Slots {
 	bool has(const void* p) const { return p >= first_ && p < last_; }
 	size_t bytes() const { return pages_ * kPage; }
 
-	void* take(size_t n, Placement at) {
+	// align is how closely a block may end at a page; 0 has it begin at one.
+	void* take(size_t n, size_t align) {
 		if (left_ == 0) {
 			return nullptr;
 		}
@@ -58,8 +61,7 @@ class Slots {
 		}
 		head_ = (head_ + 1) % free_.size();
 		left_--;
-		size_t align = at == Placement::close ? 16 : kWidest;
-		size_t start = at == Placement::begin ? 0 : bytes() - (n + align - 1) / align * align;
+		size_t start = align == 0 ? 0 : bytes() - (n + align - 1) / align * align;
 		blocks_[i] = {pages + start, n};
 		if (n <= kPoisoned) {
 			std::memset(pages + start, kFresh, n);
@@ -123,11 +125,11 @@ class Pages {
 			count = std::max<size_t>(4, count / 2);
 		}
 	}
-	void* take(size_t n, Placement at) {
+	void* take(size_t n, size_t align) {
 		for (auto& slots : kinds_) {
 			if (n <= slots.bytes()) {
 				std::lock_guard<std::mutex> lock(mutex_);
-				return slots.take(n, at);
+				return slots.take(n, align);
 			}
 		}
 		return nullptr;
@@ -149,7 +151,9 @@ Pages& pages() {
 
 }  // namespace
 
-void* guarded_take(size_t n, Placement at) { return pages().take(n, at); }
+void* guarded_take(size_t n, Placement at) {
+	return pages().take(n, at == Placement::begin ? 0 : at == Placement::close ? 16 : kWidest);
+}
 
 bool is_guarded(const void* block) { return pages().of(block) != nullptr; }
 
@@ -161,6 +165,20 @@ size_t guarded_size(const void* block) {
 void guarded_give(void* block) {
 	std::lock_guard<std::mutex> lock(pages().mutex_);
 	pages().of(block)->give(block);
+}
+
+const void* guarded_copy(const void* first, size_t bytes) {
+	static std::array<std::atomic<void*>, 256> kept{};
+	static std::atomic<size_t> turn;
+	void* copy = pages().take(bytes, 1);
+	if (copy == nullptr) {
+		return first;
+	}
+	std::memcpy(copy, first, bytes);
+	if (void* oldest = kept[turn++ % kept.size()].exchange(copy); oldest != nullptr) {
+		guarded_give(oldest);
+	}
+	return copy;
 }
 
 }  // namespace tg

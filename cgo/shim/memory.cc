@@ -209,6 +209,7 @@ void place_blocks(Args& a, Results&) {
 	TORCH_CHECK_VALUE(at >= 0 && at <= static_cast<int64_t>(Placement::close), "there is no placement ", at);
 	TORCH_CHECK(has_guards || at == 0, "guard pages take LIBTORCH_GO_GUARD=1 in the environment before libtorch is loaded");
 	placement.store(static_cast<Placement>(at));
+	fence.store(at == 0 ? nullptr : &guarded_copy);
 }
 
 // device_memory(device) -> allocated, peak allocated, reserved, peak reserved,

@@ -191,8 +191,8 @@ void _adaptive_avg_pool2d(Args& a, Results& r) {
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::numbers("output_size", 2, rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size), rule::of(self));
 	rule::resized(rule::of(self), rule::of(output_size));
-	rule::cells2(rule::of(self), rule::of(output_size));
 	Below below(self);
 	r.tensor(at::_ops::_adaptive_avg_pool2d::call(self, output_size));
 }
@@ -210,8 +210,8 @@ void _adaptive_avg_pool3d(Args& a, Results& r) {
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
 	rule::numbers("output_size", 3, rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size), rule::of(self));
 	rule::resized(rule::of(self), rule::of(output_size));
-	rule::cells3(rule::of(self), rule::of(output_size));
 	Below below(self);
 	r.tensor(at::_ops::_adaptive_avg_pool3d::call(self, output_size));
 }

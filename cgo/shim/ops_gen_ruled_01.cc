@@ -1920,8 +1920,8 @@ void adaptive_avg_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 2, rule::of(output_size), rule::of(self));
 	rule::resized(rule::of(self), rule::of(output_size));
-	rule::cells2(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::adaptive_avg_pool2d::call(self, output_size));
 }
 
@@ -1929,8 +1929,8 @@ void adaptive_avg_pool3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::numbers("output_size", 3, rule::of(output_size), rule::of(self));
 	rule::resized(rule::of(self), rule::of(output_size));
-	rule::cells3(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::adaptive_avg_pool3d::call(self, output_size));
 }
 

@@ -1791,9 +1791,13 @@ void max_pool2d(Args& a, Results& r) {
 	auto dilation = a.ints();
 	auto ceil_mode = a.boolean();
 	rule::lengths("kernel_size", rule::of(kernel_size));
+	rule::numbers("kernel_size", 2, rule::of(kernel_size), rule::of(self));
 	rule::lengths("stride", rule::of(stride));
+	rule::numbers("stride", 2, rule::of(stride), rule::of(self));
 	rule::lengths("padding", rule::of(padding));
+	rule::numbers("padding", 2, rule::of(padding), rule::of(self));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::numbers("dilation", 2, rule::of(dilation), rule::of(self));
 	rule::reach(rule::of(kernel_size), rule::of(dilation));
 	rule::pooled2(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));

@@ -9,8 +9,8 @@ namespace {
 void f0(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 2, boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]), boxed::tensor(s[0]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
-	rule::cells2(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f1(const c10::IValue* s) {
 	rule::refuse_unsafe("_adaptive_avg_pool2d_backward");
@@ -18,8 +18,8 @@ void f1(const c10::IValue* s) {
 void f2(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::numbers("output_size", 3, boxed::ints(s[1]));
+	rule::numbers("output_size", 3, boxed::ints(s[1]), boxed::tensor(s[0]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
-	rule::cells3(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f3(const c10::IValue* s) {
 	rule::refuse_unsafe("_adaptive_avg_pool3d_backward");
@@ -1021,13 +1021,13 @@ void f311(const c10::IValue* s) {
 }
 void f312(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]), boxed::tensor(s[0]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
-	rule::cells2(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f313(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 3, boxed::ints(s[1]), boxed::tensor(s[0]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
-	rule::cells3(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f314(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward");
@@ -1535,9 +1535,13 @@ void f448(const c10::IValue* s) {
 }
 void f449(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::numbers("kernel_size", 2, boxed::ints(s[1]), boxed::tensor(s[0]));
 	rule::lengths("stride", boxed::ints(s[2]));
+	rule::numbers("stride", 2, boxed::ints(s[2]), boxed::tensor(s[0]));
 	rule::lengths("padding", boxed::ints(s[3]));
+	rule::numbers("padding", 2, boxed::ints(s[3]), boxed::tensor(s[0]));
 	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::numbers("dilation", 2, boxed::ints(s[4]), boxed::tensor(s[0]));
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
@@ -1550,6 +1554,14 @@ void f450(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
 void f451(const c10::IValue* s) {
+	rule::lengths("kernel_size", boxed::ints(s[1]));
+	rule::lengths("stride", boxed::ints(s[2]));
+	rule::lengths("padding", boxed::ints(s[3]));
+	rule::lengths("dilation", boxed::ints(s[4]));
+	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
+	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
+}
+void f452(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1557,7 +1569,7 @@ void f451(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f452(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1565,7 +1577,7 @@ void f452(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f453(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1573,92 +1585,92 @@ void f453(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f454(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f455(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f456(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f457(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f458(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f459(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f460(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f461(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f462(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f463(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f464(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f465(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f466(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f467(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f468(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f469(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[3]), boxed::ints(s[5]), {}, {});
 }
-void f470(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f471(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f472(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f473(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f474(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1667,7 +1679,7 @@ void f474(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f475(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1675,7 +1687,7 @@ void f475(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f476(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1684,7 +1696,7 @@ void f476(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f477(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1692,121 +1704,121 @@ void f477(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f478(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f479(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f480(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f481(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f482(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f483(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f484(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f485(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f486(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f487(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f488(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f489(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f490(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f491(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f492(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f493(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f494(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f495(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f496(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f497(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f498(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f499(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f500(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f501(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f502(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f503(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f504(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
 }
-void f505(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f506(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f507(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f508(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1815,7 +1827,7 @@ void f508(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f509(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1824,7 +1836,7 @@ void f509(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f510(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1833,140 +1845,140 @@ void f510(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f511(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f512(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f513(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f514(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 2, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f515(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f516(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 4, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f517(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f518(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 6, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f519(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f520(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[0]));
 }
-void f521(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[1]));
 }
-void f522(const c10::IValue* s) {
+void f523(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f523(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f524(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f525(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f526(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f527(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f528(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f529(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f530(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f531(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f532(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f533(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f534(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f535(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f536(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f537(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f538(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f539(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f540(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::refuse_unsafe("select_backward");
 }
-void f541(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
 }
-void f542(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_backward");
 }
-void f543(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_inverse");
 }
-void f544(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f545(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f546(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1975,7 +1987,7 @@ void f546(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f547(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1984,7 +1996,7 @@ void f547(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f548(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1994,7 +2006,7 @@ void f548(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f549(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2004,331 +2016,331 @@ void f549(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f550(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f551(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f552(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f553(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f554(const c10::IValue* s) {
+void f555(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f555(const c10::IValue* s) {
+void f556(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f556(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f557(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f558(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f559(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f560(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f561(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f562(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f563(const c10::IValue* s) {
+void f564(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f564(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f565(const c10::IValue* s) {
+void f566(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f566(const c10::IValue* s) {
+void f567(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f567(const c10::IValue* s) {
+void f568(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f568(const c10::IValue* s) {
+void f569(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f569(const c10::IValue* s) {
+void f570(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f570(const c10::IValue* s) {
+void f571(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[2]));
 }
-void f571(const c10::IValue* s) {
+void f572(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f572(const c10::IValue* s) {
+void f573(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f573(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
 	rule::some_elements(boxed::tensor(s[0]));
 }
-void f574(const c10::IValue* s) {
+void f575(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f575(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f576(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f577(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f578(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f579(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f580(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f581(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f582(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f583(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f584(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f585(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f586(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f587(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f588(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f589(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f590(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f591(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f592(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f593(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f594(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f595(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
-void f596(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f597(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f598(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f599(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[2]), boxed::ints(s[4]), {}, {});
 }
-void f600(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f601(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f602(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f603(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f604(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f605(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f606(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f607(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f608(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f609(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[2]), boxed::tensor(s[1]));
 }
-void f610(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f611(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f612(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f613(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f614(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f615(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f616(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f617(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f618(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f619(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f620(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f621(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f622(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f623(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f624(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f625(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f626(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f627(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f628(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f629(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f630(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f631(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f632(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f633(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f634(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f635(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f636(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f637(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f638(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f639(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f640(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f641(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f642(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f643(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f644(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2336,7 +2348,7 @@ void f644(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f645(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2344,92 +2356,92 @@ void f645(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f646(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f647(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f648(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f649(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f650(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f651(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f652(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f653(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f654(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f655(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f656(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f657(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f658(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f659(const c10::IValue* s) {
+void f660(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f660(const c10::IValue* s) {
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f661(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f662(const c10::IValue* s) {
+void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f663(const c10::IValue* s) {
+void f664(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f664(const c10::IValue* s) {
+void f665(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2439,7 +2451,7 @@ void f664(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f665(const c10::IValue* s) {
+void f666(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2449,27 +2461,27 @@ void f665(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f666(const c10::IValue* s) {
+void f667(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f667(const c10::IValue* s) {
+void f668(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f668(const c10::IValue* s) {
+void f669(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f669(const c10::IValue* s) {
+void f670(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2478,34 +2490,34 @@ void f669(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f670(const c10::IValue* s) {
+void f671(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f671(const c10::IValue* s) {
+void f672(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f672(const c10::IValue* s) {
+void f673(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f673(const c10::IValue* s) {
+void f674(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f674(const c10::IValue* s) {
+void f675(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f675(const c10::IValue* s) {
+void f676(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f676(const c10::IValue* s) {
+void f677(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -3062,489 +3074,489 @@ const GuardRow guard_rows[] = {
 	{"aten::max_pool1d_with_indices", "", f448},
 	{"aten::max_pool2d", "", f449},
 	{"aten::max_pool2d_backward", "", f450},
-	{"aten::max_pool2d_with_indices", "", f449},
-	{"aten::max_pool2d_with_indices_backward", "", f451},
-	{"aten::max_pool3d", "", f452},
-	{"aten::max_pool3d_with_indices", "", f452},
-	{"aten::max_pool3d_with_indices_backward", "", f453},
-	{"aten::max_unpool2d", "", f454},
-	{"aten::max_unpool3d", "", f455},
-	{"aten::miopen_batch_norm", "", f456},
-	{"aten::miopen_batch_norm_backward", "", f457},
-	{"aten::miopen_convolution", "", f458},
-	{"aten::miopen_convolution_add_relu", "", f459},
-	{"aten::miopen_convolution_relu", "", f460},
-	{"aten::miopen_convolution_transpose", "", f461},
-	{"aten::miopen_ctc_loss", "", f462},
-	{"aten::miopen_ctc_loss", "Tensor", f463},
-	{"aten::miopen_depthwise_convolution", "", f464},
-	{"aten::miopen_rnn", "", f465},
-	{"aten::miopen_rnn_backward", "", f466},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f467},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f468},
-	{"aten::mkldnn_convolution", "", f469},
-	{"aten::mkldnn_linear", "", f470},
-	{"aten::mkldnn_linear_backward", "", f471},
-	{"aten::mkldnn_linear_backward_input", "", f472},
-	{"aten::mkldnn_linear_backward_weights", "", f473},
-	{"aten::mkldnn_max_pool2d", "", f474},
-	{"aten::mkldnn_max_pool2d_backward", "", f475},
-	{"aten::mkldnn_max_pool3d", "", f476},
-	{"aten::mkldnn_max_pool3d_backward", "", f477},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f478},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f479},
-	{"aten::mkldnn_rnn_layer", "", f480},
-	{"aten::mkldnn_rnn_layer_backward", "", f481},
+	{"aten::max_pool2d_with_indices", "", f451},
+	{"aten::max_pool2d_with_indices_backward", "", f452},
+	{"aten::max_pool3d", "", f453},
+	{"aten::max_pool3d_with_indices", "", f453},
+	{"aten::max_pool3d_with_indices_backward", "", f454},
+	{"aten::max_unpool2d", "", f455},
+	{"aten::max_unpool3d", "", f456},
+	{"aten::miopen_batch_norm", "", f457},
+	{"aten::miopen_batch_norm_backward", "", f458},
+	{"aten::miopen_convolution", "", f459},
+	{"aten::miopen_convolution_add_relu", "", f460},
+	{"aten::miopen_convolution_relu", "", f461},
+	{"aten::miopen_convolution_transpose", "", f462},
+	{"aten::miopen_ctc_loss", "", f463},
+	{"aten::miopen_ctc_loss", "Tensor", f464},
+	{"aten::miopen_depthwise_convolution", "", f465},
+	{"aten::miopen_rnn", "", f466},
+	{"aten::miopen_rnn_backward", "", f467},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f468},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f469},
+	{"aten::mkldnn_convolution", "", f470},
+	{"aten::mkldnn_linear", "", f471},
+	{"aten::mkldnn_linear_backward", "", f472},
+	{"aten::mkldnn_linear_backward_input", "", f473},
+	{"aten::mkldnn_linear_backward_weights", "", f474},
+	{"aten::mkldnn_max_pool2d", "", f475},
+	{"aten::mkldnn_max_pool2d_backward", "", f476},
+	{"aten::mkldnn_max_pool3d", "", f477},
+	{"aten::mkldnn_max_pool3d_backward", "", f478},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f479},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f480},
+	{"aten::mkldnn_rnn_layer", "", f481},
+	{"aten::mkldnn_rnn_layer_backward", "", f482},
 	{"aten::mm", "", f342},
-	{"aten::mps_convolution_backward", "", f482},
-	{"aten::mps_convolution_transpose_backward", "", f483},
+	{"aten::mps_convolution_backward", "", f483},
+	{"aten::mps_convolution_transpose_backward", "", f484},
 	{"aten::mse_loss", "", f420},
 	{"aten::mse_loss_backward", "", f361},
 	{"aten::mul_", "Tensor", f316},
-	{"aten::multi_margin_loss", "", f484},
-	{"aten::multi_margin_loss_backward", "", f485},
+	{"aten::multi_margin_loss", "", f485},
+	{"aten::multi_margin_loss_backward", "", f486},
 	{"aten::multilabel_margin_loss", "", f420},
-	{"aten::multilabel_margin_loss_backward", "", f486},
-	{"aten::multilabel_margin_loss_forward", "", f487},
+	{"aten::multilabel_margin_loss_backward", "", f487},
+	{"aten::multilabel_margin_loss_forward", "", f488},
 	{"aten::multiply_", "Tensor", f316},
 	{"aten::mv", "", f435},
-	{"aten::native_batch_norm", "", f488},
-	{"aten::native_batch_norm_backward", "", f489},
-	{"aten::native_channel_shuffle", "", f490},
-	{"aten::native_dropout_backward", "", f491},
-	{"aten::native_group_norm", "", f492},
-	{"aten::native_group_norm_backward", "", f493},
-	{"aten::native_layer_norm_backward", "", f494},
-	{"aten::new_empty_strided", "", f495},
-	{"aten::new_full", "", f496},
+	{"aten::native_batch_norm", "", f489},
+	{"aten::native_batch_norm_backward", "", f490},
+	{"aten::native_channel_shuffle", "", f491},
+	{"aten::native_dropout_backward", "", f492},
+	{"aten::native_group_norm", "", f493},
+	{"aten::native_group_norm_backward", "", f494},
+	{"aten::native_layer_norm_backward", "", f495},
+	{"aten::new_empty_strided", "", f496},
+	{"aten::new_full", "", f497},
 	{"aten::new_ones", "", f406},
-	{"aten::new_zeros", "", f497},
+	{"aten::new_zeros", "", f498},
 	{"aten::nll_loss", "", f361},
 	{"aten::nll_loss2d", "", f361},
-	{"aten::nll_loss2d_backward", "", f498},
-	{"aten::nll_loss2d_forward", "", f499},
-	{"aten::nll_loss_backward", "", f500},
-	{"aten::nll_loss_forward", "", f501},
+	{"aten::nll_loss2d_backward", "", f499},
+	{"aten::nll_loss2d_forward", "", f500},
+	{"aten::nll_loss_backward", "", f501},
+	{"aten::nll_loss_forward", "", f502},
 	{"aten::nll_loss_nd", "", f361},
-	{"aten::normal", "float_float", f502},
-	{"aten::ones", "", f503},
-	{"aten::ones_like", "", f503},
-	{"aten::pad", "", f504},
-	{"aten::poisson_nll_loss", "", f484},
+	{"aten::normal", "float_float", f503},
+	{"aten::ones", "", f504},
+	{"aten::ones_like", "", f504},
+	{"aten::pad", "", f505},
+	{"aten::poisson_nll_loss", "", f485},
 	{"aten::quantize_per_tensor", "tensor_qparams", f391},
-	{"aten::quantized_batch_norm", "", f505},
-	{"aten::quantized_gru_cell", "", f506},
-	{"aten::quantized_lstm_cell", "", f507},
-	{"aten::quantized_max_pool1d", "", f508},
-	{"aten::quantized_max_pool2d", "", f509},
-	{"aten::quantized_max_pool3d", "", f510},
-	{"aten::quantized_rnn_relu_cell", "", f511},
-	{"aten::quantized_rnn_tanh_cell", "", f512},
-	{"aten::rand", "", f503},
+	{"aten::quantized_batch_norm", "", f506},
+	{"aten::quantized_gru_cell", "", f507},
+	{"aten::quantized_lstm_cell", "", f508},
+	{"aten::quantized_max_pool1d", "", f509},
+	{"aten::quantized_max_pool2d", "", f510},
+	{"aten::quantized_max_pool3d", "", f511},
+	{"aten::quantized_rnn_relu_cell", "", f512},
+	{"aten::quantized_rnn_tanh_cell", "", f513},
+	{"aten::rand", "", f504},
 	{"aten::rand", "generator", f406},
-	{"aten::rand_like", "", f503},
+	{"aten::rand_like", "", f504},
 	{"aten::rand_like", "generator", f406},
 	{"aten::randint", "", f406},
-	{"aten::randint", "generator", f496},
-	{"aten::randint", "low", f496},
-	{"aten::randint", "low_generator", f502},
+	{"aten::randint", "generator", f497},
+	{"aten::randint", "low", f497},
+	{"aten::randint", "low_generator", f503},
 	{"aten::randint_like", "", f406},
 	{"aten::randint_like", "Tensor", f406},
-	{"aten::randint_like", "Tensor_generator", f496},
-	{"aten::randint_like", "generator", f496},
-	{"aten::randint_like", "low_dtype", f496},
-	{"aten::randint_like", "low_generator_dtype", f502},
-	{"aten::randn", "", f503},
+	{"aten::randint_like", "Tensor_generator", f497},
+	{"aten::randint_like", "generator", f497},
+	{"aten::randint_like", "low_dtype", f497},
+	{"aten::randint_like", "low_generator_dtype", f503},
+	{"aten::randn", "", f504},
 	{"aten::randn", "generator", f406},
-	{"aten::randn_like", "", f503},
+	{"aten::randn_like", "", f504},
 	{"aten::randn_like", "generator", f406},
-	{"aten::random_", "from", f513},
-	{"aten::randperm", "", f503},
+	{"aten::random_", "from", f514},
+	{"aten::randperm", "", f504},
 	{"aten::randperm", "generator", f406},
 	{"aten::range", "step", f321},
-	{"aten::reflection_pad1d", "", f514},
-	{"aten::reflection_pad1d_backward", "", f515},
-	{"aten::reflection_pad2d", "", f516},
-	{"aten::reflection_pad2d_backward", "", f517},
-	{"aten::reflection_pad3d", "", f518},
-	{"aten::reflection_pad3d_backward", "", f519},
-	{"aten::repeat_interleave", "Tensor", f520},
-	{"aten::repeat_interleave", "self_Tensor", f521},
-	{"aten::replication_pad1d", "", f514},
-	{"aten::replication_pad1d_backward", "", f522},
-	{"aten::replication_pad2d", "", f516},
-	{"aten::replication_pad2d_backward", "", f523},
-	{"aten::replication_pad3d", "", f518},
-	{"aten::replication_pad3d_backward", "", f524},
-	{"aten::reshape", "", f525},
-	{"aten::resize_", "", f526},
-	{"aten::resize_as_", "", f527},
-	{"aten::resize_as_sparse_", "", f528},
-	{"aten::rnn_relu", "data", f529},
-	{"aten::rnn_relu", "input", f530},
-	{"aten::rnn_tanh", "data", f529},
-	{"aten::rnn_tanh", "input", f530},
-	{"aten::row_indices_copy", "", f531},
-	{"aten::rrelu_with_noise", "", f532},
-	{"aten::rrelu_with_noise_", "", f533},
-	{"aten::rrelu_with_noise_backward", "", f534},
-	{"aten::scaled_dot_product_attention", "", f535},
-	{"aten::scatter", "reduce", f536},
-	{"aten::scatter", "src", f536},
-	{"aten::scatter", "value", f537},
-	{"aten::scatter", "value_reduce", f537},
-	{"aten::scatter_", "reduce", f536},
-	{"aten::scatter_", "src", f536},
-	{"aten::scatter_", "value", f537},
-	{"aten::scatter_", "value_reduce", f537},
-	{"aten::scatter_add", "", f536},
-	{"aten::scatter_add_", "", f536},
-	{"aten::scatter_reduce", "two", f536},
-	{"aten::scatter_reduce_", "two", f536},
-	{"aten::segment_reduce", "", f538},
-	{"aten::select", "int", f539},
-	{"aten::select_backward", "", f540},
-	{"aten::select_copy", "int", f539},
-	{"aten::set_", "source_Tensor_storage_offset", f541},
-	{"aten::slice_backward", "", f542},
-	{"aten::slice_inverse", "", f543},
-	{"aten::slow_conv3d", "", f544},
-	{"aten::slow_conv3d_forward", "", f545},
-	{"aten::slow_conv_dilated2d", "", f546},
-	{"aten::slow_conv_dilated3d", "", f547},
-	{"aten::slow_conv_transpose2d", "", f548},
-	{"aten::slow_conv_transpose3d", "", f549},
+	{"aten::reflection_pad1d", "", f515},
+	{"aten::reflection_pad1d_backward", "", f516},
+	{"aten::reflection_pad2d", "", f517},
+	{"aten::reflection_pad2d_backward", "", f518},
+	{"aten::reflection_pad3d", "", f519},
+	{"aten::reflection_pad3d_backward", "", f520},
+	{"aten::repeat_interleave", "Tensor", f521},
+	{"aten::repeat_interleave", "self_Tensor", f522},
+	{"aten::replication_pad1d", "", f515},
+	{"aten::replication_pad1d_backward", "", f523},
+	{"aten::replication_pad2d", "", f517},
+	{"aten::replication_pad2d_backward", "", f524},
+	{"aten::replication_pad3d", "", f519},
+	{"aten::replication_pad3d_backward", "", f525},
+	{"aten::reshape", "", f526},
+	{"aten::resize_", "", f527},
+	{"aten::resize_as_", "", f528},
+	{"aten::resize_as_sparse_", "", f529},
+	{"aten::rnn_relu", "data", f530},
+	{"aten::rnn_relu", "input", f531},
+	{"aten::rnn_tanh", "data", f530},
+	{"aten::rnn_tanh", "input", f531},
+	{"aten::row_indices_copy", "", f532},
+	{"aten::rrelu_with_noise", "", f533},
+	{"aten::rrelu_with_noise_", "", f534},
+	{"aten::rrelu_with_noise_backward", "", f535},
+	{"aten::scaled_dot_product_attention", "", f536},
+	{"aten::scatter", "reduce", f537},
+	{"aten::scatter", "src", f537},
+	{"aten::scatter", "value", f538},
+	{"aten::scatter", "value_reduce", f538},
+	{"aten::scatter_", "reduce", f537},
+	{"aten::scatter_", "src", f537},
+	{"aten::scatter_", "value", f538},
+	{"aten::scatter_", "value_reduce", f538},
+	{"aten::scatter_add", "", f537},
+	{"aten::scatter_add_", "", f537},
+	{"aten::scatter_reduce", "two", f537},
+	{"aten::scatter_reduce_", "two", f537},
+	{"aten::segment_reduce", "", f539},
+	{"aten::select", "int", f540},
+	{"aten::select_backward", "", f541},
+	{"aten::select_copy", "int", f540},
+	{"aten::set_", "source_Tensor_storage_offset", f542},
+	{"aten::slice_backward", "", f543},
+	{"aten::slice_inverse", "", f544},
+	{"aten::slow_conv3d", "", f545},
+	{"aten::slow_conv3d_forward", "", f546},
+	{"aten::slow_conv_dilated2d", "", f547},
+	{"aten::slow_conv_dilated3d", "", f548},
+	{"aten::slow_conv_transpose2d", "", f549},
+	{"aten::slow_conv_transpose3d", "", f550},
 	{"aten::smooth_l1_loss", "", f420},
 	{"aten::smooth_l1_loss_backward", "", f361},
 	{"aten::soft_margin_loss", "", f420},
 	{"aten::soft_margin_loss_backward", "", f361},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f550},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f551},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f552},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f553},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f554},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f555},
-	{"aten::sparse_coo_tensor", "indices_size", f556},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f557},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f558},
-	{"aten::sparse_csr_tensor", "crow_col_value", f559},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f560},
-	{"aten::sparse_resize_", "", f561},
-	{"aten::sparse_resize_and_clear_", "", f562},
-	{"aten::special_chebyshev_polynomial_t", "", f563},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f564},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f565},
-	{"aten::special_chebyshev_polynomial_u", "", f563},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f564},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f565},
-	{"aten::special_chebyshev_polynomial_v", "", f563},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f564},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f565},
-	{"aten::special_chebyshev_polynomial_w", "", f563},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f564},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f565},
-	{"aten::special_hermite_polynomial_h", "", f563},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f564},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f565},
-	{"aten::special_hermite_polynomial_he", "", f563},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f564},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f565},
-	{"aten::special_laguerre_polynomial_l", "", f563},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f564},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f565},
-	{"aten::special_legendre_polynomial_p", "", f563},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f564},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f565},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f563},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f564},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f565},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f563},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f564},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f565},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f563},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f564},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f565},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f563},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f564},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f565},
-	{"aten::split", "Tensor", f566},
-	{"aten::split_copy", "Tensor", f566},
-	{"aten::sspaddmm", "", f567},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f551},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f552},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f553},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f554},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f555},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f556},
+	{"aten::sparse_coo_tensor", "indices_size", f557},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f558},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f559},
+	{"aten::sparse_csr_tensor", "crow_col_value", f560},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f561},
+	{"aten::sparse_resize_", "", f562},
+	{"aten::sparse_resize_and_clear_", "", f563},
+	{"aten::special_chebyshev_polynomial_t", "", f564},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f565},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f566},
+	{"aten::special_chebyshev_polynomial_u", "", f564},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f565},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f566},
+	{"aten::special_chebyshev_polynomial_v", "", f564},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f565},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f566},
+	{"aten::special_chebyshev_polynomial_w", "", f564},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f565},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f566},
+	{"aten::special_hermite_polynomial_h", "", f564},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f565},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f566},
+	{"aten::special_hermite_polynomial_he", "", f564},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f565},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f566},
+	{"aten::special_laguerre_polynomial_l", "", f564},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f565},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f566},
+	{"aten::special_legendre_polynomial_p", "", f564},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f565},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f566},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f564},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f565},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f566},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f564},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f565},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f566},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f564},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f565},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f566},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f564},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f565},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f566},
+	{"aten::split", "Tensor", f567},
+	{"aten::split_copy", "Tensor", f567},
+	{"aten::sspaddmm", "", f568},
 	{"aten::sub_", "Tensor", f316},
 	{"aten::subtract_", "Tensor", f316},
 	{"aten::tensor_split", "sections", f384},
-	{"aten::tensor_split", "tensor_indices_or_sections", f568},
-	{"aten::thnn_conv2d", "", f569},
-	{"aten::to", "device", f570},
-	{"aten::to", "dtype", f571},
+	{"aten::tensor_split", "tensor_indices_or_sections", f569},
+	{"aten::thnn_conv2d", "", f570},
+	{"aten::to", "device", f571},
+	{"aten::to", "dtype", f572},
 	{"aten::to", "dtype_layout", f258},
-	{"aten::to_dense_backward", "", f572},
-	{"aten::to_mkldnn", "", f573},
-	{"aten::to_mkldnn_backward", "", f574},
-	{"aten::trace_backward", "", f575},
+	{"aten::to_dense_backward", "", f573},
+	{"aten::to_mkldnn", "", f574},
+	{"aten::to_mkldnn_backward", "", f575},
+	{"aten::trace_backward", "", f576},
 	{"aten::trapezoid", "dx", f378},
 	{"aten::trapezoid", "x", f378},
 	{"aten::trapz", "dx", f378},
 	{"aten::trapz", "x", f378},
-	{"aten::triplet_margin_loss", "", f576},
-	{"aten::unbind", "int", f577},
-	{"aten::unbind_copy", "int", f577},
-	{"aten::unfold_backward", "", f578},
+	{"aten::triplet_margin_loss", "", f577},
+	{"aten::unbind", "int", f578},
+	{"aten::unbind_copy", "int", f578},
+	{"aten::unfold_backward", "", f579},
 	{"aten::unsafe_chunk", "", f345},
-	{"aten::unsafe_split", "Tensor", f566},
-	{"aten::upsample_bicubic2d", "", f579},
+	{"aten::unsafe_split", "Tensor", f567},
+	{"aten::upsample_bicubic2d", "", f580},
 	{"aten::upsample_bicubic2d", "vec", f278},
-	{"aten::upsample_bicubic2d_backward", "", f580},
-	{"aten::upsample_bilinear2d", "", f579},
+	{"aten::upsample_bicubic2d_backward", "", f581},
+	{"aten::upsample_bilinear2d", "", f580},
 	{"aten::upsample_bilinear2d", "vec", f278},
-	{"aten::upsample_bilinear2d_backward", "", f581},
-	{"aten::upsample_linear1d", "", f582},
+	{"aten::upsample_bilinear2d_backward", "", f582},
+	{"aten::upsample_linear1d", "", f583},
 	{"aten::upsample_linear1d", "vec", f278},
-	{"aten::upsample_linear1d_backward", "", f583},
+	{"aten::upsample_linear1d_backward", "", f584},
 	{"aten::upsample_nearest1d", "", f281},
 	{"aten::upsample_nearest1d", "vec", f282},
-	{"aten::upsample_nearest1d_backward", "", f584},
+	{"aten::upsample_nearest1d_backward", "", f585},
 	{"aten::upsample_nearest2d", "", f284},
 	{"aten::upsample_nearest2d", "vec", f282},
-	{"aten::upsample_nearest2d_backward", "", f585},
+	{"aten::upsample_nearest2d_backward", "", f586},
 	{"aten::upsample_nearest3d", "", f286},
 	{"aten::upsample_nearest3d", "vec", f282},
-	{"aten::upsample_nearest3d_backward", "", f586},
-	{"aten::upsample_trilinear3d", "", f587},
+	{"aten::upsample_nearest3d_backward", "", f587},
+	{"aten::upsample_trilinear3d", "", f588},
 	{"aten::upsample_trilinear3d", "vec", f278},
-	{"aten::upsample_trilinear3d_backward", "", f588},
-	{"aten::value_selecting_reduction_backward", "", f589},
-	{"aten::values_copy", "", f590},
-	{"aten::vander", "", f591},
-	{"aten::view", "dtype", f592},
-	{"aten::view_copy", "dtype", f592},
+	{"aten::upsample_trilinear3d_backward", "", f589},
+	{"aten::value_selecting_reduction_backward", "", f590},
+	{"aten::values_copy", "", f591},
+	{"aten::vander", "", f592},
+	{"aten::view", "dtype", f593},
+	{"aten::view_copy", "dtype", f593},
 	{"aten::vsplit", "int", f384},
-	{"aten::zeros", "", f593},
-	{"aten::zeros_like", "", f593},
-	{"aten::align_to", "ellipsis_idx", f594},
-	{"aten::add", "out", f595},
+	{"aten::zeros", "", f594},
+	{"aten::zeros_like", "", f594},
+	{"aten::align_to", "ellipsis_idx", f595},
+	{"aten::add", "out", f596},
 	{"aten::addmv", "out", f317},
-	{"aten::arange", "start_out", f596},
+	{"aten::arange", "start_out", f597},
 	{"aten::baddbmm", "out", f317},
 	{"aten::binary_cross_entropy", "out", f338},
-	{"aten::binary_cross_entropy_backward", "grad_input", f597},
+	{"aten::binary_cross_entropy_backward", "grad_input", f598},
 	{"aten::bmm", "out", f342},
 	{"aten::cat", "out", f319},
 	{"aten::concat", "out", f319},
 	{"aten::concatenate", "out", f319},
-	{"aten::cudnn_batch_norm", "out", f598},
-	{"aten::cudnn_convolution", "out", f599},
+	{"aten::cudnn_batch_norm", "out", f599},
+	{"aten::cudnn_convolution", "out", f600},
 	{"aten::div", "out_mode", f383},
 	{"aten::divide", "out_mode", f383},
 	{"aten::dot", "out", f342},
-	{"aten::full", "names", f496},
+	{"aten::full", "names", f497},
 	{"aten::lcm", "out", f427},
-	{"aten::_fft_r2c", "out", f600},
-	{"aten::_fft_c2r", "out", f601},
-	{"aten::_fft_c2c", "out", f602},
+	{"aten::_fft_r2c", "out", f601},
+	{"aten::_fft_c2r", "out", f602},
+	{"aten::_fft_c2c", "out", f603},
 	{"aten::index_copy", "out", f422},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f603},
-	{"aten::fbgemm_linear_fp16_weight", "out", f604},
-	{"aten::_log_softmax_backward_data", "out", f605},
-	{"aten::_logcumsumexp", "out", f606},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f604},
+	{"aten::fbgemm_linear_fp16_weight", "out", f605},
+	{"aten::_log_softmax_backward_data", "out", f606},
+	{"aten::_logcumsumexp", "out", f607},
 	{"aten::matmul", "out", f435},
 	{"aten::matrix_power", "out", f436},
-	{"aten::_compute_linear_combination", "out", f607},
+	{"aten::_compute_linear_combination", "out", f608},
 	{"aten::mm", "out", f342},
-	{"aten::_int_mm", "out", f608},
-	{"aten::mul", "out", f609},
-	{"aten::multiply", "out", f609},
+	{"aten::_int_mm", "out", f609},
+	{"aten::mul", "out", f610},
+	{"aten::multiply", "out", f610},
 	{"aten::mv", "out", f435},
-	{"aten::native_batch_norm", "out", f488},
-	{"aten::_native_batch_norm_legit", "out", f610},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f611},
-	{"aten::batch_norm_elemt", "out", f612},
+	{"aten::native_batch_norm", "out", f489},
+	{"aten::_native_batch_norm_legit", "out", f611},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f612},
+	{"aten::batch_norm_elemt", "out", f613},
 	{"aten::ones", "names", f406},
 	{"aten::rand", "names", f406},
-	{"aten::rand", "generator_with_names", f496},
+	{"aten::rand", "generator_with_names", f497},
 	{"aten::randn", "names", f406},
-	{"aten::randn", "generator_with_names", f496},
-	{"aten::range", "out", f596},
+	{"aten::randn", "generator_with_names", f497},
+	{"aten::range", "out", f597},
 	{"aten::gelu_backward", "grad_input", f410},
-	{"aten::_softmax_backward_data", "out", f613},
-	{"aten::sspaddmm", "out", f614},
-	{"aten::_chunk_cat", "out", f615},
-	{"aten::_stack", "out", f616},
-	{"aten::zeros", "names", f497},
-	{"aten::_batch_norm_with_update", "out", f617},
-	{"aten::_sparse_softmax", "Dimname", f618},
-	{"aten::_sparse_log_softmax", "Dimname", f619},
-	{"aten::sub", "out", f595},
-	{"aten::subtract", "out", f595},
+	{"aten::_softmax_backward_data", "out", f614},
+	{"aten::sspaddmm", "out", f615},
+	{"aten::_chunk_cat", "out", f616},
+	{"aten::_stack", "out", f617},
+	{"aten::zeros", "names", f498},
+	{"aten::_batch_norm_with_update", "out", f618},
+	{"aten::_sparse_softmax", "Dimname", f619},
+	{"aten::_sparse_log_softmax", "Dimname", f620},
+	{"aten::sub", "out", f596},
+	{"aten::subtract", "out", f596},
 	{"aten::addmm", "out", f317},
-	{"aten::_scaled_mm", "out", f620},
-	{"aten::_scaled_mm_v2", "out", f621},
-	{"aten::hspmm", "out", f622},
-	{"aten::lstm_mps_backward", "", f623},
-	{"aten::set_", "source_Storage_storage_offset", f541},
+	{"aten::_scaled_mm", "out", f621},
+	{"aten::_scaled_mm_v2", "out", f622},
+	{"aten::hspmm", "out", f623},
+	{"aten::lstm_mps_backward", "", f624},
+	{"aten::set_", "source_Storage_storage_offset", f542},
 	{"aten::index_add", "out", f422},
 	{"aten::index_reduce", "out", f422},
-	{"aten::scatter", "src_out", f536},
-	{"aten::scatter", "value_out", f537},
-	{"aten::scatter", "reduce_out", f536},
-	{"aten::scatter", "value_reduce_out", f537},
+	{"aten::scatter", "src_out", f537},
+	{"aten::scatter", "value_out", f538},
+	{"aten::scatter", "reduce_out", f537},
+	{"aten::scatter", "value_reduce_out", f538},
 	{"aten::scatter", "dimname_src", f408},
 	{"aten::scatter", "dimname_value", f408},
-	{"aten::scatter_add", "out", f536},
-	{"aten::scatter_reduce", "two_out", f536},
+	{"aten::scatter_add", "out", f537},
+	{"aten::scatter_reduce", "two_out", f537},
 	{"aten::addbmm", "out", f317},
 	{"aten::gather", "out", f408},
 	{"aten::lu_unpack", "out", f443},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f624},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f625},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f625},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f626},
 	{"aten::mse_loss", "out", f420},
 	{"aten::mse_loss_backward", "grad_input", f361},
-	{"aten::multi_margin_loss", "out", f484},
-	{"aten::multi_margin_loss_backward", "grad_input", f626},
+	{"aten::multi_margin_loss", "out", f485},
+	{"aten::multi_margin_loss_backward", "grad_input", f627},
 	{"aten::multilabel_margin_loss", "out", f420},
-	{"aten::multilabel_margin_loss_forward", "output", f627},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f628},
+	{"aten::multilabel_margin_loss_forward", "output", f628},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f629},
 	{"aten::nll_loss", "out", f361},
-	{"aten::nll_loss_forward", "output", f629},
-	{"aten::nll_loss_backward", "grad_input", f630},
+	{"aten::nll_loss_forward", "output", f630},
+	{"aten::nll_loss_backward", "grad_input", f631},
 	{"aten::nll_loss2d", "out", f361},
-	{"aten::nll_loss2d_forward", "output", f631},
-	{"aten::nll_loss2d_backward", "grad_input", f632},
+	{"aten::nll_loss2d_forward", "output", f632},
+	{"aten::nll_loss2d_backward", "grad_input", f633},
 	{"aten::smooth_l1_loss", "out", f420},
 	{"aten::smooth_l1_loss_backward", "grad_input", f361},
 	{"aten::huber_loss", "out", f420},
 	{"aten::huber_loss_backward", "out", f361},
 	{"aten::soft_margin_loss", "out", f420},
 	{"aten::soft_margin_loss_backward", "grad_input", f361},
-	{"aten::glu_backward", "grad_input", f633},
-	{"aten::log_sigmoid_backward", "grad_input", f634},
-	{"aten::rrelu_with_noise", "out", f635},
+	{"aten::glu_backward", "grad_input", f634},
+	{"aten::log_sigmoid_backward", "grad_input", f635},
+	{"aten::rrelu_with_noise", "out", f636},
 	{"aten::adaptive_avg_pool2d", "out", f312},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f636},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f637},
 	{"aten::adaptive_avg_pool3d", "out", f313},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f637},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f638},
 	{"aten::adaptive_max_pool2d", "out", f311},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f638},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f639},
 	{"aten::adaptive_max_pool3d", "out", f311},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f639},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f640},
 	{"aten::avg_pool2d", "out", f326},
-	{"aten::avg_pool2d_backward", "grad_input", f640},
+	{"aten::avg_pool2d_backward", "grad_input", f641},
 	{"aten::avg_pool3d", "out", f328},
-	{"aten::avg_pool3d_backward", "grad_input", f641},
+	{"aten::avg_pool3d_backward", "grad_input", f642},
 	{"aten::fractional_max_pool2d", "output", f402},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f642},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f643},
 	{"aten::fractional_max_pool3d", "output", f402},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f643},
-	{"aten::max_pool2d_with_indices", "out", f449},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f644},
-	{"aten::max_pool3d_with_indices", "out", f452},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f645},
-	{"aten::max_unpool2d", "out", f454},
-	{"aten::max_unpool3d", "out", f455},
-	{"aten::reflection_pad1d", "out", f514},
-	{"aten::reflection_pad1d_backward", "grad_input", f646},
-	{"aten::reflection_pad2d", "out", f516},
-	{"aten::reflection_pad2d_backward", "grad_input", f647},
-	{"aten::reflection_pad3d", "out", f518},
-	{"aten::reflection_pad3d_backward", "grad_input", f648},
-	{"aten::replication_pad1d", "out", f514},
-	{"aten::replication_pad1d_backward", "grad_input", f649},
-	{"aten::replication_pad2d", "out", f516},
-	{"aten::replication_pad2d_backward", "grad_input", f650},
-	{"aten::replication_pad3d", "out", f518},
-	{"aten::replication_pad3d_backward", "grad_input", f651},
-	{"aten::upsample_linear1d", "out", f582},
-	{"aten::upsample_linear1d_backward", "grad_input", f652},
-	{"aten::upsample_bilinear2d", "out", f579},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f653},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f644},
+	{"aten::max_pool2d_with_indices", "out", f451},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f645},
+	{"aten::max_pool3d_with_indices", "out", f453},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f646},
+	{"aten::max_unpool2d", "out", f455},
+	{"aten::max_unpool3d", "out", f456},
+	{"aten::reflection_pad1d", "out", f515},
+	{"aten::reflection_pad1d_backward", "grad_input", f647},
+	{"aten::reflection_pad2d", "out", f517},
+	{"aten::reflection_pad2d_backward", "grad_input", f648},
+	{"aten::reflection_pad3d", "out", f519},
+	{"aten::reflection_pad3d_backward", "grad_input", f649},
+	{"aten::replication_pad1d", "out", f515},
+	{"aten::replication_pad1d_backward", "grad_input", f650},
+	{"aten::replication_pad2d", "out", f517},
+	{"aten::replication_pad2d_backward", "grad_input", f651},
+	{"aten::replication_pad3d", "out", f519},
+	{"aten::replication_pad3d_backward", "grad_input", f652},
+	{"aten::upsample_linear1d", "out", f583},
+	{"aten::upsample_linear1d_backward", "grad_input", f653},
+	{"aten::upsample_bilinear2d", "out", f580},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f654},
 	{"aten::_upsample_bilinear2d_aa", "out", f277},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f654},
-	{"aten::upsample_bicubic2d", "out", f579},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f655},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f655},
+	{"aten::upsample_bicubic2d", "out", f580},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f656},
 	{"aten::_upsample_bicubic2d_aa", "out", f277},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f656},
-	{"aten::upsample_trilinear3d", "out", f587},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f657},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f657},
+	{"aten::upsample_trilinear3d", "out", f588},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f658},
 	{"aten::upsample_nearest1d", "out", f281},
 	{"aten::_upsample_nearest_exact1d", "out", f281},
-	{"aten::upsample_nearest1d_backward", "grad_input", f658},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f659},
+	{"aten::upsample_nearest1d_backward", "grad_input", f659},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f660},
 	{"aten::upsample_nearest2d", "out", f284},
 	{"aten::_upsample_nearest_exact2d", "out", f284},
-	{"aten::upsample_nearest2d_backward", "grad_input", f660},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f661},
+	{"aten::upsample_nearest2d_backward", "grad_input", f661},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f662},
 	{"aten::upsample_nearest3d", "out", f286},
 	{"aten::_upsample_nearest_exact3d", "out", f286},
-	{"aten::upsample_nearest3d_backward", "grad_input", f662},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f663},
-	{"aten::slow_conv_transpose2d", "out", f664},
-	{"aten::slow_conv_transpose3d", "out", f665},
-	{"aten::thnn_conv2d", "out", f666},
-	{"aten::_slow_conv2d_forward", "output", f667},
-	{"aten::_slow_conv2d_backward", "grad_input", f668},
-	{"aten::_conv_depthwise2d", "out", f669},
-	{"aten::slow_conv3d", "out", f670},
-	{"aten::slow_conv3d_forward", "output", f671},
+	{"aten::upsample_nearest3d_backward", "grad_input", f663},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f664},
+	{"aten::slow_conv_transpose2d", "out", f665},
+	{"aten::slow_conv_transpose3d", "out", f666},
+	{"aten::thnn_conv2d", "out", f667},
+	{"aten::_slow_conv2d_forward", "output", f668},
+	{"aten::_slow_conv2d_backward", "grad_input", f669},
+	{"aten::_conv_depthwise2d", "out", f670},
+	{"aten::slow_conv3d", "out", f671},
+	{"aten::slow_conv3d_forward", "output", f672},
 	{"aten::col2im", "out", f346},
 	{"aten::im2col", "out", f421},
-	{"aten::_linalg_det", "result", f672},
+	{"aten::_linalg_det", "result", f673},
 	{"aten::linalg_ldl_solve", "out", f433},
 	{"aten::linalg_lstsq", "out", f434},
 	{"aten::linalg_matmul", "out", f435},
-	{"aten::_linalg_slogdet", "sign", f673},
+	{"aten::_linalg_slogdet", "sign", f674},
 	{"aten::linalg_eigvals", "out", f432},
-	{"aten::_linalg_eigh", "eigenvalues", f674},
+	{"aten::_linalg_eigh", "eigenvalues", f675},
 	{"aten::linalg_eigh", "eigvals", f432},
 	{"aten::linalg_eigvalsh", "out", f432},
-	{"aten::_linalg_svd", "U", f675},
+	{"aten::_linalg_svd", "U", f676},
 	{"aten::linalg_pinv", "atol_rtol_tensor_out", f438},
 	{"aten::linalg_pinv", "atol_rtol_float_out", f438},
 	{"aten::linalg_pinv", "out", f437},
 	{"aten::linalg_pinv", "out_rcond_tensor", f437},
-	{"aten::_linalg_solve_ex", "result", f676},
+	{"aten::_linalg_solve_ex", "result", f677},
 	{"aten::linalg_matrix_power", "out", f436},
 	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f438},
 	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f438},
 	{"aten::linalg_matrix_rank", "out", f437},
 	{"aten::linalg_matrix_rank", "out_tol_tensor", f437},
-	{"aten::unbind_copy", "int_out", f577},
-	{"aten::split_copy", "Tensor_out", f566},
-	{"aten::special_chebyshev_polynomial_t", "out", f563},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f565},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f564},
-	{"aten::special_chebyshev_polynomial_u", "out", f563},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f565},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f564},
-	{"aten::special_chebyshev_polynomial_v", "out", f563},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f565},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f564},
-	{"aten::special_chebyshev_polynomial_w", "out", f563},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f565},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f564},
-	{"aten::special_hermite_polynomial_h", "out", f563},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f565},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f564},
-	{"aten::special_hermite_polynomial_he", "out", f563},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f565},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f564},
-	{"aten::special_laguerre_polynomial_l", "out", f563},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f565},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f564},
-	{"aten::special_legendre_polynomial_p", "out", f563},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f565},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f564},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f563},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f565},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f564},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f563},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f565},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f564},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f563},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f565},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f564},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f563},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f565},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f564},
+	{"aten::unbind_copy", "int_out", f578},
+	{"aten::split_copy", "Tensor_out", f567},
+	{"aten::special_chebyshev_polynomial_t", "out", f564},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f566},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f565},
+	{"aten::special_chebyshev_polynomial_u", "out", f564},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f566},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f565},
+	{"aten::special_chebyshev_polynomial_v", "out", f564},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f566},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f565},
+	{"aten::special_chebyshev_polynomial_w", "out", f564},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f566},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f565},
+	{"aten::special_hermite_polynomial_h", "out", f564},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f566},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f565},
+	{"aten::special_hermite_polynomial_he", "out", f564},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f566},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f565},
+	{"aten::special_laguerre_polynomial_l", "out", f564},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f566},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f565},
+	{"aten::special_legendre_polynomial_p", "out", f564},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f566},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f565},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f564},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f566},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f565},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f564},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f566},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f565},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f564},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f566},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f565},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f564},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f566},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f565},
 };
 const size_t guard_count = std::size(guard_rows);
 

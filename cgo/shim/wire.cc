@@ -10,6 +10,8 @@
 
 namespace tg {
 
+std::atomic<Fence> fence{nullptr};
+
 void missing(Args&, Results&) {
 	TORCH_CHECK_NOT_IMPLEMENTED(false, "this operator does not exist in libtorch ", TG_TORCH_VERSION / 10000, ".",
 	                            TG_TORCH_VERSION / 100 % 100);

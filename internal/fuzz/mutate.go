@@ -53,7 +53,20 @@ func (m *mutator) make(t *target, anything bool) Case {
 		m.tensors = len(c.tensors())
 		m.mutate(&c, t, anything)
 	}
+	if m.chance(25) {
+		c.pastAutograd()
+	}
 	return c
+}
+
+// pastAutograd makes all tensors in inference mode: autograd's fallback hands the kernels of many operators copies of their lists,
+// and these come to them as they are.
+func (c Case) pastAutograd() {
+	for _, t := range c.tensors() {
+		t.Forms = slices.DeleteFunc(t.Forms, func(form string) bool { return form == "grad" || form == "nonleaf" })
+		at := 1 + slices.Index(t.Forms, "wide")
+		t.Forms = slices.Insert(t.Forms, at, "inference")
+	}
 }
 
 func (c Case) find(name string) int {

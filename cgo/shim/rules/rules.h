@@ -114,12 +114,11 @@ void pooled2(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRe
 void pooled3(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
 void convolved(const Tensor& x, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding);
 void spread(const Tensor& x, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, IntArrayRef output_padding);
-void cells2(const Tensor& x, IntArrayRef size);
-void cells3(const Tensor& x, IntArrayRef size);
 void scattered(const Tensor& x, IntArrayRef stride);
 void resized(const Tensor& x, OptionalIntArrayRef output, std::optional<at::ArrayRef<double>> factors = std::nullopt);
 void padded(const Tensor& x, IntArrayRef padding);
 void numbers(const char* name, int64_t count, IntArrayRef list);
+void numbers(const char* name, int64_t count, IntArrayRef list, const Tensor& x);
 void circular(const Tensor& x, IntArrayRef padding, Mode mode);
 void unfolded(const Tensor& x, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride);
 void places(const Tensor& input, const Tensor& grid, int64_t padding);

@@ -4,6 +4,7 @@
 #include "rules.h"
 
 #include <cmath>
+#include <string_view>
 
 namespace tg::rule {
 namespace {
@@ -141,14 +142,6 @@ void spread(const Tensor& x, const Tensor& weight, IntArrayRef stride, IntArrayR
 	convolved(x, weight, stride, padding, dilation, true, output_padding);
 }
 
-// The kernels for quantized tensors read as many sizes as there are sides, given or not.
-void cells(size_t dims, const Tensor& x, IntArrayRef size) {
-	TORCH_CHECK_VALUE(!has(x) || !x.is_quantized() || size.size() == dims, "expected output_size to have ", dims, " elements, but got ", size);
-}
-
-void cells2(const Tensor& x, IntArrayRef size) { cells(2, x, size); }
-void cells3(const Tensor& x, IntArrayRef size) { cells(3, x, size); }
-
 // oneDNN looks at as many places as the square of the stride for each element.
 void scattered(const Tensor& x, IntArrayRef stride) {
 	constexpr int64_t longest = 512;
@@ -193,6 +186,13 @@ void padded(const Tensor& x, IntArrayRef padding) {
 // Kernels read as many numbers as they need from a list of any length.
 void numbers(const char* name, int64_t count, IntArrayRef list) {
 	TORCH_CHECK(static_cast<int64_t>(list.size()) >= count, "expected ", name, " of ", count, " numbers, but got ", list);
+}
+
+// Those for quantized tensors do where others take one number for all. No stride is one of the window's size.
+void numbers(const char* name, int64_t count, IntArrayRef list, const Tensor& x) {
+	if (has(x) && x.is_quantized() && (!list.empty() || std::string_view(name) != "stride")) {
+		TORCH_CHECK_VALUE(static_cast<int64_t>(list.size()) == count, "expected ", name, " of ", count, " numbers for a quantized tensor, but got ", list);
+	}
 }
 
 // What is cut off at one end cannot go around to the other: the kernel takes it from elements
