@@ -2073,11 +2073,4 @@ void bitwise_left_shift_Tensor(Args& a, Results& r) {
 	r.tensor(at::_ops::bitwise_left_shift_Tensor::call(self, other));
 }
 
-void bitwise_left_shift_Tensor_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	Below below(self);
-	r.tensor(at::_ops::bitwise_left_shift_Tensor_Scalar::call(self, other));
-}
-
 }  // namespace tg::op

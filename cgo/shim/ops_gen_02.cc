@@ -185,9 +185,15 @@
 #include <ATen/ops/q_per_channel_axis_ops.h>
 #include <ATen/ops/q_per_channel_scales_ops.h>
 #include <ATen/ops/q_per_channel_zero_points_ops.h>
-#include <ATen/ops/q_scale_ops.h>
 
 namespace tg::op {
+
+void hypot(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	Below below(self, other);
+	r.tensor(at::_ops::hypot::call(self, other));
+}
 
 void hypot_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
@@ -2300,12 +2306,6 @@ void q_per_channel_zero_points(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	Below below(self);
 	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
-}
-
-void q_scale(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	Below below(self);
-	r.number(at::_ops::q_scale::call(self));
 }
 
 }  // namespace tg::op

@@ -3,6 +3,7 @@
 #include "below.h"
 #include "ops_gen.h"
 
+#include <ATen/ops/q_scale_ops.h>
 #include <ATen/ops/q_zero_point_ops.h>
 #if __has_include(<ATen/ops/qr_ops.h>)
 #include <ATen/ops/qr_ops.h>
@@ -160,7 +161,6 @@
 #include <ATen/ops/trace_ops.h>
 #include <ATen/ops/transpose_ops.h>
 #include <ATen/ops/transpose_copy_ops.h>
-#include <ATen/ops/triangular_solve_ops.h>
 #include <ATen/ops/tril_ops.h>
 #include <ATen/ops/tril_indices_ops.h>
 #include <ATen/ops/triu_ops.h>
@@ -197,6 +197,12 @@
 #include <ATen/ops/zero_ops.h>
 
 namespace tg::op {
+
+void q_scale(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	Below below(self);
+	r.number(at::_ops::q_scale::call(self));
+}
 
 void q_zero_point(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -1761,18 +1767,6 @@ void transpose_copy_int(Args& a, Results& r) {
 	auto dim1 = a.integer();
 	Below below(self);
 	r.tensor(at::_ops::transpose_copy_int::call(self, dim0, dim1));
-}
-
-void triangular_solve(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& A = a.tensor();
-	auto upper = a.boolean();
-	auto transpose = a.boolean();
-	auto unitriangular = a.boolean();
-	Below below(self, A);
-	auto out = at::_ops::triangular_solve::call(self, A, upper, transpose, unitriangular);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
 }
 
 void tril(Args& a, Results& r) {

@@ -4,7 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/conv_transpose2d_ops.h>
 #include <ATen/ops/conv_transpose3d_ops.h>
 #include <ATen/ops/convolution_ops.h>
 #include <ATen/ops/convolution_backward_ops.h>
@@ -174,26 +173,9 @@
 #include <ATen/ops/new_empty_strided_ops.h>
 #include <ATen/ops/new_full_ops.h>
 #include <ATen/ops/new_ones_ops.h>
+#include <ATen/ops/new_zeros_ops.h>
 
 namespace tg::op {
-
-void conv_transpose2d_input(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto dilation = a.symints();
-	rule::lengths("stride", rule::of(stride));
-	rule::lengths("padding", rule::of(padding));
-	rule::lengths("output_padding", rule::of(output_padding));
-	rule::lengths("dilation", rule::of(dilation));
-	rule::spread(rule::of(input), rule::of(weight), rule::of(stride), rule::of(padding), rule::of(dilation), rule::of(output_padding));
-	rule::scattered(rule::of(input), rule::of(stride));
-	r.tensor(at::_ops::conv_transpose2d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
-}
 
 void conv_transpose3d_input(Args& a, Results& r) {
 	const auto& input = a.needed("input");
@@ -2688,6 +2670,18 @@ void new_ones(Args& a, Results& r) {
 	rule::filled(rule::of(layout));
 	Below below(self);
 	r.tensor(at::_ops::new_ones::call(self, size, dtype, layout, device, pin_memory));
+}
+
+void new_zeros(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::no_mkldnn(rule::of(layout));
+	Below below(self);
+	r.tensor(at::_ops::new_zeros::call(self, size, dtype, layout, device, pin_memory));
 }
 
 }  // namespace tg::op

@@ -4,7 +4,6 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
-#include <ATen/ops/new_zeros_ops.h>
 #include <ATen/ops/nll_loss_ops.h>
 #include <ATen/ops/nll_loss2d_ops.h>
 #include <ATen/ops/nll_loss2d_backward_ops.h>
@@ -112,6 +111,7 @@
 #include <ATen/ops/trace_backward_ops.h>
 #include <ATen/ops/trapezoid_ops.h>
 #include <ATen/ops/trapz_ops.h>
+#include <ATen/ops/triangular_solve_ops.h>
 #include <ATen/ops/triplet_margin_loss_ops.h>
 #include <ATen/ops/unbind_ops.h>
 #include <ATen/ops/unbind_copy_ops.h>
@@ -142,18 +142,6 @@
 #include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
-
-void new_zeros(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	rule::no_mkldnn(rule::of(layout));
-	Below below(self);
-	r.tensor(at::_ops::new_zeros::call(self, size, dtype, layout, device, pin_memory));
-}
 
 void nll_loss(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -2051,6 +2039,19 @@ void trapz_x(Args& a, Results& r) {
 	auto dim = a.integer();
 	rule::not_nested(rule::of(y));
 	r.tensor(at::_ops::trapz_x::call(y, x, dim));
+}
+
+void triangular_solve(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& A = a.needed("A");
+	auto upper = a.boolean();
+	auto transpose = a.boolean();
+	auto unitriangular = a.boolean();
+	rule::one_matrix(rule::of(A));
+	Below below(self, A);
+	auto out = at::_ops::triangular_solve::call(self, A, upper, transpose, unitriangular);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
 }
 
 void triplet_margin_loss(Args& a, Results& r) {

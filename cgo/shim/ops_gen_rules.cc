@@ -2099,248 +2099,251 @@ void f576(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
 void f577(const c10::IValue* s) {
-	rule::reduction(boxed::integer(s[7]));
+	rule::one_matrix(boxed::tensor(s[1]));
 }
 void f578(const c10::IValue* s) {
-	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
+	rule::reduction(boxed::integer(s[7]));
 }
 void f579(const c10::IValue* s) {
-	rule::refuse_unsafe("unfold_backward");
+	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
 void f580(const c10::IValue* s) {
+	rule::refuse_unsafe("unfold_backward");
+}
+void f581(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f581(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f582(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f583(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f584(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f585(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f586(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f587(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f588(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f589(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f590(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f591(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f592(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f593(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f594(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f595(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f596(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
-void f597(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f598(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f599(const c10::IValue* s) {
+void f600(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f600(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[2]), boxed::ints(s[4]), {}, {});
 }
-void f601(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f602(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f603(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f604(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f605(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f606(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f607(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f608(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f609(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f610(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[2]), boxed::tensor(s[1]));
 }
-void f611(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f612(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f613(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f614(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f615(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f616(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f617(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f618(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f619(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f620(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f621(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f622(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f623(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f624(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f625(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f626(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f627(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f628(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f629(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f630(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f631(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f632(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f633(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f634(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f635(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f636(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f637(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f638(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f639(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f640(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f641(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f642(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f643(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f644(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f645(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2348,7 +2351,7 @@ void f645(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f646(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2356,92 +2359,92 @@ void f646(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f647(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f648(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f649(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f650(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f651(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f652(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f653(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f654(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f655(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f656(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f657(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f658(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f659(const c10::IValue* s) {
+void f660(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f660(const c10::IValue* s) {
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f661(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f662(const c10::IValue* s) {
+void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f663(const c10::IValue* s) {
+void f664(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f664(const c10::IValue* s) {
+void f665(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f665(const c10::IValue* s) {
+void f666(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2451,7 +2454,7 @@ void f665(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f666(const c10::IValue* s) {
+void f667(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2461,27 +2464,27 @@ void f666(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f667(const c10::IValue* s) {
+void f668(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f668(const c10::IValue* s) {
+void f669(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f669(const c10::IValue* s) {
+void f670(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f670(const c10::IValue* s) {
+void f671(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2490,34 +2493,34 @@ void f670(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f671(const c10::IValue* s) {
+void f672(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f672(const c10::IValue* s) {
+void f673(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f673(const c10::IValue* s) {
+void f674(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f674(const c10::IValue* s) {
+void f675(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f675(const c10::IValue* s) {
+void f676(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f676(const c10::IValue* s) {
+void f677(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f677(const c10::IValue* s) {
+void f678(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -3298,101 +3301,102 @@ const GuardRow guard_rows[] = {
 	{"aten::trapezoid", "x", f378},
 	{"aten::trapz", "dx", f378},
 	{"aten::trapz", "x", f378},
-	{"aten::triplet_margin_loss", "", f577},
-	{"aten::unbind", "int", f578},
-	{"aten::unbind_copy", "int", f578},
-	{"aten::unfold_backward", "", f579},
+	{"aten::triangular_solve", "", f577},
+	{"aten::triplet_margin_loss", "", f578},
+	{"aten::unbind", "int", f579},
+	{"aten::unbind_copy", "int", f579},
+	{"aten::unfold_backward", "", f580},
 	{"aten::unsafe_chunk", "", f345},
 	{"aten::unsafe_split", "Tensor", f567},
-	{"aten::upsample_bicubic2d", "", f580},
+	{"aten::upsample_bicubic2d", "", f581},
 	{"aten::upsample_bicubic2d", "vec", f278},
-	{"aten::upsample_bicubic2d_backward", "", f581},
-	{"aten::upsample_bilinear2d", "", f580},
+	{"aten::upsample_bicubic2d_backward", "", f582},
+	{"aten::upsample_bilinear2d", "", f581},
 	{"aten::upsample_bilinear2d", "vec", f278},
-	{"aten::upsample_bilinear2d_backward", "", f582},
-	{"aten::upsample_linear1d", "", f583},
+	{"aten::upsample_bilinear2d_backward", "", f583},
+	{"aten::upsample_linear1d", "", f584},
 	{"aten::upsample_linear1d", "vec", f278},
-	{"aten::upsample_linear1d_backward", "", f584},
+	{"aten::upsample_linear1d_backward", "", f585},
 	{"aten::upsample_nearest1d", "", f281},
 	{"aten::upsample_nearest1d", "vec", f282},
-	{"aten::upsample_nearest1d_backward", "", f585},
+	{"aten::upsample_nearest1d_backward", "", f586},
 	{"aten::upsample_nearest2d", "", f284},
 	{"aten::upsample_nearest2d", "vec", f282},
-	{"aten::upsample_nearest2d_backward", "", f586},
+	{"aten::upsample_nearest2d_backward", "", f587},
 	{"aten::upsample_nearest3d", "", f286},
 	{"aten::upsample_nearest3d", "vec", f282},
-	{"aten::upsample_nearest3d_backward", "", f587},
-	{"aten::upsample_trilinear3d", "", f588},
+	{"aten::upsample_nearest3d_backward", "", f588},
+	{"aten::upsample_trilinear3d", "", f589},
 	{"aten::upsample_trilinear3d", "vec", f278},
-	{"aten::upsample_trilinear3d_backward", "", f589},
-	{"aten::value_selecting_reduction_backward", "", f590},
-	{"aten::values_copy", "", f591},
-	{"aten::vander", "", f592},
-	{"aten::view", "dtype", f593},
-	{"aten::view_copy", "dtype", f593},
+	{"aten::upsample_trilinear3d_backward", "", f590},
+	{"aten::value_selecting_reduction_backward", "", f591},
+	{"aten::values_copy", "", f592},
+	{"aten::vander", "", f593},
+	{"aten::view", "dtype", f594},
+	{"aten::view_copy", "dtype", f594},
 	{"aten::vsplit", "int", f384},
-	{"aten::zeros", "", f594},
-	{"aten::zeros_like", "", f594},
-	{"aten::align_to", "ellipsis_idx", f595},
-	{"aten::add", "out", f596},
+	{"aten::zeros", "", f595},
+	{"aten::zeros_like", "", f595},
+	{"aten::align_to", "ellipsis_idx", f596},
+	{"aten::add", "out", f597},
 	{"aten::addmv", "out", f317},
-	{"aten::arange", "start_out", f597},
+	{"aten::arange", "start_out", f598},
 	{"aten::baddbmm", "out", f317},
 	{"aten::binary_cross_entropy", "out", f338},
-	{"aten::binary_cross_entropy_backward", "grad_input", f598},
+	{"aten::binary_cross_entropy_backward", "grad_input", f599},
 	{"aten::bmm", "out", f342},
 	{"aten::cat", "out", f319},
 	{"aten::concat", "out", f319},
 	{"aten::concatenate", "out", f319},
-	{"aten::cudnn_batch_norm", "out", f599},
-	{"aten::cudnn_convolution", "out", f600},
+	{"aten::cudnn_batch_norm", "out", f600},
+	{"aten::cudnn_convolution", "out", f601},
 	{"aten::div", "out_mode", f383},
 	{"aten::divide", "out_mode", f383},
 	{"aten::dot", "out", f342},
 	{"aten::full", "names", f497},
 	{"aten::lcm", "out", f427},
-	{"aten::_fft_r2c", "out", f601},
-	{"aten::_fft_c2r", "out", f602},
-	{"aten::_fft_c2c", "out", f603},
+	{"aten::_fft_r2c", "out", f602},
+	{"aten::_fft_c2r", "out", f603},
+	{"aten::_fft_c2c", "out", f604},
 	{"aten::index_copy", "out", f422},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f604},
-	{"aten::fbgemm_linear_fp16_weight", "out", f605},
-	{"aten::_log_softmax_backward_data", "out", f606},
-	{"aten::_logcumsumexp", "out", f607},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f605},
+	{"aten::fbgemm_linear_fp16_weight", "out", f606},
+	{"aten::_log_softmax_backward_data", "out", f607},
+	{"aten::_logcumsumexp", "out", f608},
 	{"aten::matmul", "out", f435},
 	{"aten::matrix_power", "out", f436},
-	{"aten::_compute_linear_combination", "out", f608},
+	{"aten::_compute_linear_combination", "out", f609},
 	{"aten::mm", "out", f342},
-	{"aten::_int_mm", "out", f609},
-	{"aten::mul", "out", f610},
-	{"aten::multiply", "out", f610},
+	{"aten::_int_mm", "out", f610},
+	{"aten::mul", "out", f611},
+	{"aten::multiply", "out", f611},
 	{"aten::mv", "out", f435},
 	{"aten::native_batch_norm", "out", f489},
-	{"aten::_native_batch_norm_legit", "out", f611},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f612},
-	{"aten::batch_norm_elemt", "out", f613},
+	{"aten::_native_batch_norm_legit", "out", f612},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f613},
+	{"aten::batch_norm_elemt", "out", f614},
 	{"aten::ones", "names", f406},
 	{"aten::rand", "names", f406},
 	{"aten::rand", "generator_with_names", f497},
 	{"aten::randn", "names", f406},
 	{"aten::randn", "generator_with_names", f497},
-	{"aten::range", "out", f597},
+	{"aten::range", "out", f598},
 	{"aten::gelu_backward", "grad_input", f410},
-	{"aten::_softmax_backward_data", "out", f614},
-	{"aten::sspaddmm", "out", f615},
-	{"aten::_chunk_cat", "out", f616},
-	{"aten::_stack", "out", f617},
+	{"aten::_softmax_backward_data", "out", f615},
+	{"aten::sspaddmm", "out", f616},
+	{"aten::_chunk_cat", "out", f617},
+	{"aten::_stack", "out", f618},
 	{"aten::zeros", "names", f498},
-	{"aten::_batch_norm_with_update", "out", f618},
-	{"aten::_sparse_softmax", "Dimname", f619},
-	{"aten::_sparse_log_softmax", "Dimname", f620},
-	{"aten::sub", "out", f596},
-	{"aten::subtract", "out", f596},
+	{"aten::_batch_norm_with_update", "out", f619},
+	{"aten::_sparse_softmax", "Dimname", f620},
+	{"aten::_sparse_log_softmax", "Dimname", f621},
+	{"aten::sub", "out", f597},
+	{"aten::subtract", "out", f597},
 	{"aten::addmm", "out", f317},
-	{"aten::_scaled_mm", "out", f621},
-	{"aten::_scaled_mm_v2", "out", f622},
-	{"aten::hspmm", "out", f623},
-	{"aten::lstm_mps_backward", "", f624},
+	{"aten::_scaled_mm", "out", f622},
+	{"aten::_scaled_mm_v2", "out", f623},
+	{"aten::hspmm", "out", f624},
+	{"aten::lstm_mps_backward", "", f625},
 	{"aten::set_", "source_Storage_storage_offset", f542},
 	{"aten::index_add", "out", f422},
 	{"aten::index_reduce", "out", f422},
@@ -3406,120 +3410,121 @@ const GuardRow guard_rows[] = {
 	{"aten::scatter_reduce", "two_out", f537},
 	{"aten::addbmm", "out", f317},
 	{"aten::gather", "out", f408},
+	{"aten::triangular_solve", "X", f577},
 	{"aten::lu_unpack", "out", f443},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f625},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f626},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f626},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f627},
 	{"aten::mse_loss", "out", f420},
 	{"aten::mse_loss_backward", "grad_input", f361},
 	{"aten::multi_margin_loss", "out", f485},
-	{"aten::multi_margin_loss_backward", "grad_input", f627},
+	{"aten::multi_margin_loss_backward", "grad_input", f628},
 	{"aten::multilabel_margin_loss", "out", f420},
-	{"aten::multilabel_margin_loss_forward", "output", f628},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f629},
+	{"aten::multilabel_margin_loss_forward", "output", f629},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f630},
 	{"aten::nll_loss", "out", f361},
-	{"aten::nll_loss_forward", "output", f630},
-	{"aten::nll_loss_backward", "grad_input", f631},
+	{"aten::nll_loss_forward", "output", f631},
+	{"aten::nll_loss_backward", "grad_input", f632},
 	{"aten::nll_loss2d", "out", f361},
-	{"aten::nll_loss2d_forward", "output", f632},
-	{"aten::nll_loss2d_backward", "grad_input", f633},
+	{"aten::nll_loss2d_forward", "output", f633},
+	{"aten::nll_loss2d_backward", "grad_input", f634},
 	{"aten::smooth_l1_loss", "out", f420},
 	{"aten::smooth_l1_loss_backward", "grad_input", f361},
 	{"aten::huber_loss", "out", f420},
 	{"aten::huber_loss_backward", "out", f361},
 	{"aten::soft_margin_loss", "out", f420},
 	{"aten::soft_margin_loss_backward", "grad_input", f361},
-	{"aten::glu_backward", "grad_input", f634},
-	{"aten::log_sigmoid_backward", "grad_input", f635},
-	{"aten::rrelu_with_noise", "out", f636},
+	{"aten::glu_backward", "grad_input", f635},
+	{"aten::log_sigmoid_backward", "grad_input", f636},
+	{"aten::rrelu_with_noise", "out", f637},
 	{"aten::adaptive_avg_pool2d", "out", f312},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f637},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f638},
 	{"aten::adaptive_avg_pool3d", "out", f313},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f638},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f639},
 	{"aten::adaptive_max_pool2d", "out", f311},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f639},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f640},
 	{"aten::adaptive_max_pool3d", "out", f311},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f640},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f641},
 	{"aten::avg_pool2d", "out", f326},
-	{"aten::avg_pool2d_backward", "grad_input", f641},
+	{"aten::avg_pool2d_backward", "grad_input", f642},
 	{"aten::avg_pool3d", "out", f328},
-	{"aten::avg_pool3d_backward", "grad_input", f642},
+	{"aten::avg_pool3d_backward", "grad_input", f643},
 	{"aten::fractional_max_pool2d", "output", f402},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f643},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f644},
 	{"aten::fractional_max_pool3d", "output", f402},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f644},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f645},
 	{"aten::max_pool2d_with_indices", "out", f451},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f645},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f646},
 	{"aten::max_pool3d_with_indices", "out", f453},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f646},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f647},
 	{"aten::max_unpool2d", "out", f455},
 	{"aten::max_unpool3d", "out", f456},
 	{"aten::reflection_pad1d", "out", f515},
-	{"aten::reflection_pad1d_backward", "grad_input", f647},
+	{"aten::reflection_pad1d_backward", "grad_input", f648},
 	{"aten::reflection_pad2d", "out", f517},
-	{"aten::reflection_pad2d_backward", "grad_input", f648},
+	{"aten::reflection_pad2d_backward", "grad_input", f649},
 	{"aten::reflection_pad3d", "out", f519},
-	{"aten::reflection_pad3d_backward", "grad_input", f649},
+	{"aten::reflection_pad3d_backward", "grad_input", f650},
 	{"aten::replication_pad1d", "out", f515},
-	{"aten::replication_pad1d_backward", "grad_input", f650},
+	{"aten::replication_pad1d_backward", "grad_input", f651},
 	{"aten::replication_pad2d", "out", f517},
-	{"aten::replication_pad2d_backward", "grad_input", f651},
+	{"aten::replication_pad2d_backward", "grad_input", f652},
 	{"aten::replication_pad3d", "out", f519},
-	{"aten::replication_pad3d_backward", "grad_input", f652},
-	{"aten::upsample_linear1d", "out", f583},
-	{"aten::upsample_linear1d_backward", "grad_input", f653},
-	{"aten::upsample_bilinear2d", "out", f580},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f654},
+	{"aten::replication_pad3d_backward", "grad_input", f653},
+	{"aten::upsample_linear1d", "out", f584},
+	{"aten::upsample_linear1d_backward", "grad_input", f654},
+	{"aten::upsample_bilinear2d", "out", f581},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f655},
 	{"aten::_upsample_bilinear2d_aa", "out", f277},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f655},
-	{"aten::upsample_bicubic2d", "out", f580},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f656},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f656},
+	{"aten::upsample_bicubic2d", "out", f581},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f657},
 	{"aten::_upsample_bicubic2d_aa", "out", f277},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f657},
-	{"aten::upsample_trilinear3d", "out", f588},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f658},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f658},
+	{"aten::upsample_trilinear3d", "out", f589},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f659},
 	{"aten::upsample_nearest1d", "out", f281},
 	{"aten::_upsample_nearest_exact1d", "out", f281},
-	{"aten::upsample_nearest1d_backward", "grad_input", f659},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f660},
+	{"aten::upsample_nearest1d_backward", "grad_input", f660},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f661},
 	{"aten::upsample_nearest2d", "out", f284},
 	{"aten::_upsample_nearest_exact2d", "out", f284},
-	{"aten::upsample_nearest2d_backward", "grad_input", f661},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f662},
+	{"aten::upsample_nearest2d_backward", "grad_input", f662},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f663},
 	{"aten::upsample_nearest3d", "out", f286},
 	{"aten::_upsample_nearest_exact3d", "out", f286},
-	{"aten::upsample_nearest3d_backward", "grad_input", f663},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f664},
-	{"aten::slow_conv_transpose2d", "out", f665},
-	{"aten::slow_conv_transpose3d", "out", f666},
-	{"aten::thnn_conv2d", "out", f667},
-	{"aten::_slow_conv2d_forward", "output", f668},
-	{"aten::_slow_conv2d_backward", "grad_input", f669},
-	{"aten::_conv_depthwise2d", "out", f670},
-	{"aten::slow_conv3d", "out", f671},
-	{"aten::slow_conv3d_forward", "output", f672},
+	{"aten::upsample_nearest3d_backward", "grad_input", f664},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f665},
+	{"aten::slow_conv_transpose2d", "out", f666},
+	{"aten::slow_conv_transpose3d", "out", f667},
+	{"aten::thnn_conv2d", "out", f668},
+	{"aten::_slow_conv2d_forward", "output", f669},
+	{"aten::_slow_conv2d_backward", "grad_input", f670},
+	{"aten::_conv_depthwise2d", "out", f671},
+	{"aten::slow_conv3d", "out", f672},
+	{"aten::slow_conv3d_forward", "output", f673},
 	{"aten::col2im", "out", f346},
 	{"aten::im2col", "out", f421},
-	{"aten::_linalg_det", "result", f673},
+	{"aten::_linalg_det", "result", f674},
 	{"aten::linalg_ldl_solve", "out", f433},
 	{"aten::linalg_lstsq", "out", f434},
 	{"aten::linalg_matmul", "out", f435},
-	{"aten::_linalg_slogdet", "sign", f674},
+	{"aten::_linalg_slogdet", "sign", f675},
 	{"aten::linalg_eigvals", "out", f432},
-	{"aten::_linalg_eigh", "eigenvalues", f675},
+	{"aten::_linalg_eigh", "eigenvalues", f676},
 	{"aten::linalg_eigh", "eigvals", f432},
 	{"aten::linalg_eigvalsh", "out", f432},
-	{"aten::_linalg_svd", "U", f676},
+	{"aten::_linalg_svd", "U", f677},
 	{"aten::linalg_pinv", "atol_rtol_tensor_out", f438},
 	{"aten::linalg_pinv", "atol_rtol_float_out", f438},
 	{"aten::linalg_pinv", "out", f437},
 	{"aten::linalg_pinv", "out_rcond_tensor", f437},
-	{"aten::_linalg_solve_ex", "result", f677},
+	{"aten::_linalg_solve_ex", "result", f678},
 	{"aten::linalg_matrix_power", "out", f436},
 	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f438},
 	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f438},
 	{"aten::linalg_matrix_rank", "out", f437},
 	{"aten::linalg_matrix_rank", "out_tol_tensor", f437},
-	{"aten::unbind_copy", "int_out", f578},
+	{"aten::unbind_copy", "int_out", f579},
 	{"aten::split_copy", "Tensor_out", f567},
 	{"aten::special_chebyshev_polynomial_t", "out", f564},
 	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f566},

@@ -29,7 +29,7 @@ var stepPasses = []pass{{"dead", dead}, {"common", common}, {"copies", copies}, 
 // fusedPasses take the weights as they are now.
 var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"constants", constants},
 	{"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
-	{"dead", dead}, {"batchNorms", batchNorms}, {"taps", taps}, {"lower", lower}, {"quantize", quantize}, {"pointwise", pointwise},
+	{"dead", dead}, {"batchNorms", batchNorms}, {"taps", taps}, {"lower", lower}, {"quantize", quantize}, {"heads", heads}, {"pointwise", pointwise},
 	{"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise},
 	{"inPlace", inPlace}, {"dead", dead}}
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "chain.h"
+#include "head.h"
 #include "number.h"
 #include "product.h"
 #include "shortrows.h"
@@ -117,6 +118,8 @@ struct Kernels {
 	// The means of an image's channels, and channels times a number each.
 	void (*means)(const void* x, int64_t pixels, int64_t channels, void* y);
 	void (*scale)(const void* x, const void* by, int64_t pixels, int64_t channels, void* y);
+	// A head of an attention, with room for it.
+	void (*attend)(const attention::Head& h, float* room);
 };
 
 // Processor is a kind of processors: what computes its images, and what else it computes with, in float32.

@@ -7,14 +7,15 @@
 namespace tg::convolution {
 namespace {
 
-// e to the power of each number, as near as float32 comes but for the last bit: a power of two times a polynomial of what is left over, which
-// is less than half of ln 2 (Cephes' constants).
+// The numbers to whose power e is a normal number.
+constexpr float kLeastPower = -87.0f, kMostPower = 88.0f;
+
+// e to the power of each such number, as near as float32 comes but for the last bit: a power of two times a polynomial of what is left over,
+// which is less than half of ln 2 (Cephes' constants).
 template <class V>
-INLINE V exponential(V v) {
+INLINE V exponential_within(V x) {
 	using I = Ints<sizeof(V) / sizeof(float)>;
 	constexpr float ahead = 0x1.8p23f;  // adding it rounds to whole numbers, which are its last bits then
-	constexpr float least = -87.0f, most = 88.0f;
-	V x = smaller(V{} + most, larger(V{} + least, v));
 	V shifted = x * 1.44269504f + ahead, n = shifted - ahead;
 	V rest = x - n * 0.693359375f + n * 2.12194440e-4f;
 	constexpr float factors[] = {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
@@ -24,7 +25,14 @@ INLINE V exponential(V v) {
 	}
 	y = y * (rest * rest) + rest + 1.0f;
 	I power = ((I)shifted - (I)(V{} + ahead) + 127) << 23;
-	return v > most ? V{} + __builtin_inff() : y * (V)power;
+	return y * (V)power;
+}
+
+// e to the power of each number.
+template <class V>
+INLINE V exponential(V v) {
+	V y = exponential_within(smaller(V{} + kMostPower, larger(V{} + kLeastPower, v)));
+	return v > kMostPower ? V{} + __builtin_inff() : y;
 }
 
 // What is no number stays so in all of them.

@@ -1,6 +1,7 @@
 // All that images are computed with, of one kind of numbers and in vectors of one width.
 #pragma once
 
+#include "attention.h"
 #include "depthwise.h"
 #include "gate.h"
 #include "maxima.h"
@@ -20,6 +21,7 @@ constexpr Kernels image_kernels = {
 	maxima<N, W>,
 	means<N, W>,
 	scale<N, W>,
+	attention::attend<N, W, two>,
 };
 
 }  // namespace

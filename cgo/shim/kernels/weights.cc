@@ -116,6 +116,11 @@ const Kernels& kernels_for(at::ScalarType dtype, int64_t outputs) {
 	return outputs > avx2.images.vector ? *all.front() : *all.back();
 }
 
+const Kernels* any_kernels(at::ScalarType dtype) {
+	const auto& all = kernels(dtype);
+	return all.empty() ? nullptr : all.front();
+}
+
 const Tensor& images(const Tensor& x) {
 	bool has = x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16;
 	TORCH_CHECK_VALUE(x.dim() == 4 && has, "expected images of float32 or bfloat16, got ", x.sizes(), " of ", x.scalar_type());

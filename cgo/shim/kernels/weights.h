@@ -21,6 +21,9 @@ const Kernels& kernels_of(at::ScalarType dtype, int64_t vector);
 // The kernels for so many outputs of direct convolutions and those of each channel by itself; an error where this processor has none.
 const Kernels& kernels_for(at::ScalarType dtype, int64_t outputs);
 
+// The kernels for a dtype with the widest vectors; null where this processor has none.
+const Kernels* any_kernels(at::ScalarType dtype);
+
 // Images of a dtype that kernels are for, or an error.
 const at::Tensor& images(const at::Tensor& x);
 

@@ -78,6 +78,7 @@ void csc_alone(const Tensor& compressed, const Tensor& plain, const Tensor& valu
 void bsr_alone(const Tensor& compressed, const Tensor& plain, const Tensor& values);
 void bsc_alone(const Tensor& compressed, const Tensor& plain, const Tensor& values);
 
+void one_matrix(const Tensor& x);
 void no_offset(const Tensor& written, const Tensor& other);
 void no_offset(TensorList written, TensorList others);
 

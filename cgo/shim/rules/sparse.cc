@@ -2,6 +2,7 @@
 // switch of Python's check_sparse_tensor_invariants is on.
 #include "rules.h"
 
+#include <ATen/SparseCsrTensorUtils.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/_validate_sparse_compressed_tensor_args.h>
 #include <ATen/ops/_validate_sparse_coo_tensor_args.h>
@@ -61,6 +62,12 @@ void csr_alone(const Tensor& c, const Tensor& plain, const Tensor& values) { com
 void csc_alone(const Tensor& c, const Tensor& plain, const Tensor& values) { compressed_alone(c, plain, values, at::kSparseCsc); }
 void bsr_alone(const Tensor& c, const Tensor& plain, const Tensor& values) { compressed_alone(c, plain, values, at::kSparseBsr); }
 void bsc_alone(const Tensor& c, const Tensor& plain, const Tensor& values) { compressed_alone(c, plain, values, at::kSparseBsc); }
+
+// The kernel takes a batch's indices for those of one matrix.
+void one_matrix(const Tensor& x) {
+	bool compressed = has(x) && at::sparse_csr::is_sparse_compressed(x);
+	TORCH_CHECK_NOT_IMPLEMENTED(!compressed || x.dim() == 2, "expected a matrix in a compressed sparse layout, got a batch of them, ", x.sizes(), "; ToDense makes it strided");
+}
 
 // Where a sparse tensor is added to or multiplied with, the kernel counts the offset of a view twice.
 void no_offset(const Tensor& written, const Tensor& other) {
