@@ -2,8 +2,8 @@ package export
 
 import "github.com/libtorch-go/libtorch/torch"
 
-// heads lets attentions on the CPU be computed by an operator of ours, which takes two thirds of the time and leaves to libtorch what it has no
-// kernel for when it runs: few rows, and more keys than stay in the cache.
+// heads lets attentions on the CPU be computed by an operator of ours, which takes two thirds of the time and leaves to libtorch what it
+// has no kernel for when it runs: few rows, and more keys than stay in the cache.
 func heads(r *rewriter) {
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]

@@ -63,15 +63,17 @@ func TestHeads(t *testing.T) {
 }
 
 func (c headsCase) test(t *testing.T, dtype torch.DType, apart float64) {
-	side := func(rows, size int) torch.Tensor { return torch.RandN(c.batch, rows, c.heads, size).To(dtype).Transpose(1, 2) }
+	side := func(rows, size int) torch.Tensor {
+		return torch.RandN(rows, c.batch, c.heads, size).To(dtype).Permute(1, 2, 0, 3)
+	}
 	q, k, v := side(c.rows, c.depth), side(c.keys, c.depth), torch.RandN(c.batch, c.heads, c.keys, c.width).To(dtype)
 	mask := c.masked(dtype)
 	got := attentionOf(t, q, k, v, mask, c.causal, c.scale)
 	require.Equal(t, []int{c.batch, c.heads, c.rows, c.width}, got.Shape())
-	require.Equal(t, got.Transpose(1, 2).Contiguous().Stride(), got.Transpose(1, 2).Stride(), "heads lie behind rows, as in libtorch's")
 	if got.NumEl() == 0 {
 		return
 	}
+	require.Equal(t, byLibtorch(q, k, v, mask, c.causal, c.scale).Stride(), got.Stride())
 	double := func(x torch.Tensor) torch.Tensor {
 		if !x.Defined() || x.DType() == torch.Bool {
 			return x

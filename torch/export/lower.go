@@ -9,8 +9,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/library"
 )
 
-// lower lets a program compute in another dtype what it computes in float32: weights and inputs are converted, and results are
-// converted back.
+// lower lets a program compute in another dtype what it computes in float32, but for its ends: weights and inputs are converted, and
+// results are converted back.
 func lower(r *rewriter) {
 	if r.dtype.IsZero() || r.dtype == torch.Float32 {
 		return
@@ -23,9 +23,16 @@ func lower(r *rewriter) {
 	for name, m := range g.Tensors {
 		was[name] = m.DType
 	}
-	names, before := r.loweredInputs(f)
-	r.loweredNodes()
-	r.rename(0, names)
+	stay := r.ends(f)
+	names, before := r.loweredInputs(f, stay)
+	r.loweredNodes(stay)
+	for i := range g.Nodes {
+		if !stay[i] {
+			g.Nodes[i].Inputs = renamedAll(g.Nodes[i].Inputs, names)
+		}
+	}
+	r.rename(len(g.Nodes), names)
+	r.cross(f, stay)
 	g.Nodes = append(before, g.Nodes...)
 	for i, out := range g.Outputs {
 		name, ok := out.(TensorArgument)
@@ -38,13 +45,17 @@ func lower(r *rewriter) {
 	}
 }
 
-// loweredInputs converts weights now, and inputs by the nodes that it returns; names are those of what is converted.
-func (r *rewriter) loweredInputs(f *flow) (names map[string]string, before []Node) {
+// loweredInputs converts weights now, and inputs by the nodes that it returns, but for what is read in float32 alone; names are those of
+// what is converted.
+func (r *rewriter) loweredInputs(f *flow, stay map[int]bool) (names map[string]string, before []Node) {
 	names = map[string]string{}
 	for _, s := range slices.Clone(r.p.Signature.Inputs) {
 		name, _ := kindOf(s.Arg)
 		m := r.p.Graph.Tensors[name]
 		if _, kind := kindOf(s.Arg); kind != "Tensor" || m.DType != torch.Float32 {
+			continue
+		}
+		if readers := f.readers[name]; len(readers) > 0 && !slices.ContainsFunc(readers, func(at int) bool { return !stay[at] }) {
 			continue
 		}
 		if t, ok := r.state(f, s.Arg); ok {
@@ -59,11 +70,14 @@ func (r *rewriter) loweredInputs(f *flow) (names map[string]string, before []Nod
 	return names, before
 }
 
-// loweredNodes lets what is float32 be of the other dtype.
-func (r *rewriter) loweredNodes() {
+// loweredNodes lets what is float32 be of the other dtype, but for nodes that stay what they are.
+func (r *rewriter) loweredNodes(stay map[int]bool) {
 	g := &r.p.Graph
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
+		if stay[i] {
+			continue
+		}
 		inputs := slices.Clone(n.Inputs)
 		for k := range inputs {
 			if inputs[k].Value == Argument(torch.Float32) {
@@ -74,7 +88,10 @@ func (r *rewriter) loweredNodes() {
 			inputs = set(inputs, "dtype", r.dtype)
 		}
 		n.Inputs = inputs
-		for _, out := range n.Outputs {
+		for k, out := range n.Outputs {
+			if n.Target == residualTarget && k == 0 {
+				continue // sums stay in float32
+			}
 			namesIn(out, func(name string) {
 				if m, ok := g.Tensors[name]; ok && m.DType == torch.Float32 {
 					m.DType = r.dtype

@@ -29,7 +29,8 @@ var stepPasses = []pass{{"dead", dead}, {"common", common}, {"copies", copies}, 
 // fusedPasses take the weights as they are now.
 var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"constants", constants},
 	{"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
-	{"dead", dead}, {"batchNorms", batchNorms}, {"taps", taps}, {"lower", lower}, {"quantize", quantize}, {"heads", heads}, {"pointwise", pointwise},
+	{"dead", dead}, {"batchNorms", batchNorms}, {"taps", taps}, {"residuals", residuals}, {"lower", lower},
+	{"quantize", quantize}, {"heads", heads}, {"pointwise", pointwise},
 	{"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise},
 	{"inPlace", inPlace}, {"dead", dead}}
 
@@ -214,16 +215,21 @@ func (r *rewriter) remove(gone map[int]bool) {
 func (r *rewriter) rename(from int, names map[string]string) {
 	g := &r.p.Graph
 	for i := from; i < len(g.Nodes); i++ {
-		inputs := slices.Clone(g.Nodes[i].Inputs)
-		for k := range inputs {
-			inputs[k].Value = renamed(inputs[k].Value, names)
-		}
-		g.Nodes[i].Inputs = inputs
+		g.Nodes[i].Inputs = renamedAll(g.Nodes[i].Inputs, names)
 	}
 	for i := range g.Outputs {
 		g.Outputs[i] = renamed(g.Outputs[i], names)
 		r.p.Signature.Outputs[i].Arg = g.Outputs[i]
 	}
+}
+
+// renamedAll are arguments with other names.
+func renamedAll(inputs []NamedArgument, names map[string]string) []NamedArgument {
+	inputs = slices.Clone(inputs)
+	for k := range inputs {
+		inputs[k].Value = renamed(inputs[k].Value, names)
+	}
+	return inputs
 }
 
 // renamed is an argument with other names, which may have others in turn.

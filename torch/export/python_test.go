@@ -182,7 +182,7 @@ func TestPythonToGoToPython(t *testing.T) {
 			t.Run("exact", func(t *testing.T) { runCompiled(t, path, calls, export.CompileOptions{Exact: true}, requireSame) })
 			t.Run("fused", func(t *testing.T) { runCompiled(t, path, calls, export.CompileOptions{}, requireClose(1e-5)) })
 			if n, ok := attentions[name]; ok {
-				require.Equal(t, n, strings.Count(compiled(t, program).String(), "aten.scaled_dot_product_attention.default"))
+				require.Equal(t, n, strings.Count(compiled(t, program).String(), "libtorchgo.attention.default"))
 			}
 		})
 	}

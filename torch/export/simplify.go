@@ -291,7 +291,11 @@ func inPlace(r *rewriter) {
 	f := r.flow()
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
-		if to, ok := r.addsInPlace(f, n, i); ok {
+		to, ok := r.addsInPlace(f, n, i)
+		if !ok {
+			to, ok = r.joinsInPlace(f, n, i)
+		}
+		if ok {
 			r.calls(&to)
 			*n = to
 			f = r.flow()
@@ -306,7 +310,7 @@ func inPlace(r *rewriter) {
 		if m := r.p.Graph.Tensors[name]; n.arg("other") != nil && !tensor && (m.DType == torch.BFloat16 || m.DType == torch.Float16) {
 			continue // libtorch rounds the number to the dtype there, and not otherwise
 		}
-		to := n.with("torch.ops.aten."+n.op()+"_."+n.overload(), n.Inputs...)
+		to = n.with("torch.ops.aten."+n.op()+"_."+n.overload(), n.Inputs...)
 		if _, known := r.schema(&to); known {
 			*n = to
 			f = r.flow()

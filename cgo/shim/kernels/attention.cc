@@ -3,6 +3,7 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/where.h>
@@ -68,11 +69,22 @@ Tensor rows_of(const Tensor& t, int64_t together) {
 	return t.stride(3) == 1 && t.stride(2) % together == 0 ? t : t.contiguous();
 }
 
+// Results lie as libtorch's do: as queries where they have the same sizes.
+Tensor results(const Tensor& q, const Tensor& v) {
+	if (q.size(3) == v.size(3)) {
+		auto y = at::empty_like(q);
+		if (y.stride(3) == 1) {
+			return y;
+		}
+	}
+	return at::empty({q.size(0), q.size(1), q.size(2), v.size(3)}, q.options());
+}
+
 Tensor computed(const convolution::Kernels& kernels, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, bool causal, double scale) {
 	auto together = convolution::together_of(query.scalar_type());
 	auto q = rows_of(query, together), k = rows_of(key, together), v = rows_of(value, together);
 	const int64_t heads = q.size(1), size = q.element_size();
-	auto y = at::empty({q.size(0), q.size(2), heads, v.size(3)}, q.options()).transpose(1, 2);
+	auto y = results(q, v);
 	auto at_head = [&](const Tensor& t, int64_t i) {
 		return static_cast<const char*>(t.const_data_ptr()) + (i / heads * t.stride(0) + i % heads * t.stride(1)) * t.element_size();
 	};

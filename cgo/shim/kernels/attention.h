@@ -15,6 +15,7 @@ using convolution::load;
 using convolution::load_some;
 using convolution::store;
 using convolution::store_some;
+using convolution::sum_of;
 using convolution::Sums;
 using convolution::together;
 using convolution::Vec;
@@ -81,15 +82,6 @@ void pack_values(const Head& h, N* to) {
 			}
 		}
 	});
-}
-
-template <int W>
-INLINE float sum_of(Vec<W> v) {
-	float sum = 0;
-	for (int i = 0; i < W; i++) {
-		sum += v[i];
-	}
-	return sum;
 }
 
 template <int W>

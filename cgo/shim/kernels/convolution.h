@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "branch.h"
 #include "chain.h"
 #include "head.h"
 #include "number.h"
@@ -120,6 +121,8 @@ struct Kernels {
 	void (*scale)(const void* x, const void* by, int64_t pixels, int64_t channels, void* y);
 	// A head of an attention, with room for it.
 	void (*attend)(const attention::Head& h, float* room);
+	// The rows from first to last of sums and their layer norms.
+	void (*add_norm)(const residual::Branch& b, int64_t first, int64_t last);
 };
 
 // Processor is a kind of processors: what computes its images, and what else it computes with, in float32.

@@ -5,6 +5,7 @@
 #include "depthwise.h"
 #include "gate.h"
 #include "maxima.h"
+#include "residual.h"
 #include "winograd.h"
 
 namespace tg::convolution {
@@ -22,6 +23,7 @@ constexpr Kernels image_kernels = {
 	means<N, W>,
 	scale<N, W>,
 	attention::attend<N, W, two>,
+	residual::add_norm<N, W>,
 };
 
 }  // namespace

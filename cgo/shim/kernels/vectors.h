@@ -114,6 +114,15 @@ INLINE bool any(I lanes) {
 #endif
 }
 
+template <int W>
+INLINE float sum_of(Vec<W> v) {
+	float sum = 0;
+	for (int i = 0; i < W; i++) {
+		sum += v[i];
+	}
+	return sum;
+}
+
 // Each larger or smaller one of two numbers, and the second where one is none, in one instruction.
 template <class V>
 INLINE V larger(V a, V b) {
