@@ -25,7 +25,7 @@ type CompileOptions struct {
 	// DType is what float32 is computed in: BFloat16, or Float32, the default. Inputs and results keep their dtypes. It is an error
 	// with Exact, and BFloat16 is one on processors where it would be slower: those without AMX, but AMD's with AVX-512's instructions
 	// for it (from Zen 4 on). What a program has in bfloat16 itself runs in it everywhere. Float32 stay the first and the last layers, where
-	// they have few of the multiplications, and sums of residual branches that layer norms read.
+	// they have less than a fiftieth of the multiplications and of the weights, and sums of residual branches that layer norms read.
 	DType torch.DType
 
 	// Fallback has float32 computed where DType is an error only because it would be slower here; [Compiled.DType] tells.

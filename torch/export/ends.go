@@ -6,24 +6,25 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// fewProducts is the largest part of a program's multiplications, one in so many, that an end of it may have to stay in float32: the first
-// layers of ResNet-18, ResNet-50 and MobileNet, 2.5 to 6.5 %, would take 5 to 10 % more time for results that are hardly nearer.
-const fewProducts = 50
+// few is the largest part of a program's multiplications and of its weights, one in so many, that an end of it may have to stay in float32:
+// the first layers of ResNet-18, ResNet-50 and MobileNet, 2.5 to 6.5 % of the multiplications, would take 5 to 10 % more time for results that
+// are hardly nearer, and their last layers, which have 4 to 23 % of the weights, 1 %.
+const few = 50
 
 // ends are the nodes that stay in float32 where the others are lowered: products that read what the program is given, with what keeps close
 // behind them, and products that it returns. What is rounded before the first reaches all that comes after, and what is rounded behind the
 // last nothing makes up for.
 func (r *rewriter) ends(f *flow) map[int]bool {
 	g := &r.p.Graph
-	costs, all := map[int]float64{}, 0.0
+	costs, all := map[int]cost{}, cost{}
 	for i := range g.Nodes {
-		costs[i] = r.multiplications(f, &g.Nodes[i])
-		all += costs[i]
+		c := r.cost(f, &g.Nodes[i])
+		costs[i], all = c, cost{all.multiplications + c.multiplications, all.weights + c.weights}
 	}
 	stay := map[int]bool{}
 	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		if costs[i] == 0 || costs[i]*fewProducts > all {
+		n, c := &g.Nodes[i], costs[i]
+		if c.weights == 0 || few*c.multiplications > all.multiplications || few*c.weights > all.weights {
 			continue
 		}
 		x, _ := kindOf(n.arg("input"))
@@ -45,23 +46,27 @@ func (r *rewriter) isInput(name string) bool {
 	})
 }
 
-// multiplications of a product of the program in float32; 0 for other nodes and where they are not known.
-func (r *rewriter) multiplications(f *flow, n *Node) float64 {
+// cost is what a product computes and reads.
+type cost struct{ multiplications, weights float64 }
+
+// cost of a product of the program in float32; nothing for other nodes and where it is not known.
+func (r *rewriter) cost(f *flow, n *Node) (c cost) {
 	name, ok := n.result()
 	m := r.p.Graph.Tensors[name]
 	sizes := m.hints()
 	if _, product := products[n.op()]; !product || !ok || m.DType != torch.Float32 || len(sizes) == 0 {
-		return 0
+		return c
 	}
 	w, ok := r.state(f, n.arg("weight"))
-	if !ok || w.Dim() < matrix || w.Size(0) == 0 {
-		return 0
+	if !ok || w.Dim() < matrix || w.NumEl() == 0 {
+		return c
 	}
-	count := float64(w.NumEl()) / float64(w.Size(0))
+	c.weights = float64(w.NumEl())
+	c.multiplications = c.weights / float64(w.Size(0))
 	for _, n := range sizes {
-		count *= float64(n)
+		c.multiplications *= float64(n)
 	}
-	return count
+	return c
 }
 
 // stays marks a node, and its activation and the largest of neighbouring pixels, where nothing else reads what is between.
