@@ -7,8 +7,8 @@ import (
 )
 
 // few is the largest part of a program's multiplications and of its weights, one in so many, that an end of it may have to stay in float32:
-// the first layers of ResNet-18, ResNet-50 and MobileNet, 2.5 to 6.5 % of the multiplications, would take 5 to 10 % more time for results that
-// are hardly nearer, and their last layers, which have 4 to 23 % of the weights, 1 %.
+// the first layers of ResNet-18, ResNet-50 and MobileNet, 2.5 to 6.5 % of the multiplications, would take 5 to 10 % more time for results
+// that are hardly nearer, and their last layers, which have 4 to 23 % of the weights, 1 %.
 const few = 50
 
 // ends are the nodes that stay in float32 where the others are lowered: products that read what the program is given, with what keeps close
