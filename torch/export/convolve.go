@@ -94,13 +94,13 @@ func costsOf(dtype torch.DType) costs {
 	if dtype == torch.BFloat16 {
 		return halfCosts
 	}
-	return ownCosts()
+	return floatCosts(multipliesWide())
 }
 
-// ownCosts are those of this processor.
-var ownCosts = sync.OnceValue(func() (c costs) {
-	torch.Unsafe(func() { c = floatCosts(torch.Call("libtorchgo::multiplies_wide")[0].(bool)) })
-	return c
+// multipliesWide tells whether this processor multiplies vectors of 512 bits, and not in two halves.
+var multipliesWide = sync.OnceValue(func() (wide bool) {
+	torch.Unsafe(func() { wide = torch.Call("libtorchgo::multiplies_wide")[0].(bool) })
+	return wide
 })
 
 // floatCosts are those of a processor that multiplies whole vectors of 512 bits, or does not.
