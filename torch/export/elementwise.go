@@ -57,7 +57,7 @@ func (r *rewriter) chains(f *flow, i int) bool {
 	if !ok || !known || to.DType != torch.Float32 || !to.Device.IsCPU() || to.Layout != torch.Strided || len(to.Sizes) == 0 {
 		return false
 	}
-	if alpha := n.arg("alpha"); alpha != nil && alpha != int64(1) && alpha != 1.0 || n.arg("rounding_mode") != nil {
+	if !n.unscaled() || n.arg("rounding_mode") != nil {
 		return false
 	}
 	for _, in := range n.Inputs {

@@ -98,30 +98,35 @@ func (r *rewriter) cross(f *flow, stay map[int]bool) {
 		before[at] = append(before[at], convert(TensorArgument(name), own, dtype))
 		return string(own)
 	}
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		joins := n.Target == residualTarget
-		if !stay[i] && !joins {
-			continue
-		}
+	widened := func(i int) {
 		names := map[string]string{}
-		for _, in := range n.Inputs {
+		for _, in := range g.Nodes[i].Inputs {
 			name, kind := kindOf(in.Value)
-			if _, made := f.maker[name]; kind == "Tensor" && made && !joins && g.Tensors[name].DType == r.dtype {
+			if _, made := f.maker[name]; kind == "Tensor" && made && g.Tensors[name].DType == r.dtype {
 				names[name] = converted(name, i, torch.Float32, "_float32")
 			}
 		}
-		n.Inputs = renamedAll(n.Inputs, names)
-		name, _ := kindOf(n.Outputs[0])
-		lowered := map[string]string{}
+		g.Nodes[i].Inputs = renamedAll(g.Nodes[i].Inputs, names)
+	}
+	lowered := func(i int) {
+		name, _ := kindOf(g.Nodes[i].Outputs[0])
+		names := map[string]string{}
 		for _, at := range f.readers[name] {
 			if at == len(g.Nodes) || stay[at] || g.Nodes[at].Target == residualTarget {
 				continue
 			}
-			if lowered[name] == "" {
-				lowered[name] = converted(name, i+1, r.dtype, "_lowered")
+			if len(names) == 0 {
+				names[name] = converted(name, i+1, r.dtype, "_lowered")
 			}
-			g.Nodes[at].Inputs = renamedAll(g.Nodes[at].Inputs, lowered)
+			g.Nodes[at].Inputs = renamedAll(g.Nodes[at].Inputs, names)
+		}
+	}
+	for i := range g.Nodes {
+		if stay[i] {
+			widened(i)
+		}
+		if stay[i] || g.Nodes[i].Target == residualTarget {
+			lowered(i)
 		}
 	}
 	r.insert(before)

@@ -9,8 +9,7 @@ func heads(r *rewriter) {
 		n := &r.p.Graph.Nodes[i]
 		name, _ := kindOf(n.arg("query"))
 		m := r.p.Graph.Tensors[name]
-		drops := n.arg("dropout_p") != nil && n.arg("dropout_p") != 0.0 && n.arg("dropout_p") != int64(0)
-		if n.Target != "torch.ops.aten.scaled_dot_product_attention.default" || !m.Device.IsCPU() || len(m.Sizes) != 4 || drops ||
+		if n.Target != "torch.ops.aten.scaled_dot_product_attention.default" || !m.Device.IsCPU() || len(m.Sizes) != 4 || n.trains() ||
 			n.arg("enable_gqa") == true || m.DType != torch.Float32 && m.DType != torch.BFloat16 {
 			continue
 		}

@@ -223,8 +223,7 @@ func sums(r *rewriter) {
 	for i := 0; i < len(r.p.Graph.Nodes); i++ {
 		n := &r.p.Graph.Nodes[i]
 		name, ok := n.result()
-		alpha := n.arg("alpha")
-		if n.Target != "torch.ops.aten.add.Tensor" || !ok || alpha != nil && alpha != int64(1) && alpha != 1.0 {
+		if !n.isSum() || !ok {
 			continue
 		}
 		f := r.flow()

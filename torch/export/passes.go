@@ -129,6 +129,15 @@ func (n *Node) arg(name string) Argument {
 	return nil
 }
 
+// isSum tells whether a node adds two values as they are.
+func (n *Node) isSum() bool { return n.Target == "torch.ops.aten.add.Tensor" && n.unscaled() }
+
+// unscaled tells whether a node takes its second argument as it is.
+func (n *Node) unscaled() bool {
+	alpha := n.arg("alpha")
+	return alpha == nil || alpha == int64(1) || alpha == 1.0
+}
+
 // result is the name of a node's only result, a tensor.
 func (n *Node) result() (string, bool) {
 	if len(n.Outputs) != 1 {

@@ -190,8 +190,7 @@ func (l *layer) knows(a activation) bool {
 func (q *quantizer) sums() {
 	for i := range q.p.Graph.Nodes {
 		n := &q.p.Graph.Nodes[i]
-		alpha := n.arg("alpha")
-		if n.Target != "torch.ops.aten.add.Tensor" || alpha != nil && alpha != int64(1) && alpha != 1.0 {
+		if !n.isSum() {
 			continue
 		}
 		self, _ := kindOf(n.arg("self"))

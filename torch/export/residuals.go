@@ -66,9 +66,7 @@ func (r *rewriter) normOf(f *flow, i int) (at int, ok bool) {
 	a, _ := kindOf(n.arg("self"))
 	b, _ := kindOf(n.arg("other"))
 	m := g.Tensors[name]
-	alpha := n.arg("alpha")
-	plain := n.Target == "torch.ops.aten.add.Tensor" && (alpha == nil || alpha == int64(1) || alpha == 1.0)
-	if !ok || !plain || len(m.Sizes) == 0 || f.written[f.root(name)] {
+	if !ok || !n.isSum() || len(m.Sizes) == 0 || f.written[f.root(name)] {
 		return nowhere, false
 	}
 	for _, own := range []TensorMeta{m, g.Tensors[a], g.Tensors[b]} {

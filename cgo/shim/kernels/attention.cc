@@ -83,11 +83,10 @@ Tensor results(const Tensor& q, const Tensor& v) {
 Tensor computed(const convolution::Kernels& kernels, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, bool causal, double scale) {
 	auto together = convolution::together_of(query.scalar_type());
 	auto q = rows_of(query, together), k = rows_of(key, together), v = rows_of(value, together);
-	const int64_t heads = q.size(1), size = q.element_size();
+	const int64_t heads = q.size(1);
 	auto y = results(q, v);
-	auto at_head = [&](const Tensor& t, int64_t i) {
-		return static_cast<const char*>(t.const_data_ptr()) + (i / heads * t.stride(0) + i % heads * t.stride(1)) * t.element_size();
-	};
+	auto offset = [&](const Tensor& t, int64_t i) { return (i / heads * t.stride(0) + i % heads * t.stride(1)) * static_cast<int64_t>(t.element_size()); };
+	auto at_head = [&](const Tensor& t, int64_t i) { return static_cast<const char*>(t.const_data_ptr()) + offset(t, i); };
 	Head like{nullptr, nullptr, nullptr, nullptr, q.size(2), k.size(2), k.size(3), v.size(3), q.stride(2), k.stride(2), v.stride(2), y.stride(2),
 	          nullptr, mask.defined() ? mask.stride(2) : 0, static_cast<float>(scale), causal};
 	auto* to = static_cast<char*>(y.mutable_data_ptr());
@@ -97,7 +96,7 @@ Tensor computed(const convolution::Kernels& kernels, const Tensor& query, const 
 		for (; first < last; first++) {
 			Head h = like;
 			h.q = at_head(q, first), h.k = at_head(k, first), h.v = at_head(v, first);
-			h.to = to + (first / heads * y.stride(0) + first % heads * y.stride(1)) * size;
+			h.to = to + offset(y, first);
 			h.mask = mask.defined() ? reinterpret_cast<const float*>(at_head(mask, first)) : nullptr;
 			kernels.attend(h, room.get());
 		}

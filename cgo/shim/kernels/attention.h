@@ -12,7 +12,7 @@ namespace {
 using convolution::Ints;
 using convolution::least;
 using convolution::load;
-using convolution::load_some;
+using convolution::load_at_most;
 using convolution::store;
 using convolution::store_some;
 using convolution::sum_of;
@@ -50,22 +50,17 @@ void pack_keys(const Head& h, N* to) {
 	});
 }
 
-template <int W, class N>
-INLINE Vec<W> numbers(const N* from, int64_t some) {
-	return some < W ? load_some<W>(from, some) : load<W>(from);
-}
-
 // What two values are, of one number each that are multiplied together; the second may be none.
 template <int W>
 INLINE Vec<W> side_by_side(const float* from, const float*, int64_t some) {
-	return numbers<W>(from, some);
+	return load_at_most<W>(from, some);
 }
 
 #if defined(__AVX512BF16__)
 template <int W>
 INLINE Vec<W> side_by_side(const convolution::BFloat16* first, const convolution::BFloat16* second, int64_t some) {
-	auto low = (Ints<W>)numbers<W>(first, some) >> 16 & 0xffff;
-	return second ? (Vec<W>)(low | (Ints<W>)numbers<W>(second, some)) : (Vec<W>)low;
+	auto low = (Ints<W>)load_at_most<W>(first, some) >> 16 & 0xffff;
+	return second ? (Vec<W>)(low | (Ints<W>)load_at_most<W>(second, some)) : (Vec<W>)low;
 }
 #endif
 
@@ -111,7 +106,7 @@ INLINE float weigh(const Head& h, float* products, int64_t seen, const float* ma
 	for (int64_t i = 0; i < seen; i += W) {
 		Vec<W> x = load<W>(products + i) * h.scale;
 		if (mask) {
-			x += numbers<W>(mask + i, h.keys - i);
+			x += load_at_most<W>(mask + i, h.keys - i);
 		}
 		if (seen - i < W) {
 			x = without<W>(x, seen - i);
@@ -122,9 +117,9 @@ INLINE float weigh(const Head& h, float* products, int64_t seen, const float* ma
 	const float top = largest_of<W>(most), start = top == -__builtin_inff() ? 0 : top;
 	int64_t i = 0;
 	for (; i < seen; i += W) {
-		constexpr float least = convolution::kLeastPower;
-		Vec<W> x = load<W>(products + i) - start, y = convolution::exponential_within(convolution::larger(Vec<W>{} + least, x));
-		y = x < least ? Vec<W>{} : y;
+		const Vec<W> x = load<W>(products + i) - start, lowest = Vec<W>{} + convolution::kLeastPower;
+		Vec<W> y = convolution::exponential_within(convolution::larger(lowest, x));
+		y = x < lowest ? Vec<W>{} : y;
 		sum += y;
 		store(to + i, y);
 	}
@@ -139,11 +134,11 @@ INLINE float weigh(const Head& h, float* products, int64_t seen, const float* ma
 template <class N, int W, int R>
 void attend(const Head& h, float* room) {
 	constexpr int64_t P = together<N>;
-	const int64_t keys = whole(h.keys, W), apart_ = apart(h.keys, W);
+	const int64_t keys = whole(h.keys, W), row_size = apart(h.keys, W);
 	N* key_panels = reinterpret_cast<N*>(room);
 	N* value_panels = key_panels + keys * h.depth;
 	float* products = reinterpret_cast<float*>(value_panels + whole(h.keys, P) * whole(h.width, W));
-	N* weights = P == 1 ? reinterpret_cast<N*>(products) : reinterpret_cast<N*>(products + kRows * apart_);
+	N* weights = P == 1 ? reinterpret_cast<N*>(products) : reinterpret_cast<N*>(products + kRows * row_size);
 	float factors[kRows];
 	pack_keys<N, W>(h, key_panels);
 	pack_values<N, W>(h, value_panels);
@@ -157,7 +152,7 @@ void attend(const Head& h, float* room) {
 				for (int r = 0; r < M; r++) {
 #pragma GCC unroll 16
 					for (int v = 0; v < V; v++) {
-						store(products + (row + r) * apart_ + first + v * W, sums.rows[r][v]);
+						store(products + (row + r) * row_size + first + v * W, sums.rows[r][v]);
 					}
 				}
 			};
@@ -166,9 +161,9 @@ void attend(const Head& h, float* room) {
 		for (int64_t row = 0; row < n; row++) {
 			const int64_t seen = h.causal ? least(h.keys, top + row + 1) : h.keys;
 			const float* mask = h.mask ? h.mask + (top + row) * h.mask_row : nullptr;
-			factors[row] = weigh<N, W>(h, products + row * apart_, seen, mask, weights + row * apart_);
+			factors[row] = weigh<N, W>(h, products + row * row_size, seen, mask, weights + row * row_size);
 		}
-		auto weight = [&](int64_t row) { return static_cast<const N*>(weights) + row * apart_; };
+		auto weight = [&](int64_t row) { return static_cast<const N*>(weights) + row * row_size; };
 		in_panels<W>(h.width, [&]<int V>(int64_t first) {
 			const Vec<W> zeros[V]{};
 			auto done = [&]<int M>(int64_t row, const Sums<W, V, M>& sums) __attribute__((always_inline)) {

@@ -75,7 +75,7 @@ template <int W, int V>
 INLINE void biases(const Task& t, int64_t output, Vec<W>* to) {
 	for (int v = 0; v < V; v++, output += W) {
 		int64_t n = t.outputs - output;
-		to[v] = !t.bias ? Vec<W>{} : n < W ? load_some<W>(t.bias + output, n) : load<W>(t.bias + output);
+		to[v] = t.bias ? load_at_most<W>(t.bias + output, n) : Vec<W>{};
 	}
 }
 

@@ -237,6 +237,12 @@ INLINE Vec<W> add_product(Vec<W> sums, const BFloat16*, Vec<W> numbers, Vec<W> w
 }
 #endif
 
+// A vector, or the first n numbers of one where there are no more.
+template <int W, class N>
+INLINE Vec<W> load_at_most(const N* from, int64_t n) {
+	return n < W ? load_some<W>(from, n) : load<W>(from);
+}
+
 INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 INLINE int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
