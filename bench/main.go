@@ -66,7 +66,7 @@ func parse() (o options, err error) {
 	quick := flag.Bool("quick", false, "a few rounds, to see that it works")
 	onCard := flag.Bool("cuda", false, "measure the cases on the first CUDA card, instead of those on the CPU")
 	onRivals := flag.Bool("programs", false, "measure compiled programs beside Python's compilers, ONNX Runtime and OpenVINO, which\n"+
-		"./build.sh rivals fetches, instead of the cases")
+		"./build.sh rivals fetches, instead of the cases; with -cuda beside Python's compiler on the card")
 	threads := flag.String("threads", "1,2", "numbers of threads for training steps and files")
 	results := flag.String("results", "", "folder for the results as JSON; a full run writes to bench/results")
 	against := flag.String("against", "", "`NAME=PROGRAM` takes Python's place, as bench/tch.sh has it")
@@ -156,6 +156,9 @@ func (c *crew) measure(o options) (*report, error) {
 		return nil, err
 	}
 	r := newReport(hello.Version, c.rival(), o.rounds)
+	if o.card {
+		r.Machine = cuda.DeviceProperties(0).String() + "; " + r.Machine
+	}
 	if o.rivals {
 		return r, errors.Join(c.sides.Close(), c.programs(r, o))
 	}
@@ -166,7 +169,6 @@ func (c *crew) measure(o options) (*report, error) {
 		return nil, err
 	}
 	if o.card {
-		r.Machine = cuda.DeviceProperties(0).String() + "; " + r.Machine
 		return r, nil
 	}
 	return r, c.rest(r, o)

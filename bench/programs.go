@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/export"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 )
@@ -16,11 +18,17 @@ import (
 type program struct {
 	compiled *export.Compiled
 	inputs   []any
+	device   torch.Device
 }
 
-// newProgram compiles the network in a folder, in float32, in bfloat16 or, with the ranges that the samples beside it have, in int8.
+// newProgram compiles the network in a folder, in float32, in half precision or, with the ranges that the samples beside it have, in int8.
 func newProgram(dir, dtype string) (workload, error) {
-	p, err := export.Load(filepath.Join(dir, "network.pt2"))
+	device := torch.CPU
+	if os.Getenv(deviceVariable) != "" {
+		device = cardDevice()
+		cuda.Set(cuda.Settings{Benchmark: cuda.On})
+	}
+	p, err := export.Load(filepath.Join(dir, "network.pt2"), export.LoadOptions{Device: device})
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +42,8 @@ func newProgram(dir, dtype string) (workload, error) {
 	switch dtype {
 	case "bfloat16":
 		o.DType = torch.BFloat16
+	case "float16":
+		o.DType = torch.Float16
 	case "int8":
 		// The others leave no layer in float32 either. Networks with weights by chance make so much of any rounding, that of the image alone
 		// included, that most layers would be left.
@@ -42,7 +52,11 @@ func newProgram(dir, dtype string) (workload, error) {
 		}
 	}
 	compiled, err := export.Compile(p, o)
-	return &program{compiled, calls[0]}, err
+	inputs := calls[0]
+	for i, x := range inputs {
+		inputs[i] = x.(torch.Tensor).To(device)
+	}
+	return &program{compiled, inputs, device}, err
 }
 
 // callsOf are the inputs of each call by their order; a file names them CALL.INPUT.
@@ -69,7 +83,7 @@ func (p *program) run(n int) { p.repeat(n, func([]torch.Tensor) {}) }
 func (p *program) check() (result string) {
 	p.repeat(1, func(out []torch.Tensor) {
 		var text []string
-		for _, v := range torch.Values[float32](out[0]) {
+		for _, v := range torch.Values[float32](out[0].CPU()) {
 			text = append(text, strconv.FormatFloat(float64(v), 'g', -1, 32))
 		}
 		result = strings.Join(text, " ")
@@ -82,6 +96,7 @@ func (p *program) repeat(n int, with func([]torch.Tensor)) {
 		for range n {
 			torch.Scope(func() {
 				out, err := p.compiled.Run(p.inputs...)
+				torch.Synchronize(p.device)
 				if err != nil {
 					torch.Throw("bench", torch.KindValue, "%v", err)
 				}
@@ -108,7 +123,7 @@ func (n network) folder(dir string) string {
 var programDTypes = []string{"float32", "bfloat16", "int8"}
 
 func programCases() (list []benchmark) {
-	for _, dtype := range programDTypes {
+	for _, dtype := range append(programDTypes, "float16") {
 		list = append(list, benchmark{name: oursIn(dtype), group: programGroup, n: 1,
 			make: func(dir string) (workload, error) { return newProgram(dir, dtype) }})
 	}

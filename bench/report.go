@@ -179,14 +179,18 @@ func duration(ns float64) string {
 
 func mebi(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }
 
-// save writes the report to dir, one file for a machine and a day.
+// save writes the report to dir, one file for a machine and a day, and one for programs.
 func (r *report) save(dir string) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	name := strings.ToLower(strings.NewReplacer("(R)", "", "(TM)", "", "CPU", "", "@", "").Replace(r.Machine))
 	name = strings.Trim(regexp.MustCompile(`[^a-z0-9.]+`).ReplaceAllString(name, "-"), "-")
-	path = filepath.Join(dir, name+"-"+r.Date+".json")
+	kind := ""
+	if len(r.Programs) > 0 {
+		kind = "-programs"
+	}
+	path = filepath.Join(dir, name+"-"+r.Date+kind+".json")
 	text, err := json.MarshalIndent(r, "", "\t")
 	if err != nil {
 		return "", err

@@ -25,28 +25,40 @@ type contender struct {
 	asked       string // what the process calls it
 }
 
-const oursName, eagerName = "ours", "Python"
+const oursName, eagerName, compileName = "ours", "Python", "torch.compile"
 
 var contenders = []contender{
 	{oursName, "float32", "ours", oursIn("float32")},
 	{eagerName, "float32", "Python", "Python"},
-	{"torch.compile", "float32", "torch.compile", "torch.compile"},
+	{compileName, "float32", "torch.compile", "torch.compile"},
 	{"AOTInductor", "float32", "AOTInductor", "AOTInductor"},
 	{"ONNX Runtime", "float32", "ONNX Runtime", "ONNX Runtime"},
 	{"OpenVINO", "float32", "OpenVINO", "OpenVINO"},
 	{oursName, "bfloat16", "ours", oursIn("bfloat16")},
 	{eagerName, "bfloat16", "Python", "Python bfloat16"},
-	{"torch.compile", "bfloat16", "torch.compile", "torch.compile bfloat16"},
+	{compileName, "bfloat16", "torch.compile", "torch.compile bfloat16"},
 	{"OpenVINO", "bfloat16", "OpenVINO", "OpenVINO bfloat16"},
 	{oursName, "int8", "ours", oursIn("int8")},
 	{"ONNX Runtime", "int8", "ONNX Runtime", "ONNX Runtime int8"},
 	{"OpenVINO", "int8", "OpenVINO", "OpenVINO int8"},
 }
 
+// cardContenders are those that compute it on a card; the compiler makes graphs of CUDA's there.
+var cardContenders = []contender{
+	{oursName, "float32", "ours", oursIn("float32")},
+	{eagerName, "float32", "Python", "Python"},
+	{compileName, "float32", "torch.compile", "torch.compile"},
+	{oursName, "float16", "ours", oursIn("float16")},
+	{eagerName, "float16", "Python", "Python float16"},
+	{compileName, "float16", "torch.compile", "torch.compile float16"},
+}
+
 // contest is one network's measurement.
 type contest struct {
 	*maker
 	network
+	who   []contender
+	card  bool
 	dir   string // with the network's files
 	crew  pace.Crew[*side]
 	taken map[contender]*timing
@@ -65,10 +77,13 @@ type result struct {
 
 // programs measures all networks, one after the other; the contenders take turns, round by round.
 func (m *maker) programs(r *report, o options) error {
-	if _, err := os.Stat(m.rivals()); err != nil {
+	who := contenders
+	if o.card {
+		who = cardContenders
+	} else if _, err := os.Stat(m.rivals()); err != nil {
 		return fmt.Errorf("bench: %w; ./build.sh rivals fetches ONNX Runtime and OpenVINO", err)
 	}
-	dir, err := m.kept()
+	dir, err := m.kept(o.card)
 	if err != nil {
 		return err
 	}
@@ -76,29 +91,40 @@ func (m *maker) programs(r *report, o options) error {
 		if !o.only.MatchString(n.name) {
 			continue
 		}
-		c := &contest{maker: m, network: n, dir: n.folder(dir), taken: map[contender]*timing{}, rows: map[contender]*result{}}
+		c := &contest{maker: m, network: n, who: who, card: o.card, dir: n.folder(dir), taken: map[contender]*timing{},
+			rows: map[contender]*result{}}
+		if o.card {
+			c.n *= timesOnCard
+		}
 		err := errors.Join(c.hold(o.rounds), c.crew.Close())
 		if err != nil {
 			return err
 		}
-		for _, who := range contenders {
+		for _, who := range who {
 			r.Programs = append(r.Programs, *c.rows[who])
 		}
 	}
 	return nil
 }
 
+// timesOnCard is how many times as often a network is run in a round on a card.
+const timesOnCard = 20
+
 func (m *maker) rivals() string { return filepath.Join(m.home, "rivals") }
 
 // kept is a folder for what is made once: networks in the formats of all, and what Python's compilers make of them.
-func (m *maker) kept() (string, error) {
+func (m *maker) kept(card bool) (string, error) {
 	cache, err := home.Cache()
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
-	for _, path := range []string{filepath.Join(m.scripts, "networks.py"), filepath.Join(m.scripts, "programs.py"),
-		filepath.Join(m.rivals(), ".wheels"), filepath.Join(m.home, "lib", "version.txt")} {
+	files := []string{filepath.Join(m.scripts, "networks.py"), filepath.Join(m.scripts, "programs.py"),
+		filepath.Join(m.home, "lib", "version.txt")}
+	if !card {
+		files = append(files, filepath.Join(m.rivals(), ".wheels"))
+	}
+	for _, path := range files {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return "", err
@@ -115,12 +141,13 @@ func (c *contest) hold(rounds int) error {
 	}
 	var list []contender
 	var want []float64
-	for _, who := range slices.Concat(contenders[1:2], contenders[:1], contenders[2:]) { // Python's result first
+	for _, who := range slices.Concat(c.who[1:2], c.who[:1], c.who[2:]) { // Python's result first
 		progress(fmt.Sprintf("%s: %s in %s gets ready", c.name, who.name, who.dtype))
 		row := &result{Network: c.name, Contender: who.name, DType: who.dtype}
 		c.rows[who] = row
 		got, err := c.check(who)
-		needed := (who.name == oursName || who.name == eagerName) && who.dtype != "bfloat16" // for which some processors have no instructions
+		needed := (who.name == oursName || who.name == eagerName) &&
+			who.dtype != "bfloat16" && who.dtype != "float16" // for which some processors have no instructions, and some numbers are too large
 		switch {
 		case err != nil && !needed:
 			row.Why = lastLine(err.Error())
@@ -131,7 +158,7 @@ func (c *contest) hold(rounds int) error {
 			want = got
 		}
 		row.Error = apart(got, want)
-		if most := allowed(who); !(row.Error <= most) {
+		if most := c.allowed(who); !(row.Error <= most) {
 			err := fmt.Errorf("bench: %s: %s in %s computes something else than Python: relative error %g", c.name, who.name, who.dtype, row.Error)
 			if needed {
 				return err
@@ -157,14 +184,18 @@ func (c *contest) hold(rounds int) error {
 // allowed is how far a result may be from Python's: in float32 ours as far as rounding goes, others until they are taken for another
 // network's. Weights are drawn by chance, of which bfloat16 leaves less than of those that have learned (Python's own is a twentieth
 // apart), and int8 little: what that does to a network that has learned is for TestPhotos of torch/export to say.
-func allowed(who contender) float64 {
+// On a card float32 is TF32 in convolutions, as Python has it.
+func (c *contest) allowed(who contender) float64 {
 	switch who.dtype {
 	case "float32":
+		if c.card {
+			return 1e-2
+		}
 		if who.name == oursName {
 			return 1e-5
 		}
 		return 1e-4
-	case "bfloat16":
+	case "bfloat16", "float16":
 		return 0.1
 	}
 	return 1
@@ -194,6 +225,9 @@ func (c *contest) write() error {
 // start starts the process of that name; all compute with one thread.
 func (c *contest) start(process string) (*side, error) {
 	env := []string{"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"}
+	if c.card {
+		env = append(env, deviceVariable+"="+cardDevice().String())
+	}
 	if process == "ours" {
 		return start(process, env, c.self, "-serve")
 	}
@@ -280,34 +314,25 @@ func lastLine(text string) string {
 
 // printPrograms writes the tables of programs as Markdown: times, and ratios to ours.
 func (r *report) printPrograms(w io.Writer) {
-	names := []string{oursName, eagerName, "torch.compile", "AOTInductor", "ONNX Runtime", "OpenVINO"}
-	fmt.Fprintf(w, "\n| network | dtype | %s | Python / ours | the better of the last two / ours, wall min | wall p25 | CPU min | "+
-		"off by: ours, Python, the last two |\n%s\n", strings.Join(names, " | "), "|---|---|"+strings.Repeat("---|", len(names)+5))
+	names, dtypes, rivals := []string{oursName, eagerName, compileName, "AOTInductor", "ONNX Runtime", "OpenVINO"}, programDTypes,
+		[]string{"ONNX Runtime", "OpenVINO"}
+	if slices.ContainsFunc(r.Programs, func(row result) bool { return row.DType == "float16" }) { // on a card
+		names, dtypes, rivals = names[:3], []string{"float32", "float16"}, []string{compileName}
+	}
+	best := strings.Join(rivals, " or ")
+	fmt.Fprintf(w, "\n| network | dtype | %s | Python / ours | %s / ours, wall min | wall p25 | CPU min | off by: ours, Python, %s |\n%s\n",
+		strings.Join(names, " | "), best, strings.Join(rivals, ", "), "|---|---|"+strings.Repeat("---|", len(names)+5))
 	for _, n := range networks {
-		for _, dtype := range programDTypes {
+		for _, dtype := range dtypes {
 			rows := map[string]result{}
 			for _, row := range r.Programs {
 				if row.Network == n.name && row.DType == dtype {
 					rows[row.Contender] = row
 				}
 			}
-			if rows[oursName].WallMin == 0 {
-				continue
+			if rows[oursName].WallMin > 0 {
+				r.printRow(w, n, dtype, rows, names, rivals)
 			}
-			cells := []string{n.name, dtype}
-			for _, name := range names {
-				cells = append(cells, cell(rows[name].WallMin, duration))
-			}
-			eager := slices.IndexFunc(r.Programs, func(row result) bool { return row.Network == n.name && row.Contender == eagerName })
-			ours := rows[oursName].figures
-			cells = append(cells, cell(r.Programs[eager].WallMin/ours.WallMin, times2))
-			best := better(rows["ONNX Runtime"].figures, rows["OpenVINO"].figures).over(ours)
-			for _, v := range []float64{best.WallMin, best.WallP25, best.CPUMin} {
-				cells = append(cells, cell(v, times2))
-			}
-			cells = append(cells, strings.Join([]string{rows[oursName].off(), rows[eagerName].off(), rows["ONNX Runtime"].off(),
-				rows["OpenVINO"].off()}, ", "))
-			fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
 		}
 	}
 	for _, row := range r.Programs {
@@ -315,6 +340,26 @@ func (r *report) printPrograms(w io.Writer) {
 			fmt.Fprintf(w, "\n%s, %s in %s was not measured: %s\n", row.Network, row.Contender, row.DType, row.Why)
 		}
 	}
+}
+
+// printRow writes what all took for a network in a dtype.
+func (r *report) printRow(w io.Writer, n network, dtype string, rows map[string]result, names, rivals []string) {
+	cells := []string{n.name, dtype}
+	for _, name := range names {
+		cells = append(cells, cell(rows[name].WallMin, duration))
+	}
+	eager := slices.IndexFunc(r.Programs, func(row result) bool { return row.Network == n.name && row.Contender == eagerName })
+	ours := rows[oursName].figures
+	cells = append(cells, cell(r.Programs[eager].WallMin/ours.WallMin, times2))
+	best, off := figures{}, []string{rows[oursName].off(), rows[eagerName].off()}
+	for _, name := range rivals {
+		best, off = better(best, rows[name].figures), append(off, rows[name].off())
+	}
+	best = best.over(ours)
+	for _, v := range []float64{best.WallMin, best.WallP25, best.CPUMin} {
+		cells = append(cells, cell(v, times2))
+	}
+	fmt.Fprintf(w, "| %s |\n", strings.Join(append(cells, strings.Join(off, ", ")), " | "))
 }
 
 // off is what a result differs from Python's by, where it was measured.

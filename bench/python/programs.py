@@ -21,6 +21,9 @@ import traceback
 
 import numpy
 
+DEVICE = os.environ.get("BENCH_DEVICE", "cpu")  # where torch computes
+ON_CARD = DEVICE != "cpu"
+
 
 def read_calls(folder):
     """The inputs of each call, the measured one first."""
@@ -54,13 +57,17 @@ def write(name, folder):
     write_safetensors(os.path.join(folder, "inputs.safetensors"), arrays)
     with torch.no_grad():
         torch.export.save(torch.export.export(network, calls[0]), os.path.join(folder, "network.pt2"))
+        if ON_CARD:
+            return
         torch.onnx.export(network, calls[0], os.path.join(folder, "network.onnx"), dynamo=True, external_data=False, verbose=False)
 
 
 def program(folder):
     import torch
+    from torch.export.passes import move_to_device_pass
 
-    return torch.export.load(os.path.join(folder, "network.pt2"))
+    own = torch.export.load(os.path.join(folder, "network.pt2"))
+    return move_to_device_pass(own, DEVICE) if ON_CARD else own
 
 
 def tensors(folder, last=False):
@@ -68,17 +75,22 @@ def tensors(folder, last=False):
     import torch
 
     formats = {"memory_format": torch.channels_last}
-    return [x.to(**formats) if last and x.dim() == 4 else x for x in map(torch.from_numpy, read_calls(folder)[0])]
+    return [x.to(DEVICE, **formats) if last and x.dim() == 4 else x.to(DEVICE) for x in map(torch.from_numpy, read_calls(folder)[0])]
 
 
 def of_torch(call, inputs):
     import torch
 
+    torch.backends.cudnn.benchmark = True
+
     def run():
         with torch.inference_mode():
-            return call(*inputs)
+            output = call(*inputs)
+        if ON_CARD:
+            torch.cuda.synchronize()
+        return output
 
-    return run, lambda: run().numpy()
+    return run, lambda: run().cpu().numpy()
 
 
 def eager(folder, **dtype):
@@ -96,16 +108,16 @@ def inductor(folder, **dtype):
     config.freezing = True
     network = program(folder).module().to(memory_format=torch.channels_last, **dtype)
     inputs = [x.to(**dtype) if x.is_floating_point() else x for x in tensors(folder, last=True)]
-    compiled = torch.compile(network)
+    compiled = torch.compile(network, mode="reduce-overhead" if ON_CARD else None)
     return of_torch(lambda *inputs: compiled(*inputs).float(), inputs)
 
 
-def bfloat16(contender):
-    """A contender of torch with weights and inputs in bfloat16."""
+def half(contender, name):
+    """A contender of torch with weights and inputs in bfloat16 or float16."""
     def of(folder):
         import torch
 
-        return contender(folder, dtype=torch.bfloat16)
+        return contender(folder, dtype=getattr(torch, name))
 
     return of
 
@@ -224,7 +236,8 @@ def openvino_int8(folder):
 
 CONTENDERS = {
     "Python": eager, "torch.compile": inductor, "AOTInductor": aoti, "ONNX Runtime": onnx_float, "OpenVINO": openvino_float,
-    "Python bfloat16": bfloat16(eager), "torch.compile bfloat16": bfloat16(inductor), "OpenVINO bfloat16": openvino_bfloat16,
+    "Python bfloat16": half(eager, "bfloat16"), "torch.compile bfloat16": half(inductor, "bfloat16"), "OpenVINO bfloat16": openvino_bfloat16,
+    "Python float16": half(eager, "float16"), "torch.compile float16": half(inductor, "float16"),
     "ONNX Runtime int8": onnx_int8, "OpenVINO int8": openvino_int8,
 }
 

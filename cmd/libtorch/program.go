@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/libtorch-go/libtorch/internal/cli"
@@ -36,7 +37,7 @@ func show(_ context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-const runIntro = `usage: libtorch run -input FILE [-output FILE] PROGRAM
+const runIntro = `usage: libtorch run -input FILE [-output FILE] [-device cuda] PROGRAM
 
 Runs a program of torch.export.save, .pt2. The inputs are the tensors of a .safetensors file, by the names of the arguments of
 Python's forward; the results are printed, or written to another one by their names in the program.
@@ -46,6 +47,7 @@ func runProgram(_ context.Context, args []string, out io.Writer) error {
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	input := fs.String("input", "", "the .safetensors file of the inputs")
 	output := fs.String("output", "", "the .safetensors file of the results")
+	device := fs.String("device", "", deviceUsage)
 	found, err := parse(fs, args, out, runIntro, "PROGRAM")
 	if err != nil {
 		return err
@@ -53,7 +55,7 @@ func runProgram(_ context.Context, args []string, out io.Writer) error {
 	if *input == "" {
 		return cli.Usagef("run: expected -input")
 	}
-	program, inputs, done, err := open(found[0], *input)
+	program, inputs, done, err := open(found[0], *input, *device)
 	if err != nil {
 		return err
 	}
@@ -69,9 +71,21 @@ func runProgram(_ context.Context, args []string, out io.Writer) error {
 	return err
 }
 
+const deviceUsage = "cpu, cuda or cuda:N: where the program is computed (default: where it was exported)"
+
 // open loads a program and the inputs of a call.
-func open(path, input string) (program *export.Program, inputs []any, done func(), err error) {
-	if program, err = export.Load(path); err != nil {
+func open(path, input, where string) (program *export.Program, inputs []any, done func(), err error) {
+	device, err := cli.Device(where)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if device.IsCUDA() {
+		device = torch.CUDA(max(device.Index(), 0))
+		if err := torch.CheckDevice(device); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if program, err = export.Load(path, export.LoadOptions{Device: device}); err != nil {
 		return nil, nil, nil, err
 	}
 	file, err := safetensors.Load(input)
@@ -79,16 +93,22 @@ func open(path, input string) (program *export.Program, inputs []any, done func(
 		program.Close()
 		return nil, nil, nil, err
 	}
+	var moved []torch.Tensor
 	for _, name := range slices.Sorted(maps.Keys(file.Tensors)) {
-		inputs = append(inputs, torch.Arg(name, file.Tensors[name]))
+		x := file.Tensors[name]
+		if !device.IsZero() {
+			x = x.To(device)
+			moved = append(moved, x)
+		}
+		inputs = append(inputs, torch.Arg(name, x))
 	}
-	return program, inputs, func() { program.Close(); file.Close() }, nil
+	return program, inputs, func() { program.Close(); file.Close(); torch.Close(moved...) }, nil
 }
 
-const benchIntro = `usage: libtorch bench -input FILE [-rounds N] [-threads N] PROGRAM
+const benchIntro = `usage: libtorch bench -input FILE [-rounds N] [-threads N] [-device cuda] PROGRAM
 
 Measures a program of torch.export.save, .pt2: node by node, compiled to one call with the same bits, fused, and fused in
-bfloat16 and in eight bits, with the ranges of these inputs, where the processor and the program can. They take turns;
+bfloat16 and in eight bits, with the ranges of these inputs, or in float16 on a card, where processor and program can. They take turns;
 of each one's rounds the lowest time and the lower quarter are printed, because on a busy machine the mean says little, and how far the
 first result is from that of the nodes, relative to its largest element. The inputs are those of run.
 `
@@ -98,6 +118,7 @@ func benchProgram(ctx context.Context, args []string, out io.Writer) error {
 	input := fs.String("input", "", "the .safetensors file of the inputs")
 	rounds := fs.Int("rounds", 30, "how often each is run")
 	threads := fs.Int("threads", 1, "threads of an operation")
+	device := fs.String("device", "", deviceUsage)
 	found, err := parse(fs, args, out, benchIntro, "PROGRAM")
 	if err != nil {
 		return err
@@ -105,7 +126,7 @@ func benchProgram(ctx context.Context, args []string, out io.Writer) error {
 	if *input == "" || *rounds < 1 || *threads < 1 {
 		return cli.Usagef("bench: expected -input, and numbers above 0")
 	}
-	program, inputs, done, err := open(found[0], *input)
+	program, inputs, done, err := open(found[0], *input, *device)
 	if err != nil {
 		return err
 	}
@@ -115,7 +136,7 @@ func benchProgram(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	sides := []side{{name: "node by node", run: module.Run}}
-	for _, k := range kinds(program, inputs) {
+	for _, k := range kinds(program, inputs, strings.HasPrefix(*device, "cuda")) {
 		compiled, err := export.Compile(program, k.options)
 		switch {
 		case err != nil && k.optional:
@@ -150,9 +171,12 @@ type kind struct {
 }
 
 // kinds are the ways to compile a program.
-func kinds(program *export.Program, inputs []any) []kind {
+func kinds(program *export.Program, inputs []any, onCard bool) []kind {
 	list := []kind{{"exact", export.CompileOptions{Exact: true}, false}, {"fused", export.CompileOptions{}, false},
 		{"bfloat16", export.CompileOptions{DType: torch.BFloat16}, true}}
+	if onCard {
+		return append(list, kind{"float16", export.CompileOptions{DType: torch.Float16}, true})
+	}
 	if ranges, err := export.Calibrate(program, slices.Values([][]any{inputs})); err == nil {
 		list = append(list, kind{"int8", export.CompileOptions{Int8: ranges}, true})
 	}
@@ -199,7 +223,14 @@ func measure(ctx context.Context, sides []side, inputs []any, rounds int) (err e
 			}
 			start := time.Now()
 			var err error
-			torch.Scope(func() { torch.NoGrad(func() { _, err = sides[i].run(inputs...) }) })
+			torch.Scope(func() {
+				torch.NoGrad(func() {
+					var results []torch.Tensor
+					if results, err = sides[i].run(inputs...); len(results) > 0 {
+						torch.Synchronize(results[0].Device())
+					}
+				})
+			})
 			if err != nil {
 				return err
 			}
@@ -216,7 +247,7 @@ func difference(got, want []torch.Tensor) float64 {
 	if len(got) == 0 || got[0].NumEl() == 0 {
 		return 0
 	}
-	a, b := got[0].To(torch.Float64), want[0].To(torch.Float64)
+	a, b := got[0].To(torch.CPU, torch.Float64), want[0].To(torch.CPU, torch.Float64)
 	return a.Sub(b).Abs().Max().Float64() / max(b.Abs().Max().Float64(), math.SmallestNonzeroFloat32)
 }
 
@@ -233,7 +264,7 @@ func deliver(out io.Writer, path string, program *export.Program, results []torc
 				return err
 			}
 		}
-		named[string(name)] = results[i]
+		named[string(name)] = results[i].CPU()
 		i++
 	}
 	if path == "" {

@@ -291,13 +291,15 @@ func versions(t *testing.T, dir string) {
 	value, _ = sum()
 	require.Equal(t, float32(21), value, "a server of other options")
 
-	for compile, want := range map[string]int{"quick": http.StatusBadRequest, "fast": http.StatusOK, "exact": http.StatusOK} {
-		config := fmt.Appendf(nil, `{"max_batch":4,"compile":%q}`, compile)
+	for option, want := range map[string]int{`"compile":"quick"`: http.StatusBadRequest, `"compile":"fast"`: http.StatusOK,
+		`"compile":"exact"`: http.StatusOK, `"device":"cpu"`: http.StatusOK, `"device":"moon"`: http.StatusBadRequest,
+		`"device":"cuda:99"`: http.StatusBadRequest} {
+		config := fmt.Appendf(nil, `{"max_batch":4,%s}`, option)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "sum", "config.json"), config, 0o600))
 		status, text = r.do("POST", "/v2/repository/models/sum/load", nil)
 		require.Equal(t, want, status, text)
 		value, _ = sum()
-		require.Equal(t, float32(21), value, compile)
+		require.Equal(t, float32(21), value, option)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -76,7 +77,7 @@ func (m *model) read(p place, trusted trusted) (serve.Model, error) {
 		return nil, err
 	}
 	m.version = strconv.Itoa(own.version)
-	if err := c.checkCompile(own.file); err != nil {
+	if err := errors.Join(c.checkCompile(own.file), c.checkDevice(own.file)); err != nil {
 		return nil, err
 	}
 	if c.Samples != "" {
@@ -99,7 +100,7 @@ func (c *config) checkCompile(file string) error {
 	_, known := compilings[c.Compile]
 	switch {
 	case !known:
-		return fmt.Errorf(`"compile" is %q, expected exact, fast, bfloat16 or int8`, c.Compile)
+		return fmt.Errorf(`"compile" is %q, expected exact, fast, bfloat16, float16 or int8`, c.Compile)
 	case c.Compile+c.Samples != "" && (filepath.Ext(file) != ".pt2" || aoti.IsPackage(file)):
 		return errors.New(`"compile" and "samples" are for programs of torch.export: this model is computed as it is`)
 	case (c.Compile == "int8") != (c.Samples != ""):
@@ -108,6 +109,21 @@ func (c *config) checkCompile(file string) error {
 		return fmt.Errorf(`"samples" is %q, expected a path within the folder of the config`, c.Samples)
 	}
 	return nil
+}
+
+// checkDevice finds the card that the model of that file is to be computed on.
+func (c *config) checkDevice(file string) error {
+	device, err := torch.ParseDevice(cmp.Or(c.Device, "cpu"))
+	switch {
+	case err != nil || !device.IsCPU() && !device.IsCUDA():
+		return fmt.Errorf(`"device" is %q, expected cpu, cuda or cuda:N`, c.Device)
+	case device.IsCPU():
+		return nil
+	case filepath.Ext(file) == ".pt" || aoti.IsPackage(file):
+		return errors.New(`"device" is for programs of torch.export and for weights: TorchScript and packages say themselves where they compute`)
+	}
+	c.card = torch.CUDA(max(device.Index(), 0))
+	return torch.CheckDevice(c.card)
 }
 
 // fitted is a model that was opened, as config.pbtxt has it.
@@ -128,7 +144,8 @@ var compilings = map[string][]export.CompileOptions{
 	"exact":    nil,
 	"fast":     {{}},
 	"bfloat16": {{DType: torch.BFloat16}},
-	"int8":     nil, // has ranges of its own: see compileOptions
+	"float16":  {{DType: torch.Float16}}, // on a card
+	"int8":     nil,                      // has ranges of its own: see compileOptions
 }
 
 // openModel reads the file of a model.
@@ -153,7 +170,7 @@ func openModel(path string, c *config) (serve.Model, error) {
 		defer file.Close()
 		return weights(file.Tensors, c)
 	}
-	program, err := export.Read(f, info.Size())
+	program, err := export.Read(f, info.Size(), export.LoadOptions{Device: c.device()})
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +204,16 @@ func weights(tensors map[string]torch.Tensor, c *config) (_ serve.Model, err err
 		nn.Close(net)
 		return nil, err
 	}
+	nn.To(net, c.device())
 	return classifier(net, c.Image.Size, classes), nil
+}
+
+// device is where the model is.
+func (c *config) device() torch.Device {
+	if c.card.IsZero() {
+		return torch.CPU
+	}
+	return c.card
 }
 
 // classifier is a model from images to scores.

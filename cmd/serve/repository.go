@@ -28,6 +28,7 @@ import (
 type config struct {
 	Architecture string   `json:"architecture"` // of a .safetensors: a name of vision/models
 	Compile      string   `json:"compile"`      // how a .pt2 is computed: see compilings
+	Device       string   `json:"device"`       // "cuda" or "cuda:1": where a .pt2 or a .safetensors is computed; default: the CPU
 	Samples      string   `json:"samples"`      // what "int8" is calibrated with
 	MaxBatch     int      `json:"max_batch"`
 	MaxDelay     duration `json:"max_delay"`
@@ -42,6 +43,7 @@ type config struct {
 
 	// What Triton's config.pbtxt says besides.
 	Preferred []int           `json:"-"` // batches that wait for no more
+	card      torch.Device    // that Device names; none for the CPU
 	maxRows   int             // of a request; 0 is no limit
 	version   int             // that is to be served; 0 is the newest
 	ignored   []string        // fields that were not taken over
@@ -248,7 +250,7 @@ func (r *repository) open(m *model, p place) (err error) {
 
 func (c config) options() serve.Options {
 	return serve.Options{Lanes: c.Lanes, MaxBatch: c.MaxBatch, MaxDelay: time.Duration(c.MaxDelay), Buckets: slices.Clone(c.Buckets),
-		Preferred: c.Preferred, Queue: c.Queue}
+		Preferred: c.Preferred, Queue: c.Queue, Device: c.card}
 }
 
 // unload ends a model when its requests have their answers.

@@ -21,6 +21,7 @@ var exceptions = []exception{
 	{"new_empty*", -1, anything, "makes a tensor whose elements are not set"},
 	{"_ctc_loss*", 1, anything, "log_alpha is only set as far as the targets go"},
 	{"linalg_lstsq", 0, close, "libtorch hands LAPACK pivots that are not set; Python's results vary by some ulp from call to call"},
+	{"cudnn_grid_sampler_backward", -1, close, "on a card it adds up in the order in which threads come"},
 	{"fft_irfft2", 0, close, "libtorch has MKL write past its buffers over three dimensions: here it does not, one ulp apart"},
 }
 

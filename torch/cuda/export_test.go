@@ -4,15 +4,15 @@ import "github.com/libtorch-go/libtorch/torch"
 
 // What the tests see of the inside.
 type (
-	Recorder = recorder
-	Fake     struct {
+	StepRecorder = recorder
+	Fake         struct {
 		Log    *[]string
 		Failed error
 	}
 )
 
 // NewStep is Graphed with a recorder of one's own.
-func NewStep(fn func([]torch.Tensor) []torch.Tensor, o GraphedOptions, rec Recorder) *Step {
+func NewStep(fn func([]torch.Tensor) []torch.Tensor, o GraphedOptions, rec StepRecorder) *Step {
 	return newStep(fn, o, torch.CPU, rec)
 }
 

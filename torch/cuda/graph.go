@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/bridge"
@@ -23,7 +24,8 @@ import (
 // Random numbers of the default generator differ from replay to replay; other generators must
 // be registered before the capture.
 type Graph struct {
-	h *cgo.Handle
+	h    *cgo.Handle
+	side Stream // it was captured on
 }
 
 // GraphOptions are the rarer arguments of [NewGraph].
@@ -38,7 +40,7 @@ func NewGraph(opts ...GraphOptions) *Graph {
 	resolve("new_graph", -1)
 	c.Bool(o.Debug)
 	bridge.Done(c)
-	return &Graph{c.Owned(0, cgo.DeviceKind)}
+	return &Graph{h: c.Owned(0, cgo.DeviceKind)}
 }
 
 // CaptureMode is what other threads may do to CUDA during a capture.
@@ -58,7 +60,7 @@ func (m CaptureMode) code() int { return [...]int{1, 0, 2}[m.n] }
 // CaptureOptions are the rarer arguments of [Graph.Capture].
 type CaptureOptions struct {
 	Pool   PoolID // where memory comes from; graphs that share it are to be replayed in the order of their captures
-	Stream Stream // to capture on, not a default stream; default: one from the pool
+	Stream Stream // to capture on, not a default stream; default: that of the pool's first graph, or one of libtorch's
 	Mode   CaptureMode
 }
 
@@ -74,10 +76,8 @@ func (g *Graph) Capture(fn func(), opts ...CaptureOptions) (err error) {
 	o := option.One(opts)
 	failed := torch.Try(func() {
 		begin(cgo.OpGraphCaptureBegin)
-		side := o.Stream
-		if side == (Stream{}) {
-			side = NewStream(-1)
-		}
+		side := o.stream()
+		g.side = side
 		Synchronize(side.Device())
 		torch.GC()
 		EmptyCache()
@@ -87,6 +87,21 @@ func (g *Graph) Capture(fn func(), opts ...CaptureOptions) (err error) {
 		err = failed
 	}
 	return err
+}
+
+// captured are the streams of pools: memory belongs to a stream, so that graphs share a pool's only where they are captured on the same.
+var captured sync.Map
+
+// stream is what to capture on.
+func (o CaptureOptions) stream() Stream {
+	switch {
+	case o.Stream != Stream{}:
+		return o.Stream
+	case o.Pool == PoolID{}:
+		return NewStream(-1)
+	}
+	side, _ := captured.LoadOrStore(o.Pool, NewStream(-1))
+	return side.(Stream)
 }
 
 // Replay submits the recorded work to the current stream. It returns at once.
@@ -99,7 +114,11 @@ func (g *Graph) Reset() { g.run(cgo.OpGraphReset) }
 func (g *Graph) Close() { g.handle().Close() }
 
 // Pool names the memory of a graph that was captured, for others that share it.
-func (g *Graph) Pool() PoolID { return poolResult(g.run(cgo.OpGraphPool)) }
+func (g *Graph) Pool() PoolID {
+	id := poolResult(g.run(cgo.OpGraphPool))
+	captured.LoadOrStore(id, g.side)
+	return id
+}
 
 // RegisterGenerator makes random numbers of a generator differ from replay to replay. It comes
 // before the capture, and is not needed for the default generator.

@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -183,51 +182,26 @@ func (s *Step) compute(inputs []torch.Tensor) {
 	s.out = results
 }
 
-// graphRecorder captures on a stream and on a thread of its own, and runs there before: where
-// gradients are added up belongs to the stream, and what cuBLAS and cuDNN have to set up, which a
-// capture does not allow, to the thread.
+// graphRecorder is a recorder of one graph.
 type graphRecorder struct {
+	*Recorder
 	graph *Graph
-	side  Stream
 	pool  PoolID
-	lane  *torch.Lanes
 }
 
 func newRecorder(device int, pool PoolID) *graphRecorder {
-	return &graphRecorder{graph: NewGraph(), side: NewStream(device), pool: pool, lane: torch.NewLanes(1)}
+	return &graphRecorder{NewRecorder(device), NewGraph(), pool}
 }
 
-func (r *graphRecorder) warm(fn func()) error {
-	return r.beside(func() error {
-		WithStream(r.side, fn)
-		return nil
-	})
-}
+func (r *graphRecorder) warm(fn func()) error { return r.Run(fn) }
 
 func (r *graphRecorder) capture(fn func()) error {
-	return r.beside(func() error {
-		return r.graph.Capture(fn, CaptureOptions{Pool: r.pool, Stream: r.side})
-	})
-}
-
-// beside runs fn on the thread, with the stream waiting for the caller's before and the other
-// way round after.
-func (r *graphRecorder) beside(fn func() error) (failed error) {
-	current := CurrentStream(r.side.Device())
-	err := r.lane.Do(context.Background(), func() {
-		r.side.WaitStream(current)
-		failed = fn()
-	})
-	if err != nil {
-		return err
-	}
-	current.WaitStream(r.side)
-	return failed
+	return r.Capture(r.graph, fn, CaptureOptions{Pool: r.pool})
 }
 
 func (r *graphRecorder) replay() { r.graph.Replay() }
 
 func (r *graphRecorder) close() {
-	r.lane.Close()
 	r.graph.Close()
+	r.Close()
 }

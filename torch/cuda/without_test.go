@@ -56,6 +56,9 @@ var withoutCard = map[string]func(){
 	"CurrentStream":           func() { cuda.CurrentStream(0) },
 	"NewStream":               func() { cuda.NewStream(0, cuda.StreamOptions{Priority: -1}) },
 	"ExternalStream":          func() { cuda.ExternalStream(0, 0) },
+	"NewRecorder":             func() { cuda.NewRecorder(0) },
+	"Recorder.Run":            func() { raise((*cuda.Recorder)(nil).Run(func() {})) },
+	"Recorder.Capture":        func() { raise((*cuda.Recorder)(nil).Capture(nil, func() {})) },
 	"StreamPriorities":        func() { cuda.StreamPriorities() },
 	"WithStream":              func() { cuda.WithStream(someStream, func() {}) },
 	"RecordStream":            func() { cuda.RecordStream(someStream, torch.Tensor{}) },
@@ -99,7 +102,7 @@ var withoutCard = map[string]func(){
 var answers = []string{
 	"IsAvailable", "DeviceCount", "Unavailable", "LibraryVersions", "ManualSeedAll", "ReadSensors", "Current", "Set", "With",
 	"Switch.String", "Precision.String", "Reduction.String", "Properties.String", "Stats.Map", "Stream.Device", "Stream.ID", "Stream.String",
-	"Event.Close", "Graph.Close", "MemPool.Close", "Step.Run", "Step.Close", "Step.Captured",
+	"Event.Close", "Graph.Close", "Recorder.Close", "MemPool.Close", "Step.Run", "Step.Close", "Step.Captured",
 }
 
 func raise(err error) {

@@ -37,7 +37,7 @@ type ExportOptions struct {
 // Inputs and results are tensors, numbers, which become part of the program, and slices, maps and, for results, structs of tensors. What
 // Go decides is decided once: a loop is unrolled, a branch is the one that was taken, and a model that reads the values of a
 // tensor (Float64, Bool, Values) is an error, as is one whose calls differ from size to size. Modules should be in Eval,
-// so that they change nothing and draw no random numbers.
+// so that they draw no random numbers; what a run changes in buffers is undone.
 func Export(model any, inputs []any, opts ...ExportOptions) (p *Program, err error) {
 	broken := torch.Try(func() {
 		torch.Scope(func() { p, err = capture(model, inputs, option.One(opts)) })
@@ -111,6 +111,7 @@ func capture(model any, inputs []any, o ExportOptions) (*Program, error) {
 		return nil, err
 	}
 	state := e.state(model)
+	defer e.restoring()()
 	for _, sizes := range e.sizes {
 		given := resized(inputs, o, sizes)
 		in, leaves, err := inputTree(given, o.ArgNames)
@@ -138,6 +139,25 @@ func capture(model any, inputs []any, o ExportOptions) (*Program, error) {
 		e.p.Constants[name] = t.Alias().Keep()
 	}
 	return e.p, nil
+}
+
+// restoring remembers the model's buffers, and returns what gives them back the values that they have now.
+func (e *exporter) restoring() func() {
+	before := map[torch.Tensor]torch.Tensor{}
+	for _, s := range e.p.Signature.Inputs {
+		if t, ok := e.p.state(s); ok && s.Kind == Buffer {
+			torch.NoGrad(func() { before[t] = t.Clone() })
+		}
+	}
+	return func() {
+		torch.NoGrad(func() {
+			for t, was := range before {
+				if !t.Equal(was) {
+					t.CopyInPlace(was)
+				}
+			}
+		})
+	}
 }
 
 // inputTree is the tree of the positional arguments, and its leaves.

@@ -3,6 +3,7 @@ package export
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/option"
@@ -22,10 +23,11 @@ type CompileOptions struct {
 	// Exact keeps the bits of [Program.Run], and what is written into parameters and buffers later is seen.
 	Exact bool
 
-	// DType is what float32 is computed in: BFloat16, or Float32, the default. Inputs and results keep their dtypes. It is an error
-	// with Exact, and BFloat16 is one on processors where it would be slower: those without AMX, but AMD's with AVX-512's instructions
-	// for it (from Zen 4 on). What a program has in bfloat16 itself runs in it everywhere. Float32 stay the first and the last layers, where
-	// they have less than a fiftieth of the multiplications and of the weights, and sums of residual branches that layer norms read.
+	// DType is what float32 is computed in: BFloat16, Float16 on a card, or Float32, the default. Inputs and results keep their dtypes. It
+	// is an error with Exact, and BFloat16 is one on processors where it would be slower: those without AMX, but AMD's with AVX-512's
+	// instructions for it (from Zen 4 on). What a program has in bfloat16 itself runs in it everywhere. In BFloat16 the first and the last
+	// layers stay float32 where they have less than a fiftieth of the multiplications and of the weights, and, on the CPU, sums of residual
+	// branches that layer norms read. In Float16 numbers beyond its largest one, 65504, become that.
 	DType torch.DType
 
 	// Fallback has float32 computed where DType is an error only because it would be slower here; [Compiled.DType] tells.
@@ -35,8 +37,12 @@ type CompileOptions struct {
 	// with a scale for each channel, inputs with one scale, activations and sums at once, and biases less what rounding the weights adds on
 	// average. Where a range is not known or the calibration says so, and all else, is
 	// float32. Results differ by some hundredths. Processors without VNNI add two products in sixteen bits: weights have seven bits there
-	// where two neighbours would not fit, and all is still faster than float32. It is an error with Exact and with another DType.
+	// where two neighbours would not fit, and all is still faster than float32. It is an error with Exact, with another DType and on a card.
 	Int8 Calibration
+
+	// Graphs is for how many different sizes of inputs a program on a card becomes a graph of CUDA's; default 16, none if it is negative.
+	// Each keeps its inputs and results, and they share one memory for what is between.
+	Graphs int
 
 	// Inference leaves out what only runs need that autograd records: the weights as they were before they were packed, which may be as
 	// much memory as the packed ones. Such a run is an error then.
@@ -57,6 +63,10 @@ type CompileOptions struct {
 // either case, memory is written to again where nothing reads it any more, and sums, products and the like that follow upon each other
 // go through memory once.
 //
+// A program on a card (see [Program.To]) takes inputs from there and from the host, and its results are there. The third run with inputs of
+// the same sizes, and those after it, are a graph of CUDA's, which one call submits, whatever stream is the current one; [Compiled.Graphs]
+// tells why there is none. Settings of package cuda are those that held when it was captured.
+//
 // Where autograd records, outside of torch.NoGrad and torch.Inference, a run computes the program as it is, with
 // its gradients.
 func Compile(p *Program, opts ...CompileOptions) (*Compiled, error) {
@@ -75,18 +85,8 @@ func (c *Compiled) compile(p *Program, o CompileOptions) (err error) {
 	if c.plain, err = newEngine(p); err != nil { // here, outside of torch.Unsafe, inner operators are refused
 		return err
 	}
-	if o.Exact && !o.DType.IsZero() && o.DType != torch.Float32 {
-		return fmt.Errorf("export: CompileOptions: Exact keeps the bits, which %v cannot", o.DType)
-	}
-	if o.Int8 != nil && (o.Exact || !o.DType.IsZero() && o.DType != torch.Float32) {
-		return errors.New("export: CompileOptions: Int8 goes neither with Exact nor with another DType than float32")
-	}
-	if o.DType == torch.BFloat16 && p.onCPU() && !bfloat16IsFaster() {
-		if !o.Fallback {
-			return errors.New("export: CompileOptions.DType is bfloat16, which is slower than float32 on this processor (it has neither AMX nor " +
-				"AMD's AVX512_BF16): leave it out, or set CompileOptions.Fallback for float32 in its place")
-		}
-		o.DType = torch.Float32
+	if err := o.check(p.device()); err != nil {
+		return err
 	}
 	c.dtype = o.DType
 	r, err := rewritten(p, o)
@@ -99,17 +99,31 @@ func (c *Compiled) compile(p *Program, o CompileOptions) (err error) {
 		c.plain = nil
 	}
 	torch.Unsafe(func() { c.quick, err = newEngine(r.p) })
+	if err == nil && r.device.IsCUDA() {
+		c.quick.graphs = newGraphs(c.quick, r.device, o.Graphs)
+		runtime.SetFinalizer(c, func(c *Compiled) { go c.quick.graphs.close() }) // it waits for the card
+	}
 	return err
 }
 
-// onCPU tells whether a tensor of the program is on the CPU.
-func (p *Program) onCPU() bool {
-	for _, m := range p.Graph.Tensors {
-		if m.Device.IsZero() || m.Device.IsCPU() {
-			return true
-		}
+// check tells what does not go together, and takes float32 for what is slower, where that is asked for.
+func (o *CompileOptions) check(device torch.Device) error {
+	other := !o.DType.IsZero() && o.DType != torch.Float32
+	switch {
+	case o.Exact && other:
+		return fmt.Errorf("export: CompileOptions: Exact keeps the bits, which %v cannot", o.DType)
+	case o.Int8 != nil && (o.Exact || other):
+		return errors.New("export: CompileOptions: Int8 goes neither with Exact nor with another DType than float32")
+	case o.Int8 != nil && device.IsCUDA():
+		return fmt.Errorf("export: CompileOptions.Int8 is for programs on the CPU, and this one is on %v", device)
+	case o.DType != torch.BFloat16 || device.IsCUDA() || bfloat16IsFaster():
+		return nil
+	case !o.Fallback:
+		return errors.New("export: CompileOptions.DType is bfloat16, which is slower than float32 on this processor (it has neither AMX nor " +
+			"AMD's AVX512_BF16): leave it out, or set CompileOptions.Fallback for float32 in its place")
 	}
-	return false
+	o.DType = torch.Float32
+	return nil
 }
 
 // bfloat16IsFaster tells whether this processor, and oneDNN on it, computes bfloat16 in less time than float32.
@@ -131,6 +145,15 @@ func (c *Compiled) DType() torch.DType {
 	return c.dtype
 }
 
+// Graphs tells how many graphs of CUDA's the program has become so far, and why there will be no more of them: an error that matches
+// [cuda.ErrNotCapturable] where an operator of it waits for the card.
+func (c *Compiled) Graphs() (n int, why error) {
+	if c.quick == nil || c.quick.graphs == nil {
+		return 0, errors.New("export: the program is not on a card")
+	}
+	return c.quick.graphs.state()
+}
+
 // String prints the program that runs where autograd does not record: the graph after all passes.
 func (c *Compiled) String() string {
 	if c.quick == nil {
@@ -142,9 +165,13 @@ func (c *Compiled) String() string {
 // Close frees what the compiled program holds; runs that go on end as if it had not been called.
 func (c *Compiled) Close() {
 	for _, e := range []*engine{c.plain, c.quick} {
-		if e != nil {
-			e.h.Close()
+		if e == nil {
+			continue
 		}
+		if e.graphs != nil {
+			e.graphs.close()
+		}
+		e.h.Close()
 	}
 }
 

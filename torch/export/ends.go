@@ -91,19 +91,16 @@ func (r *rewriter) stays(f *flow, i int, stay map[int]bool) {
 func (r *rewriter) cross(f *flow, stay map[int]bool) {
 	g := &r.p.Graph
 	before := map[int][]Node{}
-	converted := func(name string, at int, dtype torch.DType, suffix string) string {
-		m := g.Tensors[name]
-		m.DType = dtype
-		own := r.value(name+suffix, m)
-		before[at] = append(before[at], convert(TensorArgument(name), own, dtype))
-		return string(own)
-	}
 	widened := func(i int) {
 		names := map[string]string{}
 		for _, in := range g.Nodes[i].Inputs {
 			name, kind := kindOf(in.Value)
 			if _, made := f.maker[name]; kind == "Tensor" && made && g.Tensors[name].DType == r.dtype {
-				names[name] = converted(name, i, torch.Float32, "_float32")
+				m := g.Tensors[name]
+				m.DType = torch.Float32
+				own := r.value(name+"_float32", m)
+				before[i] = append(before[i], convert(TensorArgument(name), own, torch.Float32))
+				names[name] = string(own)
 			}
 		}
 		g.Nodes[i].Inputs = renamedAll(g.Nodes[i].Inputs, names)
@@ -116,7 +113,9 @@ func (r *rewriter) cross(f *flow, stay map[int]bool) {
 				continue
 			}
 			if len(names) == 0 {
-				names[name] = converted(name, i+1, r.dtype, "_lowered")
+				own, nodes := r.narrowed(name)
+				before[i+1] = append(before[i+1], nodes...)
+				names[name] = own
 			}
 			g.Nodes[at].Inputs = renamedAll(g.Nodes[at].Inputs, names)
 		}

@@ -19,6 +19,7 @@ type engine struct {
 	steps   []*step // by their numbers
 	inputs  int     // the values that C++ is given
 	results []int   // for each result the number among the outputs, or -1 for a constant
+	graphs  *graphs // on a card, unless they are not wanted
 }
 
 func newEngine(p *Program) (*engine, error) {
@@ -213,12 +214,19 @@ func (c *engine) Call(inputs ...any) (any, error) {
 	return v, nil
 }
 
-// run makes the call. Where C++ finds that the inputs do not fit, they are compared here, to say why.
 func (c *engine) run(inputs []any) ([]any, error) {
 	given, err := c.module.call.flattenInputs(inputs)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case c.graphs != nil:
+		return c.graphs.run(given)
 	}
+	return c.bound(given)
+}
+
+// bound makes the call. Where C++ finds that the inputs do not fit, they are compared here, to say why.
+func (c *engine) bound(given []any) ([]any, error) {
 	checked := false
 	if c.slow || !c.isPlain(given) {
 		if _, err := c.module.bind(given); err != nil {

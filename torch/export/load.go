@@ -16,6 +16,10 @@ import (
 type LoadOptions struct {
 	Operators []string // permitted beyond those of aten that compute: "torchvision::nms", "mylib::*"
 	MaxMemory int      // bytes for what is no tensor; default: the size of the file and 48 MB
+
+	// Device is where the program will be, wherever it was exported; see [Program.To]. Default: where it was, which is an error on a
+	// machine that has no such device.
+	Device torch.Device
 }
 
 // Load reads a program that Python's torch.export.save or [Program.Save] wrote, and verifies it. Its tensors live until
@@ -57,6 +61,7 @@ type file struct {
 	*archive.Archive
 	r      io.ReaderAt
 	budget int64
+	device torch.Device // of all tensors, whatever the file says; none for that
 }
 
 func load(r io.ReaderAt, size int64, o LoadOptions) (*Program, error) {
@@ -81,6 +86,10 @@ func load(r io.ReaderAt, size int64, o LoadOptions) (*Program, error) {
 		return nil, err
 	}
 	p.operators = o.Operators
+	f.device = o.Device
+	if !f.device.IsZero() {
+		p.Graph.place(f.device)
+	}
 	if err := p.loadTensors(f, model); err != nil {
 		p.Close()
 		return nil, err

@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -23,7 +24,10 @@ func lower(r *rewriter) {
 	for name, m := range g.Tensors {
 		was[name] = m.DType
 	}
-	stay := r.ends(f)
+	stay := map[int]bool{}
+	if r.dtype == torch.BFloat16 { // float16 has as many digits as TF32
+		stay = r.ends(f)
+	}
 	names, before := r.loweredInputs(f, stay)
 	r.loweredNodes(stay)
 	for i := range g.Nodes {
@@ -59,13 +63,15 @@ func (r *rewriter) loweredInputs(f *flow, stay map[int]bool) (names map[string]s
 			continue
 		}
 		if t, ok := r.state(f, s.Arg); ok {
+			if r.dtype == torch.Float16 {
+				t = t.Clamp(-largestHalf, largestHalf)
+			}
 			names[name] = string(r.constant("lowered", t.To(r.dtype)))
 			continue
 		}
-		m.DType = r.dtype
-		own := r.value(name+"_lowered", m)
-		before = append(before, convert(TensorArgument(name), own, r.dtype))
-		names[name] = string(own)
+		own, nodes := r.narrowed(name)
+		before = append(before, nodes...)
+		names[name] = own
 	}
 	return names, before
 }
@@ -82,6 +88,9 @@ func (r *rewriter) loweredNodes(stay map[int]bool) {
 		for k := range inputs {
 			if inputs[k].Value == Argument(torch.Float32) {
 				inputs[k].Value = r.dtype
+			}
+			if v, ok := inputs[k].Value.(float64); ok && r.dtype == torch.Float16 && !math.IsInf(v, 0) {
+				inputs[k].Value = min(max(v, -largestHalf), largestHalf)
 			}
 		}
 		if r.isFactory(n) {
@@ -113,8 +122,8 @@ func (r *rewriter) isFactory(n *Node) bool {
 
 // lowers tells why a program cannot be computed in another dtype.
 func (r *rewriter) lowers(f *flow) error {
-	if r.dtype != torch.BFloat16 {
-		return fmt.Errorf("CompileOptions.DType is %v, expected float32 or bfloat16", r.dtype)
+	if r.dtype != torch.BFloat16 && (r.dtype != torch.Float16 || !r.device.IsCUDA()) {
+		return fmt.Errorf("CompileOptions.DType is %v, expected float32 or bfloat16, or float16 on a card", r.dtype)
 	}
 	for _, n := range r.p.Graph.Nodes {
 		if strings.HasPrefix(n.Target, "torch.ops.higher_order.") {
@@ -127,6 +136,24 @@ func (r *rewriter) lowers(f *flow) error {
 		}
 	}
 	return nil
+}
+
+// largestHalf is float16's largest number, which stands for all above it: minus infinity times nothing, as a mask has it, would be no
+// number.
+const largestHalf = 65504.0
+
+// narrowed is the name of a tensor of float32 in the program's dtype, and the nodes that make it.
+func (r *rewriter) narrowed(name string) (own string, nodes []Node) {
+	m := r.p.Graph.Tensors[name]
+	from := TensorArgument(name)
+	if r.dtype == torch.Float16 {
+		from = r.value(name+"_clamped", m)
+		nodes = append(nodes, Node{Name: string(from), Target: "torch.ops.aten.clamp.default", Outputs: []Argument{from},
+			Inputs: []NamedArgument{given("self", TensorArgument(name)), given("min", -largestHalf), given("max", largestHalf)}})
+	}
+	m.DType = r.dtype
+	to := r.value(name+"_lowered", m)
+	return string(to), append(nodes, convert(from, to, r.dtype))
 }
 
 // convert is a node that converts a tensor.

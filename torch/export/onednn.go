@@ -173,13 +173,13 @@ func isView(n *Node) bool {
 	return n.Target == "torch.ops.aten.view.default" || n.Target == "torch.ops.aten._unsafe_view.default"
 }
 
-// formats lets the program go on with images whose channels lie last, as oneDNN's convolutions return them: a view becomes a reshape, and
-// what is returned lies as it did.
+// formats lets the program go on with images whose channels lie last, as convolutions return them: a view becomes a reshape, and what is
+// returned lies as it did.
 func formats(r *rewriter) {
 	g := &r.p.Graph
 	if !slices.ContainsFunc(g.Nodes, func(n Node) bool {
 		return isOwnConvolution(&n) || isWholeConvolution(&n) || strings.HasPrefix(n.Target, "torch.ops.mkldnn._convolution_pointwise.") ||
-			strings.HasPrefix(n.Target, "torch.ops.onednn.qconv")
+			strings.HasPrefix(n.Target, "torch.ops.onednn.qconv") || r.device.IsCUDA() && onCuDNN(&n)
 	}) {
 		return
 	}

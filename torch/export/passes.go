@@ -34,10 +34,17 @@ var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identitie
 	{"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise},
 	{"inPlace", inPlace}, {"dead", dead}}
 
+// cardPasses are fusedPasses for a program on a card.
+var cardPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"constants", constants},
+	{"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
+	{"dead", dead}, {"batchNorms", batchNorms}, {"lower", lower}, {"cudnn", cudnn}, {"formats", formats}, {"inPlace", inPlace},
+	{"dead", dead}}
+
 // rewriter is a copy of a program that passes change.
 type rewriter struct {
 	p       *Program
-	frozen  bool // parameters and buffers are constants
+	frozen  bool         // parameters and buffers are constants
+	device  torch.Device // of all tensors, or none
 	dtype   torch.DType
 	ranges  Calibration // for what is computed in eight bits
 	schemas map[string]library.Schema
@@ -48,8 +55,11 @@ type rewriter struct {
 // rewritten is a copy of a program after all passes. The tensors that they made are closed by close; the others are the program's.
 func rewritten(p *Program, o CompileOptions) (*rewriter, error) {
 	r, passes := newRewriter(p, o), fusedPasses
-	if o.Exact {
+	switch {
+	case o.Exact:
 		passes = exactPasses
+	case r.device.IsCUDA():
+		passes = cardPasses
 	}
 	if err := r.apply(passes); err != nil {
 		r.close()
@@ -68,7 +78,7 @@ func newRewriter(p *Program, o CompileOptions) *rewriter {
 	if own.Constants == nil {
 		own.Constants = map[string]torch.Tensor{}
 	}
-	return &rewriter{p: &own, frozen: !o.Exact, dtype: o.DType, ranges: o.Int8, schemas: map[string]library.Schema{}}
+	return &rewriter{p: &own, frozen: !o.Exact, device: p.device(), dtype: o.DType, ranges: o.Int8, schemas: map[string]library.Schema{}}
 }
 
 // apply makes passes.

@@ -49,6 +49,15 @@ var passCases = []struct {
 	{"common", func(x torch.Tensor, _ map[string]torch.Tensor) torch.Tensor {
 		return x.Sin().Add(x.Sin()).Mul(x.Cos().Add(x.Sin().Exp())).Add(torch.Rand(2))
 	}, []int{2}, []pass{{"common", common}}},
+	{"cudnn", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		a := F.Conv2d(x, w["k"], w["v"], F.ConvOptions{Padding: 1})
+		b := F.Conv2d(x, w["k"], w["v"].MulScalar(2), F.ConvOptions{Padding: 1})
+		return a.Add(b).ReLU()
+	}, []int{2, 3, 4, 4}, []pass{{"constants", constants}, {"cudnn", cudnn}, {"formats", formats}, {"dead", dead}}}, // without cuDNN
+	{"half", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		mask := torch.Zeros(3).Sub(x.GtScalar(0).To(torch.Float32)).MulScalar(math.MaxFloat32)
+		return x.MatMul(w["m"]).Add(mask).Softmax(1)
+	}, []int{2, 3}, []pass{{"lower", lower}, {"dead", dead}}},
 	{"copies", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := x.Sin().Clone().AddInPlace(x.Clone())                             // the first is forgotten, an input is not
 		z := torch.Empty(3, 2).CopyInPlace(y.T().Exp())                        // not as it lay
@@ -182,10 +191,16 @@ func TestPasses(t *testing.T) {
 				require.NoError(t, err)
 				defer p.Close()
 				o, tolerance := CompileOptions{}, 1e-5
-				if c.name == "lower" {
+				switch c.name {
+				case "lower":
 					o.DType, tolerance = torch.BFloat16, 1e-2
+				case "half":
+					o.DType, tolerance = torch.Float16, 2e-3
 				}
 				r := newRewriter(p, o)
+				if c.name == "half" || c.name == "cudnn" {
+					r.device = torch.CUDA(0) // as if it were there
+				}
 				defer r.close()
 				fmt.Fprintf(&text, "== %s\n%s\n--\n", c.name, brief(&r.p.Graph))
 				require.NoError(t, r.apply(c.passes))

@@ -73,7 +73,11 @@ func (own payload) load(f *file, folder string, storages map[string]torch.Tensor
 		storages[own.path] = base
 	}
 	t := torch.TensorOptions{DType: own.meta.DType}.Empty(0).SetTensorOffsetInPlace(base, offset, size, stride...)
-	if d := own.meta.Device; !d.IsZero() && !d.IsCPU() {
+	d := own.meta.Device
+	if !f.device.IsZero() {
+		d = f.device
+	}
+	if !d.IsZero() && !d.IsCPU() {
 		t = t.To(d)
 	}
 	if own.meta.RequiresGrad {

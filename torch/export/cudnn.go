@@ -1,0 +1,172 @@
+package export
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// cudnn replaces convolutions of images on a card: weights lie with their channels last, and the ReLU behind one, with a sum before it,
+// becomes part of cuDNN's operator where it has a kernel for that.
+func cudnn(r *rewriter) {
+	if !r.anyStrides() {
+		return
+	}
+	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+		n := &r.p.Graph.Nodes[i]
+		if _, ok := convolutionOf(n); !ok {
+			continue
+		}
+		w, ok := r.state(r.flow(), n.arg("weight"))
+		if x, _ := kindOf(n.arg("input")); !ok || w.Dim() != 4 || len(r.p.Graph.Tensors[x].Sizes) != 4 {
+			continue
+		}
+		*n = n.with(n.Target, set(n.Inputs, "weight", r.constant("channels_last", w.Contiguous(torch.ChannelsLast)))...)
+	}
+	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+		if r.p.Graph.Nodes[i].op() == "relu" {
+			i -= r.cudnnReLU(i)
+		}
+	}
+}
+
+// cudnnReLU makes a ReLU, and a sum before it, part of the convolution before that, and tells how many nodes are gone.
+func (r *rewriter) cudnnReLU(i int) int {
+	g, f := &r.p.Graph, r.flow()
+	relu := &g.Nodes[i]
+	in, _ := kindOf(relu.arg("self"))
+	made, ok := f.maker[in]
+	if !ok || f.only(in) != i {
+		return 0
+	}
+	n, z, gone := &g.Nodes[made], Argument(nil), map[int]bool{made: true}
+	if n.isSum() {
+		conv, other, ok := r.convolved(f, n, made)
+		if !ok {
+			return 0
+		}
+		r.oneBias(f, f.maker[conv], string(other), made)
+		made, z = f.maker[conv], other
+		n, gone[made] = &g.Nodes[made], true
+	}
+	c, ok := convolutionOf(n)
+	if !ok || !r.frozenConvolution(f, n) || c.groups != 1 {
+		return 0
+	}
+	to := rectifying(n, c, z)
+	if !r.runs(&to) {
+		return 0
+	}
+	to.makes(relu)
+	g.Nodes[i] = to
+	r.remove(gone)
+	return len(gone)
+}
+
+// rectifying is cuDNN's operator for a convolution, the sum with z unless that is nil, and the ReLU behind it.
+func rectifying(n *Node, c convolution, z Argument) Node {
+	inputs, target := []NamedArgument{given("self", n.arg("input")), given("weight", n.arg("weight"))}, cudnnTarget+"_relu.default"
+	if z != nil {
+		inputs, target = append(inputs, given("z", z), given("alpha", 1.0)), cudnnTarget+"_add_relu.default"
+	}
+	return n.with(target, append(inputs, given("bias", n.arg("bias")), given("stride", c.stride), given("padding", c.padding),
+		given("dilation", c.dilation), given("groups", c.groups))...)
+}
+
+const cudnnTarget = "torch.ops.aten.cudnn_convolution"
+
+// onCuDNN tells whether a node is a convolution of images that cuDNN computes.
+func onCuDNN(n *Node) bool {
+	_, plain := convolutionOf(n)
+	return plain || strings.HasPrefix(n.Target, cudnnTarget)
+}
+
+// runs tells whether an operator computes tensors of these sizes: cuDNN has not all of them for all sizes and dtypes.
+func (r *rewriter) runs(n *Node) (ok bool) {
+	torch.Scope(func() {
+		var args []any
+		for _, in := range n.Inputs {
+			v := in.Value
+			if name, tensor := v.(TensorArgument); tensor {
+				m := r.p.Graph.Tensors[string(name)]
+				sizes := m.hints()
+				if sizes == nil {
+					return
+				}
+				v = torch.TensorOptions{DType: m.DType, Device: m.Device}.Zeros(sizes...).Contiguous(lastFormat(sizes))
+			}
+			if list, is := v.([]int64); is {
+				v = ints(list)
+			}
+			if n, is := v.(int64); is {
+				v = int(n)
+			}
+			args = append(args, v)
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(n.Target, "torch.ops.aten."), ".")
+		ok = torch.Try(func() { torch.Call("aten::"+name, args...) }) == nil
+	})
+	return ok
+}
+
+// lastFormat is how tensors of these sizes lie on a card.
+func lastFormat(sizes []int) torch.MemoryFormat {
+	if len(sizes) == len("NCHW") {
+		return torch.ChannelsLast
+	}
+	return torch.ContiguousFormat
+}
+
+// convolved are the two sides of a sum: a convolution that cuDNN computes with it, and what it adds.
+func (r *rewriter) convolved(f *flow, sum *Node, at int) (conv string, other TensorArgument, ok bool) {
+	sides := [2]string{}
+	sides[0], _ = kindOf(sum.arg("self"))
+	sides[1], _ = kindOf(sum.arg("other"))
+	best := nowhere
+	for k, side := range sides {
+		made, is := f.maker[side]
+		to := sides[1-k]
+		if !is || to == "" || to == side || f.only(side) != at || made < best {
+			continue
+		}
+		a, b := r.p.Graph.Tensors[side], r.p.Graph.Tensors[to]
+		c, is := convolutionOf(&r.p.Graph.Nodes[made])
+		if is && c.groups == 1 && r.frozenConvolution(f, &r.p.Graph.Nodes[made]) && sameSizes(a.Sizes, b.Sizes) && a.DType == b.DType {
+			conv, other, ok, best = side, TensorArgument(to), true, made // the later one
+		}
+	}
+	return conv, other, ok
+}
+
+// frozenConvolution tells whether a convolution of images computes with constant weights of its input's dtype.
+func (r *rewriter) frozenConvolution(f *flow, n *Node) bool {
+	w, ok := r.state(f, n.arg("weight"))
+	x, _ := kindOf(n.arg("input"))
+	m := r.p.Graph.Tensors[x]
+	ok = ok && w.Dim() == 4 && len(m.Sizes) == 4 && m.DType == w.DType() && m.Layout == torch.Strided
+	if bias := n.arg("bias"); ok && bias != nil {
+		b, known := r.state(f, bias)
+		ok = known && b.DType() == m.DType
+	}
+	return ok && slices.Contains([]torch.DType{torch.Float32, torch.Float16, torch.BFloat16}, m.DType)
+}
+
+// oneBias lets the first of two convolutions whose results are added add the biases of both: on a card the other one's is a pass through
+// memory of its own.
+func (r *rewriter) oneBias(f *flow, first int, other string, sum int) {
+	made, ok := f.maker[other]
+	if !ok || f.only(other) != sum {
+		return
+	}
+	a, b := &r.p.Graph.Nodes[first], &r.p.Graph.Nodes[made]
+	_, ok = convolutionOf(b)
+	x, known := r.state(f, a.arg("bias"))
+	y, also := r.state(f, b.arg("bias"))
+	if !ok || !known || !also || x.DType() != y.DType() {
+		return
+	}
+	both := x.To(torch.Float32).Add(y.To(torch.Float32)).To(x.DType())
+	*a = a.with(a.Target, set(a.Inputs, "bias", r.constant("both_biases", both))...)
+	*b = b.with(b.Target, set(b.Inputs, "bias", nil)...)
+}
