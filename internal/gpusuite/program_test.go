@@ -25,23 +25,27 @@ type network struct {
 	make   func() nn.Layer // with weights by chance
 	input  func(n int) torch.Tensor
 	dims   map[int]export.Dim
-	inHalf float64
+	within float64 // of float32, fused
+	inHalf float64 // of float16; bfloat16 has an eighth of its digits
 }
 
+// networks have weights by chance, of which deep ones make more of any rounding than those that have learned: ResNet-50's bars are about
+// twice what was measured on an H100.
 func networks() []network {
+	cifarStem := models.ResNetOptions{Stem: models.CIFARStem}
 	image := func(size int) func(n int) torch.Tensor {
 		return func(n int) torch.Tensor { return torch.RandN(n, 3, size, size) }
 	}
 	rows := map[int]export.Dim{0: {Name: "batch", Max: 64}}
 	return []network{
-		{"ResNet-18", func() nn.Layer { return models.ResNet18(classes, models.ResNetOptions{Stem: models.CIFARStem}) }, image(32), rows, 1e-2},
-		{"ResNet-50", func() nn.Layer { return models.ResNet50(classes) }, image(64), rows, 1e-2},
-		{"MobileNet v3", func() nn.Layer { return models.MobileNetV3Small(classes) }, image(64), rows, 2e-2},
+		{"ResNet-18", func() nn.Layer { return models.ResNet18(classes, cifarStem) }, image(32), rows, 1e-5, 1e-2},
+		{"ResNet-50", func() nn.Layer { return models.ResNet50(classes) }, image(64), rows, 5e-5, 5e-2},
+		{"MobileNet v3", func() nn.Layer { return models.MobileNetV3Small(classes) }, image(64), rows, 1e-5, 1e-2},
 		{"transformer", func() nn.Layer {
 			return nn.NewTransformerEncoderLayer(64, 4, nn.TransformerLayerOptions{DimFeedforward: 128, BatchFirst: true})
-		}, func(n int) torch.Tensor { return torch.RandN(n, 10, 64) }, rows, 1e-2},
+		}, func(n int) torch.Tensor { return torch.RandN(n, 10, 64) }, rows, 1e-5, 1e-2},
 		{"MLP", func() nn.Layer { return nn.NewSequential(nn.NewLinear(32, 64), nn.GELU{}, nn.NewLinear(64, 8)) },
-			func(n int) torch.Tensor { return torch.RandN(n, 32) }, rows, 1e-2},
+			func(n int) torch.Tensor { return torch.RandN(n, 32) }, rows, 1e-5, 1e-2},
 	}
 }
 
@@ -99,7 +103,7 @@ func TestPrograms(t *testing.T) {
 					}{
 						{"exact", export.CompileOptions{Exact: true}, 0},
 						{"without graphs", export.CompileOptions{Exact: true, Graphs: -1}, 0},
-						{"fused", export.CompileOptions{}, 1e-5},
+						{"fused", export.CompileOptions{}, n.within},
 						{"float16", export.CompileOptions{DType: torch.Float16, Inference: true}, n.inHalf},
 						{"bfloat16", export.CompileOptions{DType: torch.BFloat16}, 5 * n.inHalf},
 					} {

@@ -9,8 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/reliability"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
+	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -109,4 +111,19 @@ func TestDeviceAssertIsUnhealthy(t *testing.T) {
 	require.Contains(t, string(out), "unhealthy: torch: ")
 	require.NotContains(t, string(out), "unhealthy: <nil>")
 	require.NotContains(t, string(out), "again: <nil>")
+}
+
+// CUDA's compilers, which cuDNN's kernels and NVRTC's come from, set handlers of signals and take them back: a service
+// that is told to end would end in Go's fatal error.
+func TestSignalHandlersOnACard(t *testing.T) {
+	needCard(t)
+	torch.Scope(func() {
+		x := on.RandN(2, 8, 16, 16).To(torch.Float16, torch.ChannelsLast)
+		w := on.RandN(8, 8, 3, 3).To(torch.Float16, torch.ChannelsLast)
+		F.Conv2d(x, w, torch.Tensor{}).ReLU().Sum().Float64()
+		module, err := cuda.Compile(`extern "C" __global__ void twice(float* x) { x[threadIdx.x] *= 2; }`)
+		require.NoError(t, err)
+		defer module.Close()
+	})
+	reliability.SignalsOnStack(t)
 }
