@@ -1,8 +1,8 @@
 //go:build cgo && linux
 
 // Go's handlers of signals run on stacks of their own, because those of goroutines are small. Libraries that
-// are in the process with us (CUDA's compilers set a handler of their own while they compile, and then the
-// one before again) use signal(), which cannot say so: the next SIGTERM would end the process. The linker
+// are in the process with us (NVRTC, by which cuDNN makes kernels, too, takes SIGINT and SIGTERM while it compiles, and sets the
+// handler before again) use signal(), which cannot say so: the next SIGTERM would end the process. The linker
 // finds this signal() before the C library's, for whoever is loaded later.
 
 #include <signal.h>
