@@ -37,7 +37,11 @@ var exportCases = cases{
 			panic("a wrong shape was taken")
 		}
 		_, _ = compiled.String(), compiled.DType()
+		if _, why := compiled.Graphs(); why == nil {
+			panic("a program on the CPU has graphs")
+		}
 		compiled.Close()
+		check(loaded.To(torch.CPU))
 		torch.NoGrad(func() {
 			for _, o := range []export.CompileOptions{{Exact: true}, {DType: torch.BFloat16}} {
 				compiled, err := export.Compile(loaded, o)
