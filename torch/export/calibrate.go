@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"errors"
 	"iter"
 	"maps"
@@ -25,8 +26,12 @@ type Span struct {
 // CalibrateOptions are the rarer arguments of [Calibrate].
 type CalibrateOptions struct {
 	// Error is how far the results for the samples may be from those in float32: the root of the mean square, relative to the deviation
-	// of the results. Layers whose rounding shows most are left in float32 until it is no more. Default: 0.03; 1 leaves none.
+	// of the results. Layers whose rounding shows most are left in float32 until it is no more. Default: 0.03, or 0.01 with a DType; 1
+	// leaves none.
 	Error float64
+
+	// DType is what layers are tried in, as [CompileOptions].DType: BFloat16, or Float16 on a card. Default: eight bits.
+	DType torch.DType
 }
 
 // Calibrate runs a program on samples, the inputs of one call each, and notes the ranges of what it computes, for
@@ -36,12 +41,21 @@ type CalibrateOptions struct {
 //
 //	ranges, err := export.Calibrate(program, slices.Values([][]any{{images}, {more}}))
 //	compiled, err := export.Compile(program, export.CompileOptions{Int8: ranges})
+//
+// With CalibrateOptions.DType layers are tried in that dtype, those first that show most for what they compute:
+//
+//	found, err := export.Calibrate(program, samples, export.CalibrateOptions{DType: torch.BFloat16, Error: 0.005})
+//	compiled, err := export.Compile(program, export.CompileOptions{DType: torch.BFloat16, Floats: found.Floats()})
 func Calibrate(p *Program, samples iter.Seq[[]any], opts ...CalibrateOptions) (Calibration, error) {
-	const usual = 0.03
-	most := option.One(opts).Error
-	if most == 0 {
-		most = usual
+	const usual, lowered = 0.03, 0.01
+	search := option.One(opts)
+	if !search.DType.IsZero() {
+		if err := (&CompileOptions{DType: search.DType}).check(p.device()); err != nil {
+			return nil, err
+		}
+		search.Error = cmp.Or(search.Error, lowered)
 	}
+	search.Error = cmp.Or(search.Error, usual)
 	m, err := p.Module()
 	if err != nil {
 		return nil, err
@@ -61,7 +75,7 @@ func Calibrate(p *Program, samples iter.Seq[[]any], opts ...CalibrateOptions) (C
 	for name, s := range o.seen {
 		c[name] = s.span()
 	}
-	return c, c.choose(p, o.kept, most)
+	return c, c.choose(p, o.kept, search)
 }
 
 // Floats are the names of the tensors whose layers are left in float32.

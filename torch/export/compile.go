@@ -30,6 +30,10 @@ type CompileOptions struct {
 	// branches that layer norms read. In Float16 numbers beyond its largest one, 65504, become that.
 	DType torch.DType
 
+	// Floats are tensors, by their names in the graph, whose layers stay in float32 with another DType: those that [Calibrate] finds
+	// ([CalibrateOptions.DType], [Calibration.Floats]), or others. What is computed of their results alone stays, too.
+	Floats []string
+
 	// Fallback has float32 computed where DType is an error only because it would be slower here; [Compiled.DType] tells.
 	Fallback bool
 

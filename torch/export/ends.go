@@ -86,6 +86,38 @@ func (r *rewriter) stays(f *flow, i int, stay map[int]bool) {
 	}
 }
 
+// left marks the layers that are to be left in float32, with what keeps close behind them, and what is computed of these alone.
+func (r *rewriter) left(f *flow, stay map[int]bool) {
+	g := &r.p.Graph
+	if len(r.floats) == 0 {
+		return
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		name, ok := n.result()
+		switch c := r.cost(f, n); {
+		case !ok || stay[i]:
+		case c.weights > 0 && r.floats[name]:
+			r.stays(f, i, stay)
+		case c.weights == 0 && products[n.op()] == 0 && !f.written[f.root(name)] && g.Tensors[name].DType == torch.Float32:
+			stay[i] = r.ofThose(f, n, stay)
+		}
+	}
+}
+
+// ofThose tells whether all that a node reads, but for constants, is made by nodes that stay.
+func (r *rewriter) ofThose(f *flow, n *Node, stay map[int]bool) bool {
+	made, all := false, true
+	for _, in := range n.Inputs {
+		namesIn(in.Value, func(name string) {
+			at, ok := f.maker[name]
+			made = made || ok
+			all = all && (!ok || stay[at]) && !r.isInput(name)
+		})
+	}
+	return made && all
+}
+
 // cross converts what nodes that stay in float32 and the others read of each other. Sums of residual branches are of float32, and read so
 // by each other.
 func (r *rewriter) cross(f *flow, stay map[int]bool) {
@@ -107,6 +139,9 @@ func (r *rewriter) cross(f *flow, stay map[int]bool) {
 	}
 	lowered := func(i int) {
 		name, _ := kindOf(g.Nodes[i].Outputs[0])
+		if g.Tensors[name].DType != torch.Float32 {
+			return
+		}
 		names := map[string]string{}
 		for _, at := range f.readers[name] {
 			if at == len(g.Nodes) || stay[at] || g.Nodes[at].Target == residualTarget {

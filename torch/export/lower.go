@@ -28,6 +28,7 @@ func lower(r *rewriter) {
 	if r.dtype == torch.BFloat16 { // float16 has as many digits as TF32
 		stay = r.ends(f)
 	}
+	r.left(f, stay)
 	names, before := r.loweredInputs(f, stay)
 	r.loweredNodes(stay)
 	for i := range g.Nodes {

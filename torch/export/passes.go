@@ -46,7 +46,8 @@ type rewriter struct {
 	frozen  bool         // parameters and buffers are constants
 	device  torch.Device // of all tensors, or none
 	dtype   torch.DType
-	ranges  Calibration // for what is computed in eight bits
+	floats  map[string]bool // what layers make that are computed in float32 all the same
+	ranges  Calibration     // for what is computed in eight bits
 	schemas map[string]library.Schema
 	made    []torch.Tensor
 	err     error // why a pass cannot be made
@@ -54,18 +55,23 @@ type rewriter struct {
 
 // rewritten is a copy of a program after all passes. The tensors that they made are closed by close; the others are the program's.
 func rewritten(p *Program, o CompileOptions) (*rewriter, error) {
-	r, passes := newRewriter(p, o), fusedPasses
-	switch {
-	case o.Exact:
-		passes = exactPasses
-	case r.device.IsCUDA():
-		passes = cardPasses
-	}
-	if err := r.apply(passes); err != nil {
+	r := newRewriter(p, o)
+	if err := r.apply(r.passes(o)); err != nil {
 		r.close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// passes are those that a program is compiled with.
+func (r *rewriter) passes(o CompileOptions) []pass {
+	switch {
+	case o.Exact:
+		return exactPasses
+	case r.device.IsCUDA():
+		return cardPasses
+	}
+	return fusedPasses
 }
 
 func newRewriter(p *Program, o CompileOptions) *rewriter {
@@ -78,7 +84,12 @@ func newRewriter(p *Program, o CompileOptions) *rewriter {
 	if own.Constants == nil {
 		own.Constants = map[string]torch.Tensor{}
 	}
-	return &rewriter{p: &own, frozen: !o.Exact, device: p.device(), dtype: o.DType, ranges: o.Int8, schemas: map[string]library.Schema{}}
+	floats := map[string]bool{}
+	for _, name := range o.Floats {
+		floats[name] = true
+	}
+	return &rewriter{p: &own, frozen: !o.Exact, device: p.device(), dtype: o.DType, floats: floats, ranges: o.Int8,
+		schemas: map[string]library.Schema{}}
 }
 
 // apply makes passes.

@@ -11,21 +11,29 @@ import (
 )
 
 // choose leaves the layers in float32 without which the results for the samples would be further from those in float32 than they may be:
-// those first that, by themselves in eight bits, are furthest. A program that changes its buffers is left as it is.
-func (c Calibration) choose(p *Program, samples [][]any, most float64) (err error) {
+// those first that, by themselves in eight bits or the other dtype, are furthest. A program that changes its buffers is left as it is.
+func (c Calibration) choose(p *Program, samples [][]any, o CalibrateOptions) (err error) {
 	changes := slices.ContainsFunc(p.Signature.Outputs, func(s OutputSpec) bool { return s.Kind != UserOutput })
-	if most >= 1 || changes {
+	if o.Error >= 1 || changes {
 		return nil
 	}
-	at := slices.IndexFunc(fusedPasses, func(p pass) bool { return p.name == "quantize" })
-	r := newRewriter(p, CompileOptions{Int8: c})
+	options, from := CompileOptions{Int8: c}, "quantize"
+	if !o.DType.IsZero() {
+		options, from = CompileOptions{DType: o.DType}, "lower"
+	}
+	r := newRewriter(p, options)
 	defer r.close()
-	if err := r.apply(fusedPasses[:at]); err != nil {
+	passes := r.passes(options)
+	at := slices.IndexFunc(passes, func(p pass) bool { return p.name == from })
+	if err := r.apply(passes[:at]); err != nil {
 		return err
 	}
-	s := search{c: c, p: r.p, samples: samples}
+	s := search{c: c, p: r.p, samples: samples, options: options, passes: passes[at:]}
+	if options.Int8 != nil {
+		s.passes = []pass{{"quantize", quantize}, {"formats", formats}, {"dead", dead}}
+	}
 	torch.Scope(func() {
-		torch.NoGrad(func() { err = s.run(most * most) })
+		torch.NoGrad(func() { err = s.run(o.Error * o.Error) })
 	})
 	return err
 }
@@ -35,18 +43,21 @@ type search struct {
 	c       Calibration
 	p       *Program // after the passes before
 	samples [][]any
+	options CompileOptions // of the layers that are not left
+	passes  []pass         // that are still to be made
 	want    []torch.Tensor // the results in float32
 	spread  float64        // the sum of the squares of what these differ from their means by
+	costs   map[string]float64
 }
 
 func (s *search) run(most float64) error {
-	q := newQuantizer(newRewriter(s.p, CompileOptions{Int8: s.c}))
-	q.find()
-	if q.err != nil || len(q.layers) == 0 {
-		return q.err
+	names, err := s.layers()
+	if err != nil || len(names) == 0 {
+		return err
 	}
-	var err error
-	if s.want, err = s.results(CompileOptions{}); err != nil {
+	plain := s.options
+	plain.Int8, plain.DType = nil, torch.DType{}
+	if s.want, err = s.results(plain); err != nil {
 		return err
 	}
 	for _, t := range s.want {
@@ -55,12 +66,37 @@ func (s *search) run(most float64) error {
 	if s.spread == 0 {
 		return nil
 	}
-	var names []string
-	for _, l := range q.layers {
-		name, _ := l.node.result()
-		names = append(names, name)
-	}
 	return s.leave(names, most)
+}
+
+// layers are the names of what those make that may be left.
+func (s *search) layers() (names []string, err error) {
+	r := newRewriter(s.p, s.options)
+	s.costs = map[string]float64{}
+	if s.options.Int8 != nil {
+		q := newQuantizer(r)
+		q.find()
+		for _, l := range q.layers {
+			name, _ := l.node.result()
+			names = append(names, name)
+			s.costs[name] = 1 // what they cost in float32 is left out of account: eight bits spoil some layers beyond use
+		}
+		return names, q.err
+	}
+	f := r.flow()
+	if err := r.lowers(f); err != nil {
+		return nil, err
+	}
+	ends := r.ends(f)
+	for i := range r.p.Graph.Nodes {
+		n := &r.p.Graph.Nodes[i]
+		if c := r.cost(f, n); c.weights > 0 && !ends[i] {
+			name, _ := n.result()
+			names = append(names, name)
+			s.costs[name] = c.multiplications
+		}
+	}
+	return names, nil
 }
 
 // leave leaves as few layers as it takes in float32.
@@ -75,7 +111,7 @@ func (s *search) leave(names []string, most float64) error {
 			return err
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(alone[b], alone[a]) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(alone[b]/s.costs[b], alone[a]/s.costs[a]) })
 	n := sort.Search(len(names), func(n int) bool {
 		if err == nil {
 			sum, err = s.off(names[:n])
@@ -95,18 +131,21 @@ func (c Calibration) leave(name string) {
 	c[name] = own
 }
 
-// off is how far the results are from those in float32 if these layers are left in it and the others are computed in eight bits: the mean
-// square of the differences, relative to the variance.
+// off is how far the results are from those in float32 if these layers are left in it: the mean square of the differences, relative to the
+// variance.
 func (s *search) off(floats []string) (float64, error) {
-	ranges := maps.Clone(s.c)
-	for _, name := range floats {
-		ranges.leave(name)
+	o := s.options
+	if o.Floats = floats; o.Int8 != nil {
+		o.Int8 = maps.Clone(s.c)
+		for _, name := range floats {
+			o.Int8.leave(name)
+		}
 	}
 	sum := 0.0
 	var err error
 	torch.Scope(func() {
 		var got []torch.Tensor
-		if got, err = s.results(CompileOptions{Int8: ranges}); err != nil {
+		if got, err = s.results(o); err != nil {
 			return
 		}
 		for i, t := range got {
@@ -123,7 +162,7 @@ func (s *search) off(floats []string) (float64, error) {
 func (s *search) results(o CompileOptions) (list []torch.Tensor, err error) {
 	r := newRewriter(s.p, o)
 	defer r.close()
-	if err := r.apply([]pass{{"quantize", quantize}, {"formats", formats}, {"dead", dead}}); err != nil {
+	if err := r.apply(s.passes); err != nil {
 		return nil, err
 	}
 	var e *engine
