@@ -21,8 +21,8 @@ type program struct {
 	device   torch.Device
 }
 
-// boundedDType is bfloat16 with so many layers in float32 that results are within a hundredth. The bound for the samples is less, because it is
-// another input that is compared, and its largest difference.
+// boundedDType is bfloat16 with so many layers in float32 that results are within a hundredth. The bound for the samples is less, because
+// it is another input that is compared, and its largest difference.
 const (
 	boundedDType = "bfloat16 within 0.01"
 	boundOfHalf  = 0.007
