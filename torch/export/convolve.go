@@ -98,10 +98,16 @@ func costsOf(dtype torch.DType) costs {
 }
 
 // multipliesWide tells whether this processor multiplies vectors of 512 bits, and not in two halves.
-var multipliesWide = sync.OnceValue(func() (wide bool) {
-	torch.Unsafe(func() { wide = torch.Call("libtorchgo::multiplies_wide")[0].(bool) })
-	return wide
-})
+var multipliesWide = sync.OnceValue(func() bool { return tells("libtorchgo::multiplies_wide") })
+
+// multipliesInHalves tells whether this processor multiplies vectors of 512 bits in two halves, and neither at once nor not at all.
+var multipliesInHalves = sync.OnceValue(func() bool { return tells("libtorchgo::multiplies_in_halves") })
+
+// tells asks one of our operators of the processor.
+func tells(operator string) (yes bool) {
+	torch.Unsafe(func() { yes = torch.Call(operator)[0].(bool) })
+	return yes
+}
 
 // floatCosts are those of a processor that multiplies whole vectors of 512 bits, or does not.
 func floatCosts(wide bool) costs {

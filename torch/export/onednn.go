@@ -66,9 +66,10 @@ func (r *rewriter) weight(f *flow, n *Node) (w torch.Tensor, ok bool) {
 }
 
 // Linear layers of ours are faster where weights meet few rows, because they come nearer in time: those of 960 x 1280 take half of MKL's
-// and oneDNN's time. With more, up to what stays near while a panel of weights meets all, they take 1 to 5 % less (128 rows of 384 x 384 in
-// float32 330 µs, oneDNN's 341), as was measured where vectors of 512 bits are multiplied in halves. Where ours has not the activation,
-// oneDNN's is faster than MKL's from so many multiplications on: its calls cost some 20 µs.
+// and oneDNN's time. With more, up to what stays near while a panel of weights meets all, they take 1 to 5 % less where vectors of 512 bits
+// are multiplied in halves (128 rows of 384 x 384 in float32 330 µs, oneDNN's 341), and more where there are vectors of 256 bits alone
+// (Zen 3: ViT-B/16 takes 8 % more). Where ours has not the activation, oneDNN's is faster than MKL's from so many multiplications on: its
+// calls cost some 20 µs.
 const (
 	fewRows        = 64
 	nearRows       = 256
@@ -77,10 +78,10 @@ const (
 
 // rowsOfOwn is up to how many rows a linear layer of ours is faster on this processor.
 func rowsOfOwn() int {
-	if multipliesWide() {
-		return fewRows
+	if multipliesInHalves() {
+		return nearRows
 	}
-	return nearRows
+	return fewRows
 }
 
 // packed is oneDNN's or our operator for a product.
