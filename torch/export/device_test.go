@@ -9,6 +9,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/export"
+	"github.com/libtorch-go/libtorch/torch/pt"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -36,6 +37,37 @@ func TestLoadOnAnotherDevice(t *testing.T) {
 		require.NoError(t, err)
 		for i := range want {
 			torchtest.Equal(t, got[i], want[i])
+		}
+	})
+}
+
+// Tensors that a file holds as torch.save writes them, as it does those of Python classes, are loaded on the device, too.
+func TestLoadPickledOnADevice(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		own := sample()
+		defer own.Close()
+		saved := func(x torch.Tensor) string {
+			var b bytes.Buffer
+			require.NoError(t, pt.Write(&b, x))
+			return b.String()
+		}
+		file := rewritten(t, written(t), func(name, text string) (string, bool) {
+			switch {
+			case strings.HasSuffix(name, "weights/weight_0"):
+				text = saved(own.StateDict["mean"])
+			case strings.HasSuffix(name, "weights/weight_1"):
+				text = saved(own.StateDict["weight"])
+			}
+			return strings.ReplaceAll(text, `"use_pickle":false`, `"use_pickle":true`), true
+		})
+		for _, d := range []torch.Device{{}, torch.CPU} {
+			p, err := export.Read(bytes.NewReader(file), int64(len(file)), export.LoadOptions{Device: d})
+			require.NoError(t, err)
+			for name, x := range own.StateDict {
+				torchtest.Equal(t, p.StateDict[name], x)
+			}
+			p.Close()
 		}
 	})
 }

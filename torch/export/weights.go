@@ -59,7 +59,12 @@ func (own payload) load(f *file, folder string, storages map[string]torch.Tensor
 	case own.meta == nil:
 		return torch.Tensor{}, errors.New("it is an object of a C++ class, which this package does not read")
 	case own.pickled:
-		return own.unpickle(io.NewSectionReader(f.r, rec.Data, rec.Size), rec.Size)
+		t, err := own.unpickle(io.NewSectionReader(f.r, rec.Data, rec.Size), rec.Size)
+		if err != nil || f.device.IsZero() {
+			return t, err
+		}
+		defer t.Close()
+		return t.To(f.device, torch.Copy).Detach().SetRequiresGrad(t.RequiresGrad()).Keep(), nil
 	}
 	size, stride, offset, err := own.place(rec.Size)
 	if err != nil {
