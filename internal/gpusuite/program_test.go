@@ -269,7 +269,7 @@ func TestProgramsWithoutGraphs(t *testing.T) {
 				out, err := waits.Run(torch.Arange(3).To(torch.Float32).SubScalar(i - 2))
 				require.NoError(t, err)
 				require.Equal(t, []float64{0, 2, 3, 3, 3}[4-i], out[0].Float64())
-				for rows := 1; rows < 5; rows++ {
+				for _, rows := range []int{1, 1, 2, 2, 3, 3, 4, 4} { // sizes that come once make room for others
 					x := n.input(rows).To(dev)
 					out, err := few.Run(x)
 					require.NoError(t, err)

@@ -114,11 +114,19 @@ func capturable(given []any) bool {
 	})
 }
 
-// note has the next run of a key captured.
+// note has the next run of a key captured. Sizes that came once make room for others.
 func (g *graphs) note(k string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.byKey) < g.most && g.why == nil {
+	if g.why != nil {
+		return
+	}
+	for old, own := range g.byKey {
+		if len(g.byKey) >= g.most && own.captured == nil {
+			delete(g.byKey, old)
+		}
+	}
+	if len(g.byKey) < g.most {
 		g.byKey[k] = &graph{}
 	}
 }
