@@ -1,6 +1,7 @@
 package export
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,8 +12,12 @@ import (
 
 // To moves a program to a device, as Python's torch.export.passes.move_to_device_pass does: its tensors, and what its graph says of
 // devices; operators that make tensors out of nothing make them there. Modules and compiled programs that were made before stay where
-// they are. Where it fails, as on a device that is not there, the program stays where it was, too.
+// they are. Where it fails, as on a device that is not there, the program stays where it was, too. A card without a number is the first.
 func (p *Program) To(d torch.Device) error {
+	if d.IsZero() {
+		return errors.New("export: the program cannot be moved to no device: expected torch.CPU, torch.CUDA(0) or another one")
+	}
+	d = numbered(d)
 	state, constants := map[string]torch.Tensor{}, map[string]torch.Tensor{}
 	m := mover{to: d, moved: map[string]torch.Tensor{}}
 	err := torch.Try(func() {
@@ -102,15 +107,20 @@ func (n *Node) isMade() bool {
 	return err == nil && slices.ContainsFunc(schema.Arguments, func(a library.Argument) bool { return a.Name == "device" })
 }
 
+// numbered is a device with its number: a card without one is the first.
+func numbered(d torch.Device) torch.Device {
+	if d.IsCUDA() && d.Index() < 0 {
+		return torch.CUDA(0)
+	}
+	return d
+}
+
 // device is where all tensors of a program are; none where that are several devices.
 func (p *Program) device() (d torch.Device) {
 	for _, m := range p.Graph.Tensors {
-		own := m.Device
-		switch {
-		case own.IsZero():
-			own = torch.CPU
-		case own.IsCUDA() && own.Index() < 0:
-			own = torch.CUDA(0)
+		own := torch.CPU
+		if !m.Device.IsZero() {
+			own = numbered(m.Device)
 		}
 		if d.IsZero() {
 			d = own

@@ -81,6 +81,7 @@ func TestTo(t *testing.T) {
 		before := p.String()
 		require.NoError(t, p.To(torch.CPU))
 		require.Equal(t, before, p.String())
+		require.ErrorContains(t, p.To(torch.Device{}), "no device")
 		if torch.CheckDevice(torch.CUDA(0)) != nil {
 			err := p.To(torch.CUDA(0))
 			require.ErrorContains(t, err, "the program cannot be moved to cuda:0")
