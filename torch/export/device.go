@@ -17,7 +17,7 @@ func (p *Program) To(d torch.Device) error {
 	if d.IsZero() {
 		return errors.New("export: the program cannot be moved to no device: expected torch.CPU, torch.CUDA(0) or another one")
 	}
-	d = numbered(d)
+	d = counted(d)
 	state, constants := map[string]torch.Tensor{}, map[string]torch.Tensor{}
 	m := mover{to: d, moved: map[string]torch.Tensor{}}
 	err := torch.Try(func() {
@@ -107,8 +107,8 @@ func (n *Node) isMade() bool {
 	return err == nil && slices.ContainsFunc(schema.Arguments, func(a library.Argument) bool { return a.Name == "device" })
 }
 
-// numbered is a device with its number: a card without one is the first.
-func numbered(d torch.Device) torch.Device {
+// counted is a device with its number: a card without one is the first.
+func counted(d torch.Device) torch.Device {
 	if d.IsCUDA() && d.Index() < 0 {
 		return torch.CUDA(0)
 	}
@@ -120,7 +120,7 @@ func (p *Program) device() (d torch.Device) {
 	for _, m := range p.Graph.Tensors {
 		own := torch.CPU
 		if !m.Device.IsZero() {
-			own = numbered(m.Device)
+			own = counted(m.Device)
 		}
 		if d.IsZero() {
 			d = own

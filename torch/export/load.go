@@ -86,7 +86,7 @@ func load(r io.ReaderAt, size int64, o LoadOptions) (*Program, error) {
 		return nil, err
 	}
 	p.operators = o.Operators
-	f.device = numbered(o.Device)
+	f.device = counted(o.Device)
 	if !f.device.IsZero() {
 		p.Graph.place(f.device)
 	}
