@@ -190,7 +190,8 @@ type graphRecorder struct {
 }
 
 func newRecorder(device int, pool PoolID) *graphRecorder {
-	return &graphRecorder{NewRecorder(device), NewGraph(), pool}
+	graph := NewGraph()
+	return &graphRecorder{NewRecorder(device), graph, pool}
 }
 
 func (r *graphRecorder) warm(fn func()) error { return r.Run(fn) }
