@@ -41,8 +41,8 @@ type CompileOptions struct {
 	// with a scale for each channel, inputs with one scale, activations and sums at once, and biases less what rounding the weights adds on
 	// average. Where a range is not known or the calibration says so, and all else, is
 	// float32. Results differ by some hundredths. Processors without VNNI add two products in sixteen bits: weights have seven bits there
-	// where two neighbours would not fit, and ResNet-50 and transformers take half to two thirds of float32's time, but small networks of
-	// convolutions as long as that or longer (MobileNet a quarter). It is an error with Exact, with another DType and on a card.
+	// where two neighbours would not fit, and convolutions that are as quick in float32, small ones above all, stay in it: ResNet-50 and
+	// transformers take half to two thirds of float32's time, MobileNet as long. It is an error with Exact, with another DType and on a card.
 	Int8 Calibration
 
 	// Graphs is for how many different sizes of inputs a program on a card becomes a graph of CUDA's; default 16, none if it is negative.

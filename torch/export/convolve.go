@@ -157,10 +157,7 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 	if !slices.Equal(c.dilation, ones) || !known {
 		return to, false
 	}
-	outputs := func(side int) int {
-		return (sizes[2+side]+2*int(c.padding[side])-w.Size(2+side))/int(c.stride[side]) + 1
-	}
-	height, width := outputs(0), outputs(1)
+	height, width := c.outputs(sizes, w, 0), c.outputs(sizes, w, 1)
 	own := func(target, base string, packed torch.Tensor, place ...NamedArgument) Node {
 		inputs := []NamedArgument{given("x", n.arg("input")), given("weight", r.constant(base, packed))}
 		if target == directTarget {

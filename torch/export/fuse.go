@@ -216,3 +216,8 @@ func convolutionOf(n *Node) (c convolution, ok bool) {
 	}
 	return c, ok && c.groups > 0
 }
+
+// outputs is the height or the width of what a convolution makes of images of these sizes.
+func (c convolution) outputs(sizes []int, weight torch.Tensor, side int) int {
+	return (sizes[2+side]+2*int(c.padding[side])-weight.Size(2+side))/int(c.stride[side]) + 1
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/internal/peer"
+	"github.com/libtorch-go/libtorch/torch/export"
 )
 
 // interpreter is a Python for all tests of the package: to start it takes seconds, and it works while Go does something else.
@@ -42,6 +43,7 @@ type answers struct {
 }
 
 func TestMain(m *testing.M) {
+	export.LeaveQuick(false)
 	code := m.Run()
 	writer.end()
 	live.end()
