@@ -45,14 +45,11 @@ var contenders = []contender{
 }
 
 // cardContenders are those that compute it on a card; the compiler makes graphs of CUDA's there.
-var cardContenders = []contender{
-	{oursName, "float32", "ours", oursIn("float32")},
-	{eagerName, "float32", "Python", "Python"},
-	{compileName, "float32", "torch.compile", "torch.compile"},
+var cardContenders = append(slices.Clone(contenders[:3]), []contender{
 	{oursName, "float16", "ours", oursIn("float16")},
 	{eagerName, "float16", "Python", "Python float16"},
 	{compileName, "float16", "torch.compile", "torch.compile float16"},
-}
+}...)
 
 // contest is one network's measurement.
 type contest struct {

@@ -1,12 +1,11 @@
 //go:build cgo && linux
 
-// Go's handlers of signals run on stacks of their own, because those of goroutines are small. Libraries that
-// are in the process with us (NVRTC, by which cuDNN makes kernels, too, takes SIGINT and SIGTERM while it compiles, and sets the
-// handler before again) use signal(), which cannot say so: the next SIGTERM would end the process. The linker
+// Go's handlers of signals run on stacks of their own, because those of goroutines are small. Libraries that are in
+// the process with us (NVRTC, by which cuDNN makes kernels, too, takes SIGINT and SIGTERM while it compiles, and sets
+// the handler before again) use signal(), which cannot say so: the next SIGTERM would end the process. The linker
 // finds this signal() before the C library's, for whoever is loaded later.
 
 #include <signal.h>
-#include <stddef.h>
 
 // actions are those with more than a handler that signal() took out.
 static struct sigaction actions[NSIG];

@@ -76,14 +76,11 @@ const deviceUsage = "cpu, cuda or cuda:N: where the program is computed (default
 // open loads a program and the inputs of a call.
 func open(path, input, where string) (program *export.Program, inputs []any, done func(), err error) {
 	device, err := cli.Device(where)
+	if err == nil && !device.IsZero() {
+		device, err = cli.OpenDevice(device)
+	}
 	if err != nil {
 		return nil, nil, nil, err
-	}
-	if device.IsCUDA() {
-		device = torch.CUDA(max(device.Index(), 0))
-		if err := torch.CheckDevice(device); err != nil {
-			return nil, nil, nil, err
-		}
 	}
 	if program, err = export.Load(path, export.LoadOptions{Device: device}); err != nil {
 		return nil, nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,13 +63,40 @@ func (n network) onCard(t *testing.T) (nn.Layer, *export.Program) {
 	})
 	nn.Eval(model)
 	nn.To(model, torch.CPU)
+	p := n.program(t, model)
+	t.Cleanup(p.Close)
+	nn.To(model, dev)
+	return model, p
+}
+
+// program is a model of the network as a program on the card.
+func (n network) program(t *testing.T, model nn.Layer) *export.Program {
 	p, err := export.Export(model, []any{n.input(2)}, export.ExportOptions{
 		ArgNames: []string{"x"}, DynamicShapes: map[string]map[int]export.Dim{"x": n.dims}})
 	require.NoError(t, err)
-	t.Cleanup(p.Close)
-	nn.To(model, dev)
 	require.NoError(t, p.To(dev))
-	return model, p
+	return p
+}
+
+// differing runs so many goroutines, each so many times, and counts the results that are an error or not what is wanted to the bit.
+func differing(goroutines, times int, wants []torch.Tensor, run func(i int) ([]torch.Tensor, error), around func(fn func())) int {
+	var wrong atomic.Int64
+	var group sync.WaitGroup
+	for i := range goroutines {
+		group.Go(func() {
+			around(func() {
+				for range times {
+					torch.Scope(func() {
+						if out, err := run(i); err != nil || !out[0].Equal(wants[i]) {
+							wrong.Add(1)
+						}
+					})
+				}
+			})
+		})
+	}
+	group.Wait()
+	return int(wrong.Load())
 }
 
 func compile(t *testing.T, p *export.Program, o export.CompileOptions) *export.Compiled {
@@ -185,30 +213,10 @@ func TestProgramGoroutines(t *testing.T) {
 				}
 			})
 			cuda.Synchronize(0)
-			wrong := make([]int, goroutines)
-			var group sync.WaitGroup
-			for i := range goroutines {
-				group.Go(func() {
-					cuda.WithStream(cuda.NewStream(0), func() {
-						torch.Inference(func() {
-							for range runs {
-								torch.Scope(func() {
-									out, err := c.Run(inputs[i])
-									if err != nil || !out[0].Equal(wants[i]) {
-										wrong[i]++
-									}
-								})
-							}
-						})
-					})
-				})
-			}
-			group.Wait()
-			sum := 0
-			for _, w := range wrong {
-				sum += w
-			}
-			reliability.Exactly(t, "results of 16 goroutines on streams of their own that differ", sum, 0)
+			wrong := differing(goroutines, runs, wants, func(i int) ([]torch.Tensor, error) { return c.Run(inputs[i]) }, func(fn func()) {
+				cuda.WithStream(cuda.NewStream(0), func() { torch.Inference(fn) })
+			})
+			reliability.Exactly(t, "results of 16 goroutines on streams of their own that differ", wrong, 0)
 		})
 	})
 }

@@ -1,7 +1,6 @@
 package gpusuite
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,11 +23,7 @@ func TestServeOnACard(t *testing.T) {
 			model := n.make()
 			defer nn.Close(model)
 			nn.Eval(model)
-			p, err := export.Export(model, []any{n.input(2)}, export.ExportOptions{
-				ArgNames: []string{"x"}, DynamicShapes: map[string]map[int]export.Dim{"x": n.dims}})
-			require.NoError(t, err)
-			require.NoError(t, p.To(dev))
-			own, err := serve.Program(p, export.CompileOptions{DType: torch.Float16})
+			own, err := serve.Program(n.program(t, model), export.CompileOptions{DType: torch.Float16})
 			require.NoError(t, err)
 			server, err := serve.New(own, serve.Options{Device: dev, MaxBatch: rows, Buckets: []int{rows}, Lanes: 2, Queue: clients})
 			require.NoError(t, err)
@@ -41,26 +36,9 @@ func TestServeOnACard(t *testing.T) {
 				require.Equal(t, torch.CPU, out[0].Device())
 				wants = append(wants, out[0])
 			}
-			wrong := make([]int, clients)
-			var group sync.WaitGroup
-			for i := range clients {
-				group.Go(func() {
-					torch.Scope(func() {
-						for range requests {
-							out, err := server.Run(t.Context(), inputs[i])
-							if err != nil || !out[0].Equal(wants[i]) {
-								wrong[i]++
-							}
-						}
-					})
-				})
-			}
-			group.Wait()
-			sum := 0
-			for _, w := range wrong {
-				sum += w
-			}
-			reliability.Exactly(t, "answers of 640 to 32 clients that differ", sum, 0)
+			wrong := differing(clients, requests, wants, func(i int) ([]torch.Tensor, error) { return server.Run(t.Context(), inputs[i]) },
+				func(fn func()) { fn() })
+			reliability.Exactly(t, "answers of 640 to 32 clients that differ", wrong, 0)
 		})
 	})
 }

@@ -174,9 +174,8 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 		}
 		return to, false
 	}
-	if w.Size(2) == 3 && w.Size(3) == 3 && c.stride[0] == c.stride[1] && slices.Max(c.padding) <= 2 {
-		form := costsOf(w.DType()).winograd(sizes[0], w.Size(1), w.Size(0), int(c.stride[0]), height, width)
-		// Not for none, nor for channels that fill no vectors.
+	if form := c.winograd(sizes, w); form.step > 0 {
+		// Not for channels that fill no vectors.
 		if packed, ok := inner("libtorchgo::winograd_weight", w, []int{form.down, form.across}, form.step, form.wide); ok {
 			return own(winogradTarget, "winograd_weight", packed, given("padding", c.padding)), true
 		}
@@ -188,6 +187,14 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 		}
 	}
 	return to, false
+}
+
+// winograd is the form that makes a convolution of images of these sizes faster than a direct one; none where none does.
+func (c convolution) winograd(sizes []int, w torch.Tensor) winogradForm {
+	if w.Size(2) != 3 || w.Size(3) != 3 || c.stride[0] != c.stride[1] || slices.Max(c.padding) > 2 {
+		return winogradForm{}
+	}
+	return costsOf(w.DType()).winograd(sizes[0], w.Size(1), w.Size(0), int(c.stride[0]), c.outputs(sizes, w, 0), c.outputs(sizes, w, 1))
 }
 
 // fewRowed is the operator of ours that computes a linear layer, with an activation behind it.

@@ -13,12 +13,13 @@ func cudnn(r *rewriter) {
 	if !r.anyStrides() {
 		return
 	}
-	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+	f := r.flow()
+	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
 		if _, ok := convolutionOf(n); !ok {
 			continue
 		}
-		w, ok := r.state(r.flow(), n.arg("weight"))
+		w, ok := r.state(f, n.arg("weight"))
 		if x, _ := kindOf(n.arg("input")); !ok || w.Dim() != 4 || len(r.p.Graph.Tensors[x].Sizes) != 4 {
 			continue
 		}
@@ -50,8 +51,8 @@ func (r *rewriter) cudnnReLU(i int) int {
 		made, z = f.maker[conv], other
 		n, gone[made] = &g.Nodes[made], true
 	}
-	c, ok := convolutionOf(n)
-	if !ok || !r.frozenConvolution(f, n) || c.groups != 1 {
+	c, ok := r.ungrouped(f, n)
+	if !ok {
 		return 0
 	}
 	to := rectifying(n, c, z)
@@ -104,8 +105,7 @@ func (r *rewriter) runs(n *Node) (ok bool) {
 			}
 			args = append(args, v)
 		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(n.Target, "torch.ops.aten."), ".")
-		ok = torch.Try(func() { torch.Call("aten::"+name, args...) }) == nil
+		_, ok = inner("aten::"+n.op(), args...)
 	})
 	return ok
 }
@@ -120,36 +120,22 @@ func lastFormat(sizes []int) torch.MemoryFormat {
 
 // convolved are the two sides of a sum: a convolution that cuDNN computes with it, and what it adds.
 func (r *rewriter) convolved(f *flow, sum *Node, at int) (conv string, other TensorArgument, ok bool) {
-	sides := [2]string{}
-	sides[0], _ = kindOf(sum.arg("self"))
-	sides[1], _ = kindOf(sum.arg("other"))
-	best := nowhere
-	for k, side := range sides {
-		made, is := f.maker[side]
-		to := sides[1-k]
-		if !is || to == "" || to == side || f.only(side) != at || made < best {
-			continue
-		}
-		a, b := r.p.Graph.Tensors[side], r.p.Graph.Tensors[to]
-		c, is := convolutionOf(&r.p.Graph.Nodes[made])
-		if is && c.groups == 1 && r.frozenConvolution(f, &r.p.Graph.Nodes[made]) && sameSizes(a.Sizes, b.Sizes) && a.DType == b.DType {
-			conv, other, ok, best = side, TensorArgument(to), true, made // the later one
+	for _, s := range r.sidesOf(f, sum, at) {
+		made := f.maker[s.own]
+		if _, is := r.ungrouped(f, &r.p.Graph.Nodes[made]); is && (!ok || made > f.maker[conv]) { // the later one
+			conv, other, ok = s.own, TensorArgument(s.other), true
 		}
 	}
 	return conv, other, ok
 }
 
-// frozenConvolution tells whether a convolution of images computes with constant weights of its input's dtype.
-func (r *rewriter) frozenConvolution(f *flow, n *Node) bool {
-	w, ok := r.state(f, n.arg("weight"))
-	x, _ := kindOf(n.arg("input"))
-	m := r.p.Graph.Tensors[x]
-	ok = ok && w.Dim() == 4 && len(m.Sizes) == 4 && m.DType == w.DType() && m.Layout == torch.Strided
-	if bias := n.arg("bias"); ok && bias != nil {
-		b, known := r.state(f, bias)
-		ok = known && b.DType() == m.DType
+// ungrouped is a convolution of images with constant weights, all channels together, in a dtype that cuDNN has fused kernels for.
+func (r *rewriter) ungrouped(f *flow, n *Node) (c convolution, ok bool) {
+	if c, ok = convolutionOf(n); !ok || c.groups != 1 {
+		return c, false
 	}
-	return ok && slices.Contains([]torch.DType{torch.Float32, torch.Float16, torch.BFloat16}, m.DType)
+	w, m, ok := r.frozenProduct(f, n)
+	return c, ok && w.Dim() == 4 && len(m.Sizes) == 4 && slices.Contains([]torch.DType{torch.Float32, torch.Float16, torch.BFloat16}, m.DType)
 }
 
 // oneBias lets the first of two convolutions whose results are added add the biases of both: on a card the other one's is a pass through

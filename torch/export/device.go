@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
-	"github.com/libtorch-go/libtorch/torch/library"
 )
 
 // To moves a program to a device, as Python's torch.export.passes.move_to_device_pass does: its tensors, and what its graph says of
@@ -58,10 +56,15 @@ func (m *mover) tensor(t torch.Tensor) torch.Tensor {
 	}
 	own, twice := m.moved[key]
 	if !twice || key == "" {
-		own = t.To(m.to).Detach().SetRequiresGrad(t.RequiresGrad())
+		own = moved(t, m.to)
 		m.moved[key] = own
 	}
 	return own.Keep()
+}
+
+// moved is a tensor on a device, without a history.
+func moved(t torch.Tensor, d torch.Device) torch.Tensor {
+	return t.To(d).Detach().SetRequiresGrad(t.RequiresGrad())
 }
 
 // place lets all that a graph says of devices be another one.
@@ -82,29 +85,10 @@ func (g *Graph) place(d torch.Device) {
 				v.Graph.place(d)
 			}
 		}
-		if !named && n.isMade() {
+		if full, ok := n.operator(); ok && !named && creates(schemaOf(full), "device") {
 			n.Inputs = set(n.Inputs, "device", d)
 		}
 	}
-}
-
-// isMade tells whether a node makes a tensor out of nothing, on a device that it may name.
-func (n *Node) isMade() bool {
-	if slices.ContainsFunc(n.Inputs, func(in NamedArgument) bool {
-		tensor := false
-		namesIn(in.Value, func(string) { _, kind := kindOf(in.Value); tensor = tensor || kind == "Tensor" })
-		return tensor
-	}) {
-		return false
-	}
-	op, ok := strings.CutPrefix(n.Target, "torch.ops.")
-	if !ok || strings.Count(op, ".") != 2 {
-		return false
-	}
-	schema, err := torch.Try1(func() library.Schema {
-		return library.Lookup(strings.TrimSuffix(strings.Replace(op, ".", "::", 1), ".default"))
-	})
-	return err == nil && slices.ContainsFunc(schema.Arguments, func(a library.Argument) bool { return a.Name == "device" })
 }
 
 // counted is a device with its number: a card without one is the first.

@@ -13,15 +13,17 @@ const few = 50
 
 // ends are the nodes that stay in float32 where the others are lowered: products that read what the program is given, with what keeps close
 // behind them, and products that it returns. What is rounded before the first reaches all that comes after, and what is rounded behind the
-// last nothing makes up for.
+// last nothing makes up for. Float16 has none: it has as many digits as TF32.
 func (r *rewriter) ends(f *flow) map[int]bool {
-	g := &r.p.Graph
+	g, stay := &r.p.Graph, map[int]bool{}
+	if r.dtype == torch.Float16 {
+		return stay
+	}
 	costs, all := map[int]cost{}, cost{}
 	for i := range g.Nodes {
 		c := r.cost(f, &g.Nodes[i])
 		costs[i], all = c, cost{all.multiplications + c.multiplications, all.weights + c.weights}
 	}
-	stay := map[int]bool{}
 	for i := range g.Nodes {
 		n, c := &g.Nodes[i], costs[i]
 		if c.weights == 0 || few*c.multiplications > all.multiplications || few*c.weights > all.weights {
@@ -128,10 +130,8 @@ func (r *rewriter) cross(f *flow, stay map[int]bool) {
 		for _, in := range g.Nodes[i].Inputs {
 			name, kind := kindOf(in.Value)
 			if _, made := f.maker[name]; kind == "Tensor" && made && g.Tensors[name].DType == r.dtype {
-				m := g.Tensors[name]
-				m.DType = torch.Float32
-				own := r.value(name+"_float32", m)
-				before[i] = append(before[i], convert(TensorArgument(name), own, torch.Float32))
+				own, node := r.converted(TensorArgument(name), torch.Float32, name+"_float32")
+				before[i] = append(before[i], node)
 				names[name] = string(own)
 			}
 		}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -23,12 +24,11 @@ var (
 
 // graphs are the runs of a program on a card that became graphs of CUDA's, one for each set of sizes of the inputs. The first run of
 // some sizes goes from operator to operator; the second one does, too, where captures are made, and is captured then; later ones are
-// replays. All share their memory, since none begins
-// before the results of the one before are copied.
+// replays. All share their memory, since none begins before the results of the one before are copied.
 type graphs struct {
 	engine *engine
 	device torch.Device
-	most   int
+	most   int // none if it is 0
 
 	mu     sync.Mutex
 	byKey  map[string]*graph
@@ -47,17 +47,12 @@ type graph struct {
 }
 
 func newGraphs(e *engine, device torch.Device, most int) *graphs {
-	if most == 0 {
-		most = mostGraphs
-	}
-	g := &graphs{engine: e, device: device, most: most, byKey: map[string]*graph{}}
-	if most < 0 {
-		g.why = errNotWanted
-	}
-	for _, s := range e.module.program.Signature.Outputs {
-		if s.Kind == UserInputMutation {
-			g.why = errChangesInputs
-		}
+	g := &graphs{engine: e, device: device, most: cmp.Or(most, mostGraphs), byKey: map[string]*graph{}}
+	switch changes := func(s OutputSpec) bool { return s.Kind == UserInputMutation }; {
+	case slices.ContainsFunc(e.module.program.Signature.Outputs, changes):
+		g.most, g.why = 0, errChangesInputs
+	case most < 0:
+		g.most, g.why = 0, errNotWanted
 	}
 	return g
 }
@@ -85,7 +80,7 @@ func key(given []any) string {
 
 // run computes the program on inputs, which may be on the host.
 func (g *graphs) run(given []any) ([]any, error) {
-	if !capturable(given) || torch.Autocasting(g.device).Enabled {
+	if g.most == 0 || !capturable(given) || torch.Autocasting(g.device).Enabled {
 		return g.stream(given)
 	}
 	k := key(given)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
-	"github.com/libtorch-go/libtorch/torch/library"
 )
 
 // lower lets a program compute in another dtype what it computes in float32, but for its ends: weights and inputs are converted, and
@@ -24,10 +23,7 @@ func lower(r *rewriter) {
 	for name, m := range g.Tensors {
 		was[name] = m.DType
 	}
-	stay := map[int]bool{}
-	if r.dtype == torch.BFloat16 { // float16 has as many digits as TF32
-		stay = r.ends(f)
-	}
+	stay := r.ends(f)
 	r.left(f, stay)
 	names, before := r.loweredInputs(f, stay)
 	r.loweredNodes(stay)
@@ -42,9 +38,8 @@ func lower(r *rewriter) {
 	for i, out := range g.Outputs {
 		name, ok := out.(TensorArgument)
 		if m := g.Tensors[string(name)]; ok && m.DType == r.dtype && was[string(name)] == torch.Float32 {
-			m.DType = torch.Float32
-			own := r.value(string(name)+"_float32", m)
-			g.Nodes = append(g.Nodes, convert(name, own, torch.Float32))
+			own, node := r.converted(name, torch.Float32, string(name)+"_float32")
+			g.Nodes = append(g.Nodes, node)
 			g.Outputs[i], r.p.Signature.Outputs[i].Arg = own, own
 		}
 	}
@@ -116,9 +111,7 @@ func (r *rewriter) loweredNodes(stay map[int]bool) {
 func (r *rewriter) isFactory(n *Node) bool {
 	name, ok := n.result()
 	schema, known := r.schema(n)
-	takes := slices.ContainsFunc(schema.Arguments, func(a library.Argument) bool { return a.Name == "dtype" })
-	tensors := slices.ContainsFunc(schema.Arguments, func(a library.Argument) bool { return strings.HasPrefix(a.Type, "Tensor") })
-	return ok && known && takes && !tensors && r.p.Graph.Tensors[name].DType == torch.Float32
+	return ok && known && creates(schema, "dtype") && r.p.Graph.Tensors[name].DType == torch.Float32
 }
 
 // lowers tells why a program cannot be computed in another dtype.
@@ -145,20 +138,21 @@ const largestHalf = 65504.0
 
 // narrowed is the name of a tensor of float32 in the program's dtype, and the nodes that make it.
 func (r *rewriter) narrowed(name string) (own string, nodes []Node) {
-	m := r.p.Graph.Tensors[name]
 	from := TensorArgument(name)
 	if r.dtype == torch.Float16 {
-		from = r.value(name+"_clamped", m)
+		from = r.value(name+"_clamped", r.p.Graph.Tensors[name])
 		nodes = append(nodes, Node{Name: string(from), Target: "torch.ops.aten.clamp.default", Outputs: []Argument{from},
 			Inputs: []NamedArgument{given("self", TensorArgument(name)), given("min", -largestHalf), given("max", largestHalf)}})
 	}
-	m.DType = r.dtype
-	to := r.value(name+"_lowered", m)
-	return string(to), append(nodes, convert(from, to, r.dtype))
+	to, node := r.converted(from, r.dtype, name+"_lowered")
+	return string(to), append(nodes, node)
 }
 
-// convert is a node that converts a tensor.
-func convert(from, to TensorArgument, dtype torch.DType) Node {
-	return Node{Name: string(to), Target: "torch.ops.aten._to_copy.default", Outputs: []Argument{to},
+// converted is a tensor in another dtype, under a name like that, and the node that makes it.
+func (r *rewriter) converted(from TensorArgument, dtype torch.DType, base string) (to TensorArgument, n Node) {
+	m := r.p.Graph.Tensors[string(from)]
+	m.DType = dtype
+	to = r.value(base, m)
+	return to, Node{Name: string(to), Target: "torch.ops.aten._to_copy.default", Outputs: []Argument{to},
 		Inputs: []NamedArgument{given("self", from), {Name: "dtype", Value: dtype, Keyword: true}}}
 }

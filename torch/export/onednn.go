@@ -49,20 +49,26 @@ func (r *rewriter) calls(n *Node) {
 	r.p.operators = append(r.p.operators, strings.Join(strings.Split(n.Target, ".")[2:4], "::"))
 }
 
-// weight is the weight of a product that oneDNN computes: all of it is of one dtype and on the CPU, and the weight and the bias are
-// constants.
+// weight is the weight of a product that oneDNN computes: of constants, on the CPU, in a dtype that it has.
 func (r *rewriter) weight(f *flow, n *Node) (w torch.Tensor, ok bool) {
+	w, m, ok := r.frozenProduct(f, n)
+	return w, ok && m.Device.IsCPU() && (m.DType == torch.Float32 || m.DType == torch.BFloat16)
+}
+
+// frozenProduct is the weight of a product, and what is known of its input: all of it is of one dtype, and the weight and the bias are
+// constants.
+func (r *rewriter) frozenProduct(f *flow, n *Node) (w torch.Tensor, m TensorMeta, ok bool) {
 	if w, ok = r.state(f, n.arg("weight")); !ok {
-		return w, false
+		return w, m, false
 	}
 	x, _ := kindOf(n.arg("input"))
-	m := r.p.Graph.Tensors[x]
-	ok = m.Device.IsCPU() && m.Layout == torch.Strided && m.DType == w.DType() && (m.DType == torch.Float32 || m.DType == torch.BFloat16)
+	m = r.p.Graph.Tensors[x]
+	ok = m.Layout == torch.Strided && m.DType == w.DType()
 	if bias := n.arg("bias"); ok && bias != nil {
 		b, known := r.state(f, bias)
 		ok = known && b.DType() == m.DType
 	}
-	return w, ok
+	return w, m, ok
 }
 
 // Linear layers of ours are faster where weights meet few rows, because they come nearer in time: those of 960 x 1280 take half of MKL's
@@ -281,21 +287,30 @@ func adding(n *Node, other TensorArgument, relu bool) Node {
 
 // summands are the two sides of a sum: a convolution that nothing else reads, and a tensor that it may add.
 func (r *rewriter) summands(f *flow, n *Node, at int) (conv string, other TensorArgument, ok bool) {
-	sides := [2]string{}
-	sides[0], _ = kindOf(n.arg("self"))
-	sides[1], _ = kindOf(n.arg("other"))
-	for k, side := range sides {
-		made, ok := f.maker[side]
-		to := sides[1-k]
-		if !ok || to == "" || to == side || f.only(side) != at {
-			continue
-		}
-		x, inPlace, ok := addable(&r.p.Graph.Nodes[made])
-		a, b := r.p.Graph.Tensors[side], r.p.Graph.Tensors[to]
-		if ok && sameSizes(a.Sizes, b.Sizes) && a.DType == b.DType && !f.written[f.root(x)] &&
-			(!inPlace || f.root(x) != f.root(to) && r.overwritable(f, to, at)) {
-			return side, TensorArgument(to), true
+	for _, s := range r.sidesOf(f, n, at) {
+		x, inPlace, ok := addable(&r.p.Graph.Nodes[f.maker[s.own]])
+		if ok && !f.written[f.root(x)] && (!inPlace || f.root(x) != f.root(s.other) && r.overwritable(f, s.other, at)) {
+			return s.own, TensorArgument(s.other), true
 		}
 	}
 	return "", "", false
+}
+
+// summand is a side of a sum that a node makes for it alone, and the other one.
+type summand struct{ own, other string }
+
+// sidesOf are the ways to see a sum of two values that are alike as one that is added to the other.
+func (r *rewriter) sidesOf(f *flow, sum *Node, at int) (list []summand) {
+	self, _ := kindOf(sum.arg("self"))
+	other, _ := kindOf(sum.arg("other"))
+	a, b := r.p.Graph.Tensors[self], r.p.Graph.Tensors[other]
+	if self == other || self == "" || other == "" || !sameSizes(a.Sizes, b.Sizes) || a.DType != b.DType {
+		return nil
+	}
+	for _, s := range []summand{{self, other}, {other, self}} {
+		if _, made := f.maker[s.own]; made && f.only(s.own) == at {
+			list = append(list, s)
+		}
+	}
+	return list
 }

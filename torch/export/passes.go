@@ -137,6 +137,12 @@ func (n *Node) op() string {
 	return name
 }
 
+// operator is the operator of libtorch that a node calls, "aten.add.Tensor"; ok is false for other nodes.
+func (n *Node) operator() (full string, ok bool) {
+	full, ok = strings.CutPrefix(n.Target, "torch.ops.")
+	return full, ok && strings.Count(full, ".") == 2
+}
+
 // overload is the last part of a node's target.
 func (n *Node) overload() string { return n.Target[strings.LastIndexByte(n.Target, '.')+1:] }
 
@@ -178,18 +184,30 @@ func (n *Node) makes(other *Node) { n.Name, n.Outputs = other.Name, other.Output
 
 // schema finds what an operator of aten takes; ok is false where there is none, or the node calls something else.
 func (r *rewriter) schema(n *Node) (library.Schema, bool) {
-	full, ok := strings.CutPrefix(n.Target, "torch.ops.")
-	if !ok || strings.Count(full, ".") != 2 {
+	full, ok := n.operator()
+	if !ok {
 		return library.Schema{}, false
 	}
 	s, known := r.schemas[full]
 	if !known {
-		s, _ = torch.Try1(func() library.Schema {
-			return library.Lookup(strings.TrimSuffix(strings.Replace(full, ".", "::", 1), ".default"))
-		})
+		s = schemaOf(full)
 		r.schemas[full] = s
 	}
 	return s, s.Name != ""
+}
+
+// schemaOf is what an operator takes, "aten.add.Tensor"; without a name where there is none.
+func schemaOf(full string) library.Schema {
+	s, _ := torch.Try1(func() library.Schema {
+		return library.Lookup(strings.TrimSuffix(strings.Replace(full, ".", "::", 1), ".default"))
+	})
+	return s
+}
+
+// creates tells whether an operator makes a tensor out of nothing, and lets an argument say of what kind.
+func creates(s library.Schema, argument string) bool {
+	takes := slices.ContainsFunc(s.Arguments, func(a library.Argument) bool { return a.Name == argument })
+	return takes && !slices.ContainsFunc(s.Arguments, func(a library.Argument) bool { return strings.HasPrefix(a.Type, "Tensor") })
 }
 
 // constant adds a tensor to the program and returns its name in the graph.

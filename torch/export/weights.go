@@ -64,7 +64,7 @@ func (own payload) load(f *file, folder string, storages map[string]torch.Tensor
 			return t, err
 		}
 		defer t.Close()
-		return t.To(f.device, torch.Copy).Detach().SetRequiresGrad(t.RequiresGrad()).Keep(), nil
+		return moved(t, f.device).Keep(), nil
 	}
 	size, stride, offset, err := own.place(rec.Size)
 	if err != nil {
