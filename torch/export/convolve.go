@@ -28,21 +28,30 @@ func isOwnConvolution(n *Node) bool {
 }
 
 // ownActivations are those that can be behind a convolution of our own.
-var ownActivations = setOf("none relu hardswish hardsigmoid swish sigmoid")
+var ownActivations = setOf("none relu hardswish hardsigmoid swish sigmoid gelu")
 
 // ownActivation is the name of an activation behind a convolution of our own.
 func ownActivation(a activation) (name string, ok bool) {
 	if a.attr == "hardtanh" && slices.Equal(a.scalars, []float64{0, 6}) {
 		return "relu6", true
 	}
+	if a.attr == "gelu" && a.algorithm != "none" {
+		return "gelu_tanh", a.algorithm == "tanh"
+	}
 	return a.attr, ownActivations[a.attr]
 }
 
-// costs are what a convolution takes, in multiplications: oneDNN's for each weight, which has to come from afar, and Winograd's, too, and
-// for each number of a tile, which is transformed.
+// costs are what a convolution takes, in multiplications: a direct one for each weight, which has to come from afar, and Winograd's, too, and
+// for each number of a tile, which is transformed. Weights come meanwhile, as far as hidden says.
 type costs struct {
 	directWeight, winogradWeight, transforming int
+	hidden                                     float64 // what of the time for computing hides that for weights
 	forms                                      []winogradForm
+}
+
+// of is what computing and weights take together.
+func (c costs) of(computing, weights int) float64 {
+	return float64(computing) + max(0, float64(weights)-c.hidden*float64(computing))
 }
 
 // winogradForm is one of Winograd's: tiles of so many outputs, down and across, which lie step pixels apart. Numbers of float32 in a
@@ -82,9 +91,9 @@ var (
 		{down: 4, across: 4, step: 1, wide: true},
 		{down: 2, across: 4, step: 1, fewest: 14, channels: 128},
 	}, squares[1:]...)
-	narrowCosts = costs{12, 8, 10, squares}
-	wideCosts   = costs{24, 24, 20, squares}
-	halfCosts   = costs{3, 4, 16, halfForms}
+	narrowCosts = costs{12, 8, 10, 0.5, squares}
+	wideCosts   = costs{24, 24, 20, 0, squares}
+	halfCosts   = costs{3, 4, 16, 0, halfForms}
 )
 
 const clearly = 0.95
@@ -99,9 +108,6 @@ func costsOf(dtype torch.DType) costs {
 
 // multipliesWide tells whether this processor multiplies vectors of 512 bits, and not in two halves.
 var multipliesWide = sync.OnceValue(func() bool { return tells("libtorchgo::multiplies_wide") })
-
-// multipliesInHalves tells whether this processor multiplies vectors of 512 bits in two halves, and neither at once nor not at all.
-var multipliesInHalves = sync.OnceValue(func() bool { return tells("libtorchgo::multiplies_in_halves") })
 
 // tells asks one of our operators of the processor.
 func tells(operator string) (yes bool) {
@@ -120,18 +126,18 @@ func floatCosts(wide bool) costs {
 // winograd is the form that makes a convolution of 3 x 3 faster than a direct one; none where none does.
 func (c costs) winograd(images, channels, outputs, step, height, width int) (best winogradForm) {
 	weights := channels * outputs
-	least := clearly * float64(9*weights*(images*height*width+c.directWeight))
+	least := clearly * c.of(9*weights*images*height*width, 9*weights*c.directWeight)
 	for _, f := range c.forms {
 		if f.step != step || min(height, width) < f.fewest || channels < f.channels {
 			continue
 		}
 		down, across := f.side(height, f.down), f.side(width, f.across)
-		multiplying := weights * (images*down.numbers*across.numbers + down.weights*across.weights*c.winogradWeight)
+		multiplying, coming := weights*images*down.numbers*across.numbers, weights*down.weights*across.weights*c.winogradWeight
 		if f.wide {
-			multiplying *= 2
+			multiplying, coming = 2*multiplying, 2*coming
 		}
 		transforming := c.transforming * f.numbers() * images * down.tiles * across.tiles * (channels + outputs)
-		if cost := float64(multiplying + transforming); cost < least {
+		if cost := c.of(multiplying+transforming, coming); cost < least {
 			best, least = f, cost
 		}
 	}

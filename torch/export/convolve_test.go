@@ -94,6 +94,8 @@ func ownConvolution(
 var activations = map[string]func(torch.Tensor) torch.Tensor{
 	"none": func(x torch.Tensor) torch.Tensor { return x }, "relu": torch.Tensor.ReLU, "relu6": F.ReLU6,
 	"hardswish": F.Hardswish, "hardsigmoid": F.Hardsigmoid, "swish": F.SiLU, "sigmoid": torch.Tensor.Sigmoid,
+	"gelu":      func(x torch.Tensor) torch.Tensor { return F.GELU(x) },
+	"gelu_tanh": func(x torch.Tensor) torch.Tensor { return F.GELU(x, F.GELUOptions{Approximate: "tanh"}) },
 }
 
 // ownCase is a convolution, of each channel by itself where there are as many groups as channels.
@@ -135,6 +137,8 @@ func TestOwnConvolutions(t *testing.T) {
 		{1, 16, 32, 3, 3, [2]int{3, 3}, []int{2, 2}, []int{0, 0}, false, false, "relu"},
 		{30, 128, 96, 8, 9, [2]int{3, 3}, []int{2, 2}, same, false, true, "hardswish"},
 		{1, 300, 40, 3, 5, [2]int{1, 1}, one, []int{0, 0}, true, false, "sigmoid"},
+		{1, 64, 84, 5, 5, [2]int{1, 1}, one, []int{0, 0}, true, true, "gelu"},
+		{2, 16, 32, 6, 6, [2]int{3, 3}, one, same, true, false, "gelu_tanh"},
 	} {
 		for _, tile := range []int{0, 2, 4, flatTile} {
 			if tile > 0 && (c.outputs%16 > 0 || c.kernel != [2]int{3, 3} || c.stride[0] != c.stride[1] || c.stride[0] > 2) {
@@ -319,6 +323,8 @@ func TestOwnLinear(t *testing.T) {
 		{[]int{61, 33}, 96, true, "relu6"},
 		{[]int{0, 16}, 32, true, "none"},
 		{[]int{130, 1}, 1, false, "hardsigmoid"},
+		{[]int{197, 96}, 112, true, "gelu"},
+		{[]int{149, 40}, 52, false, "gelu_tanh"},
 	} {
 		for dtype, apart := range map[torch.DType]float64{torch.Float32: 4e-6, torch.BFloat16: 4e-3} {
 			t.Run(fmt.Sprint(c.shape, c.outputs, dtype), func(t *testing.T) {
@@ -345,6 +351,30 @@ func TestOwnLinear(t *testing.T) {
 			})
 		}
 	}
+}
+
+// GELU is as near as float32 comes over the whole line, and what it is in PyTorch at its ends and beyond them.
+func TestOwnGELU(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		packed, ok := inner("libtorchgo::direct_weight", torch.Ones(1, 1, 1, 1))
+		if !ok {
+			t.Skip("this processor has no kernel")
+		}
+		for name, apart := range map[string]float64{"gelu": 3e-7, "gelu_tanh": 3e-7} {
+			of := func(x torch.Tensor) torch.Tensor {
+				y, ok := inner("libtorchgo::linear", x.Reshape(-1, 1), packed, 1, nil, name)
+				require.True(t, ok)
+				return y.Reshape(-1)
+			}
+			x := torch.Linspace(-12, 12, 1<<18)
+			want := activations[name](x.To(torch.Float64))
+			off := of(x).To(torch.Float64).Sub(want).Abs().Div(x.Abs().To(torch.Float64).ClampMin(1.0))
+			require.Less(t, off.Max().Float64(), apart, name)
+			ends := torch.FromSlice([]float32{float32(math.Inf(1)), float32(math.Inf(-1)), 3e38, -3e38, 1e-40, 0, 80})
+			require.True(t, of(ends).AllClose(activations[name](ends), torch.AllCloseOptions{EqualNaN: true}), "%s: %v", name, of(ends))
+		}
+	})
 }
 
 // Wrong arguments are errors: the operators look at all that they read.

@@ -180,7 +180,7 @@ func rows(sizes []int) int {
 
 // takes lets a layer compute an activation, where there is a kernel that can.
 func (l *layer) takes(a activation) bool {
-	if _, known := ownActivation(a); l.ours && known {
+	if _, known := ownActivation(a); l.ours && known && a.attr != "gelu" {
 		return true
 	}
 	if !l.knows(a) || l.ours && l.convolution == nil {

@@ -18,7 +18,7 @@ void check_pair(const char* what, at::IntArrayRef n, int64_t low, int64_t high) 
 }
 
 Activation activation_of(std::string_view name) {
-	constexpr std::string_view names[] = {"none", "relu", "relu6", "hardswish", "hardsigmoid", "swish", "sigmoid"};
+	constexpr std::string_view names[] = {"none", "relu", "relu6", "hardswish", "hardsigmoid", "swish", "sigmoid", "gelu", "gelu_tanh"};
 	auto found = std::find(std::begin(names), std::end(names), name);
 	TORCH_CHECK_VALUE(found != std::end(names), "there is no activation ", name);
 	return static_cast<Activation>(found - std::begin(names));
@@ -233,13 +233,19 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left) {
 void pixels(const Task& t, const Tensor& weight) {
 	const auto& k = panels_of(weight);
 	Panels panels{weight.size(0)};
-	// Each panel of weights meets as many pixels as stay near.
-	int64_t piece = std::clamp<int64_t>(t.pixels(), 1, 96), count = panels.count(), pieces = (t.pixels() + piece - 1) / piece;
+	// Each panel of weights meets as many pixels as stay near, in even pieces: a few pixels that are left over would take as many weights.
+	constexpr int64_t near = 96;
+	const int64_t all = t.pixels();
+	if (all == 0) {
+		return;
+	}
+	const int64_t some = std::max<int64_t>(1, (all + near / 2) / near), piece = (all + some - 1) / some, pieces = (all + piece - 1) / piece;
+	const int64_t count = panels.count();
 	int64_t work = piece * (weight.numel() / count);
 	at::parallel_for(0, count * pieces, std::max<int64_t>(1, (1 << 20) / work), [&](int64_t first, int64_t last) {
 		for (; first < last; first++) {
 			int64_t at = first / count * piece, panel = first % count;
-			k.direct[panels.size(panel) - 1](t, panels.first(panel), at, std::min(at + piece, t.pixels()));
+			k.direct[panels.size(panel) - 1](t, panels.first(panel), at, std::min(at + piece, all));
 		}
 	});
 }
@@ -374,7 +380,6 @@ Tensor direct_depthwise(const Tensor& x, const Tensor& weight, int64_t outputs, 
 TORCH_LIBRARY(libtorchgo, m) {
 	m.def("bfloat16_is_faster() -> bool", bfloat16_is_faster);
 	m.def("multiplies_wide() -> bool", multiplies_wide);
-	m.def("multiplies_in_halves() -> bool", multiplies_in_halves);
 	m.def("winograd_weight(Tensor weight, int[2] tile, int step, bool wide) -> Tensor");
 	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, str activation) -> Tensor");
 	m.def("winograd_(Tensor x, Tensor weight, Tensor? bias, Tensor(a!) sum, int[] padding, str activation) -> Tensor(a!)");

@@ -15,7 +15,7 @@
 namespace tg::convolution {
 
 // What is done to a result.
-enum class Activation : uint8_t { none, relu, relu6, hardswish, hardsigmoid, swish, sigmoid };
+enum class Activation : uint8_t { none, relu, relu6, hardswish, hardsigmoid, swish, sigmoid, gelu, gelu_tanh };
 
 // Images lie with their channels last, of the numbers that the kernels are for, as are weights and sums. Winograd's weights are panels of as
 // many outputs as two vectors have numbers, direct ones of one, two or three vectors.

@@ -272,13 +272,22 @@ struct Sums {
 	Vec<W> rows[R][V];
 };
 
+// Ahead is what of a panel is brought nearer while so many rows meet the panel before it.
+template <class N>
+struct Ahead {
+	const N* next;
+	int64_t rows;
+};
+
 // R rows times a panel of V vectors for as many of their numbers as are multiplied together, added to start. A row is in parts of n
-// numbers, step apart. Where there are few sums, each is made of some that do not wait for each other. Two vectors of weights that lie so
-// far ahead of each V are brought nearer.
+// numbers, step apart. Where there are few sums, each is made of some that do not wait for each other.
 template <int W, int V, int R, class N>
-INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, const N* panel, int64_t ahead, int64_t n,
-                             const Vec<W>* start) {
+INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, const N* panel, int64_t n, const Vec<W>* start,
+                             Ahead<N>& ahead) {
 	constexpr int P = together<N>, S = R * V >= 8 ? 1 : R * V >= 4 ? 2 : 4;
+	constexpr int line = 64 / sizeof(N), lines = (V * P * W + line - 1) / line;
+	const int64_t some = (V * P * W / lines * R + ahead.rows - 1) / ahead.rows;
+	const N* next = ahead.next;
 	Sums<W, V, R> sums[S];
 	const N* rows[R];
 	for (int r = 0; r < R; r++) {
@@ -288,8 +297,9 @@ INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, 
 		}
 	}
 	auto add = [&]<bool Alone>(int64_t k, int s) __attribute__((always_inline)) {
-		__builtin_prefetch(panel + ahead, 0, 2);
-		__builtin_prefetch(panel + ahead + P * W, 0, 2);
+		for (int i = 0; i < lines; i++, next += some) {
+			__builtin_prefetch(next, 0, 2);
+		}
 		Vec<W> weights[V];
 		for (int v = 0; v < V; v++) {
 			weights[v] = lying<W>(panel + v * P * W);
@@ -319,6 +329,7 @@ INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, 
 			rows[r] += step;
 		}
 	}
+	ahead.next = next;
 	for (int s = 1; s < S; s++) {
 		for (int r = 0; r < R; r++) {
 			for (int v = 0; v < V; v++) {
@@ -329,23 +340,30 @@ INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, 
 	return sums[0];
 }
 
-// Rows from first to last: as many at a time as there are registers for, then fewer. at tells where a row is, and is asked for one after
-// the other; done takes the sums of some rows from one on. Meanwhile the panel behind this one, which comes from afar, is brought nearer:
-// by the first times of rows two vectors each.
+// Blocks of R rows, and then of fewer.
 template <int W, int V, int R, class N, class At, class Done>
-INLINE void products(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, const N* panel, int64_t n, const Vec<W>* start,
-                     const Done& done, int64_t i = 0) {
-	const int64_t next = parts * whole(n, together<N>) * V * W;
-	for (; last - first >= R; first += R, i++) {
+INLINE void in_blocks(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, const N* panel, int64_t n, const Vec<W>* start,
+                      const Done& done, Ahead<N>& ahead) {
+	for (; last - first >= R; first += R) {
 		const N* rows[R];
 		for (int r = 0; r < R; r++) {
 			rows[r] = at(first + r);
 		}
-		done(first, product<W, V, R>(rows, parts, step, panel, next + 2 * i % V * together<N> * W, n, start));
+		done(first, product<W, V, R>(rows, parts, step, panel, n, start, ahead));
 	}
 	if constexpr (R > 1) {
-		products<W, V, (R > 6 ? 6 : R > 4 ? 4 : R / 2)>(first, last, at, parts, step, panel, n, start, done, i);
+		in_blocks<W, V, (R > 6 ? 6 : R > 4 ? 4 : R / 2)>(first, last, at, parts, step, panel, n, start, done, ahead);
 	}
+}
+
+// Rows from first to last: as many at a time as there are registers for, then fewer. at tells where a row is, and is asked for one after
+// the other; done takes the sums of some rows from one on. Meanwhile the panel behind this one, which comes from afar, is brought nearer,
+// with each row as much of it: all at once would have to wait for memory, and drive out what is in use.
+template <int W, int V, int R, class N, class At, class Done>
+INLINE void products(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, const N* panel, int64_t n, const Vec<W>* start,
+                     const Done& done) {
+	Ahead<N> ahead{panel + parts * whole(n, together<N>) * V * W, last - first};
+	in_blocks<W, V, R>(first, last, at, parts, step, panel, n, start, done, ahead);
 }
 
 }  // namespace

@@ -135,14 +135,6 @@ bool multiplies_wide() {
 #endif
 }
 
-bool multiplies_in_halves() {
-#if defined(__x86_64__)
-	return runs(avx512) && !multiplies_wide();
-#else
-	return false;
-#endif
-}
-
 // Tiles (AMX) take many times as many numbers of bfloat16 as vectors take of float32, and AMD's vectors twice as many. With Intel's vectors
 // bfloat16 took twice as long as float32 where it was measured (bench/README.md).
 bool bfloat16_is_faster() {

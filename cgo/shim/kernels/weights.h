@@ -33,9 +33,6 @@ inline int64_t together_of(at::ScalarType dtype) { return dtype == at::kBFloat16
 // Whether this processor multiplies vectors of 512 bits at once, and not in two halves.
 bool multiplies_wide();
 
-// Whether it multiplies them in two halves.
-bool multiplies_in_halves();
-
 // Whether products of bfloat16 take less time than those of float32 on this processor.
 bool bfloat16_is_faster();
 
