@@ -41,8 +41,8 @@ func ownActivation(a activation) (name string, ok bool) {
 	return a.attr, ownActivations[a.attr]
 }
 
-// costs are what a convolution takes, in multiplications: a direct one for each weight, which has to come from afar, and Winograd's, too, and
-// for each number of a tile, which is transformed. Weights come meanwhile, as far as hidden says.
+// costs are what a convolution takes, in multiplications: a direct one for each weight, which has to come from afar, and Winograd's,
+// too, and for each number of a tile, which is transformed. Weights come meanwhile, as far as hidden says.
 type costs struct {
 	directWeight, winogradWeight, transforming int
 	hidden                                     float64 // what of the time for computing hides that for weights

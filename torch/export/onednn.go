@@ -71,9 +71,9 @@ func (r *rewriter) frozenProduct(f *flow, n *Node) (w torch.Tensor, m TensorMeta
 	return w, m, ok
 }
 
-// Linear layers of ours take a tenth less than oneDNN's and MKL's, with any number of rows, but where vectors of 512 bits are multiplied whole
-// and weights meet many rows: with few they come nearer in time everywhere, those of 960 x 1280 in half of the others'. Where ours has not the
-// activation, oneDNN's is faster than MKL's from so many multiplications on: its calls cost some 20 µs.
+// Linear layers of ours take a tenth less than oneDNN's and MKL's, with any number of rows, but where vectors of 512 bits are multiplied
+// whole and weights meet many rows: with few they come nearer in time everywhere, those of 960 x 1280 in half of the others'. Where ours
+// has not the activation, oneDNN's is faster than MKL's from so many multiplications on: its calls cost some 20 µs.
 const (
 	fewRows        = 64
 	fewestProducts = 1 << 22
