@@ -25,7 +25,7 @@ type program struct {
 // it is another input that is compared, and its largest difference.
 const (
 	boundedDType = "bfloat16 within 0.01"
-	boundOfHalf  = 0.007
+	boundOfHalf  = 0.009
 )
 
 // newProgram compiles the network in a folder, in float32, in half precision or, with the ranges that the samples beside it have, in int8.

@@ -2,6 +2,7 @@ package export
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"testing"
 
@@ -37,34 +38,40 @@ func TestLayersInFloat32(t *testing.T) {
 		p, err := Export(net, samples[0])
 		require.NoError(t, err)
 		defer p.Close()
-		x := torch.RandN(2, 3, 8, 8)
-		off := func(floats []string) (far float64, layers int) {
+		off := func(floats []string, calls ...[]any) float64 {
 			e, _ := lowered(t, p, floats)
+			far, spread := 0.0, 0.0
 			torch.NoGrad(func() {
-				want, err := p.Run(x)
-				require.NoError(t, err)
-				got, err := e.Run(x)
-				require.NoError(t, err)
-				far = got[0].Sub(want[0]).Square().Mean().Sqrt().Float64() / want[0].Std().Float64()
+				for _, call := range calls {
+					want, err := p.Run(call...)
+					require.NoError(t, err)
+					got, err := e.Run(call...)
+					require.NoError(t, err)
+					far += got[0].Sub(want[0]).Square().Sum().Float64()
+					spread += want[0].Sub(want[0].Mean()).Square().Sum().Float64()
+				}
 			})
-			return far, len(floats)
+			return math.Sqrt(far / spread)
 		}
 		found := func(most float64) []string {
 			c := Calibration{}
 			require.NoError(t, c.choose(p, samples, CalibrateOptions{DType: torch.BFloat16, Error: most}))
 			return c.Floats()
 		}
-		plain, _ := off(nil)
+		x := []any{torch.RandN(2, 3, 8, 8)}
+		plain := off(nil, x)
 		require.Greater(t, plain, 1e-3)
 		require.Empty(t, found(3*plain))
 		some := found(plain / 2)
-		far, few := off(some)
-		require.LessOrEqual(t, far, 0.8*plain)
+		require.NotEmpty(t, some)
+		require.LessOrEqual(t, off(some, x), 0.8*plain)
+		require.LessOrEqual(t, off(some, samples...), plain/2)
+		for i := range some {
+			require.Greater(t, off(slices.Delete(slices.Clone(some), i, i+1), samples...), plain/2, "%s of %v need not be left", some[i], some)
+		}
 		all := found(1e-5)
-		farthest, many := off(all)
-		require.LessOrEqual(t, farthest, 1e-4)
-		require.Greater(t, few, 0)
-		require.Less(t, few, many)
+		require.LessOrEqual(t, off(all, x), 1e-4)
+		require.Less(t, len(some), len(all))
 		_, text := lowered(t, p, all)
 		require.NotContains(t, text, "bfloat16", "what is computed of such layers alone stays, too")
 		require.Subset(t, slices.Collect(maps.Keys(p.Graph.Tensors)), all)

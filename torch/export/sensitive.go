@@ -11,7 +11,8 @@ import (
 )
 
 // choose leaves the layers in float32 without which the results for the samples would be further from those in float32 than they may be:
-// those first that, by themselves in eight bits or the other dtype, are furthest. A program that changes its buffers is left as it is.
+// those first that, by themselves in eight bits or the other dtype, are furthest, and none that the others make needless. A program that
+// changes its buffers is left as it is.
 func (c Calibration) choose(p *Program, samples [][]any, o CalibrateOptions) (err error) {
 	changes := slices.ContainsFunc(p.Signature.Outputs, func(s OutputSpec) bool { return s.Kind != UserOutput })
 	if o.Error >= 1 || changes {
@@ -118,10 +119,31 @@ func (s *search) leave(names []string, most float64) error {
 		}
 		return sum <= most
 	})
-	for _, name := range names[:n] {
+	if names = names[:n]; err == nil {
+		names, err = s.without(names, most)
+	}
+	for _, name := range names {
 		s.c.leave(name)
 	}
 	return err
+}
+
+// without are the layers but those that need not be left after all, as what the others do shows: those that cost most are tried first.
+func (s *search) without(names []string, most float64) ([]string, error) {
+	tried := slices.Clone(names)
+	slices.Reverse(tried)
+	slices.SortStableFunc(tried, func(a, b string) int { return cmp.Compare(s.costs[b], s.costs[a]) })
+	for _, name := range tried {
+		fewer := slices.DeleteFunc(slices.Clone(names), func(other string) bool { return other == name })
+		sum, err := s.off(fewer)
+		if err != nil {
+			return nil, err
+		}
+		if sum <= most {
+			names = fewer
+		}
+	}
+	return names, nil
 }
 
 // leave lets the layer that makes a tensor be computed in float32.
