@@ -26,8 +26,8 @@ type Span struct {
 // CalibrateOptions are the rarer arguments of [Calibrate].
 type CalibrateOptions struct {
 	// Error is how far the results for the samples may be from those in float32: the root of the mean square, relative to the deviation
-	// of the results. Layers whose rounding shows most are left in float32 until it is no more. Default: 0.03, or 0.01 with a DType; 1
-	// leaves none.
+	// of the results. Layers whose rounding shows most are left in float32 until it is no more, and those of them that the others make
+	// needless are not. Default: 0.03, or 0.01 with a DType; 1 leaves none.
 	Error float64
 
 	// DType is what layers are tried in, as [CompileOptions].DType: BFloat16, or Float16 on a card. Default: eight bits.

@@ -203,8 +203,8 @@ func (c convolution) winograd(sizes []int, w torch.Tensor) winogradForm {
 	return costsOf(w.DType()).winograd(sizes[0], w.Size(1), w.Size(0), int(c.stride[0]), c.outputs(sizes, w, 0), c.outputs(sizes, w, 1))
 }
 
-// fewRowed is the operator of ours that computes a linear layer, with an activation behind it.
-func (r *rewriter) fewRowed(n *Node, w torch.Tensor, a activation) (to Node, ok bool) {
+// ownLinear is our operator for a linear layer, with an activation behind it.
+func (r *rewriter) ownLinear(n *Node, w torch.Tensor, a activation) (to Node, ok bool) {
 	activation, known := ownActivation(a)
 	if !known {
 		return to, false

@@ -353,6 +353,24 @@ func TestOwnLinear(t *testing.T) {
 	}
 }
 
+// However many rows there are, each is in one piece of them, and computed once.
+func TestOwnLinearRows(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		w := torch.RandN(40, 24)
+		packed, ok := inner("libtorchgo::direct_weight", w.Reshape(40, 24, 1, 1))
+		if !ok {
+			t.Skip("this processor has no kernel")
+		}
+		for rows := range 450 {
+			x := torch.RandN(rows, 24)
+			got, ok := inner("libtorchgo::linear", x, packed, 40, nil, "none")
+			require.True(t, ok)
+			require.True(t, got.AllClose(F.Linear(x, w, torch.Tensor{}), torch.AllCloseOptions{ATol: new(1e-5)}), rows)
+		}
+	})
+}
+
 // GELU is as near as float32 comes over the whole line, and what it is in PyTorch at its ends and beyond them.
 func TestOwnGELU(t *testing.T) {
 	torchtest.NoLeaks(t)

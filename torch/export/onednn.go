@@ -104,7 +104,7 @@ func (r *rewriter) packed(n *Node, w torch.Tensor, a activation, images bool) (t
 	}
 	few := rows*w.Size(0)*w.Size(1) < fewestProducts
 	if few || rows < fewRows || !multipliesWide() {
-		if to, ok = r.fewRowed(n, w, a); ok {
+		if to, ok = r.ownLinear(n, w, a); ok {
 			return to, true
 		}
 	}
