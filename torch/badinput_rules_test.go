@@ -179,6 +179,39 @@ func TestComputedAnotherWay(t *testing.T) {
 	})
 }
 
+// libtorch writes the gradient of an input whose channels come last also where nobody asks for it, to no memory, and Python with it.
+func TestGradientsOfGroupNorm(t *testing.T) {
+	torchtest.NoLeaks(t)
+	for _, c := range []struct {
+		shape  []int
+		format torch.MemoryFormat
+	}{
+		{[]int{1, 4, 1, 1}, torch.ChannelsLast}, {[]int{2, 4, 3, 5}, torch.ChannelsLast}, {[]int{2, 4, 2, 3, 2}, torch.ChannelsLast3d},
+	} {
+		for mask := range 8 {
+			torch.Scope(func() {
+				x, dy, w := torch.RandN(c.shape...), torch.RandN(c.shape...), torch.RandN(4)
+				positions := x.NumEl() / c.shape[0] / 4
+				_, mean, rstd := aten.NativeGroupNorm(x, w, w, c.shape[0], 4, positions, 2, 1e-5)
+				of := func(x, dy torch.Tensor) (grads [3]torch.Tensor) {
+					wanted := []bool{mask&1 > 0, mask&2 > 0, mask&4 > 0}
+					torch.Unsafe(func() {
+						grads[0], grads[1], grads[2] = aten.NativeGroupNormBackward(dy, x, mean, rstd, w, c.shape[0], 4, positions, 2, wanted)
+					})
+					return grads
+				}
+				want, got := of(x, dy), of(x.Contiguous(c.format), dy.Contiguous(c.format))
+				for i := range want {
+					require.Equal(t, want[i].Defined(), got[i].Defined())
+					if want[i].Defined() {
+						torchtest.AllClose(t, got[i], want[i], torchtest.Tolerance{Absolute: 1e-4, Relative: 1e-5})
+					}
+				}
+			})
+		}
+	}
+}
+
 // oneDNN sums planes from beyond the input up for the weights of these, and Python with it.
 func TestGradientsOfNarrowConvolutions(t *testing.T) {
 	torchtest.NoLeaks(t)

@@ -434,3 +434,11 @@ func TestKilled(t *testing.T) {
 	assert.Error(t, other.Wait())
 	assert.Error(t, victim.Wait())
 }
+
+// A rank that has nothing to do does not break those that are not yet connected.
+func TestLeavesAtOnce(t *testing.T) {
+	torchtest.NoLeaks(t)
+	for range 20 {
+		ranks(t, 6, patience, func(context.Context, *dist.Group) error { return nil })
+	}
+}

@@ -50,8 +50,9 @@ type InitOptions struct {
 }
 
 // InitProcessGroup joins the group of all processes. backend is "gloo", or on cards "nccl", or "cpu:gloo,cuda:nccl" for tensors on both.
-// By default ranks and addresses come from the environment that torchrun sets. Go ranks and Python ranks find each other. It returns an
-// error if ctx ends, or the others do not come within the timeout, or they disagree about the size of the group.
+// By default ranks and addresses come from the environment that torchrun sets. Go ranks and Python ranks find each other. Over gloo it
+// returns once all Go ranks are connected, so that any may leave at once. It returns an error if ctx ends, or the others do not come
+// within the timeout, or they disagree about the size of the group.
 func InitProcessGroup(ctx context.Context, backend string, opts ...InitOptions) (*Group, error) {
 	o := option.One(opts)
 	o.Timeout = or(o.Timeout, defaultTimeout(backend))

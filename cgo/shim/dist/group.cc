@@ -43,9 +43,24 @@ class Checked final : public c10d::ProcessGroupWrapper {
 	tg::Backend helper_;
 };
 
+// A rank that is connected may be done with the group while others are not: they would take it for lost once it leaves. So all that are
+// of Go wait for each other; Python's, which do not say that they begin, are connected whenever they come.
 Backend gloo(const Store& store, int rank, int size, std::chrono::milliseconds timeout) {
 	refuse_broken();
-	return c10::make_intrusive<Gloo>(store, rank, size, Gloo::Options::create_default(timeout));
+	auto key = [](const char* stage, int of) { return c10::str("go/", stage, "/", of); };
+	store->set(key("begun", rank), std::vector<uint8_t>{1});
+	auto made = c10::make_intrusive<Gloo>(store, rank, size, Gloo::Options::create_default(timeout));
+	store->set(key("connected", rank), std::vector<uint8_t>{1});
+	std::vector<std::string> others;
+	for (int other = 0; other < size; other++) {
+		if (other != rank && store->check({key("begun", other)})) {
+			others.push_back(key("connected", other));
+		}
+	}
+	if (!others.empty()) {
+		store->wait(others, timeout);
+	}
+	return made;
 }
 
 Store part(const Store& store, const std::string& prefix) { return c10::make_intrusive<c10d::PrefixStore>(prefix, store); }

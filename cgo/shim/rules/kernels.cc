@@ -20,6 +20,7 @@
 #include <ATen/ops/multilabel_margin_loss_forward_cpu_dispatch.h>
 #include <ATen/ops/nanmedian_cpu_dispatch.h>
 #include <ATen/ops/narrow_native.h>
+#include <ATen/ops/native_group_norm_backward_cpu_dispatch.h>
 #include <ATen/ops/reflection_pad3d_backward_cpu_dispatch.h>
 #include <ATen/ops/resize_native.h>
 #include <ATen/ops/sparse_mask_native.h>
@@ -42,6 +43,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "boxed.h"
 #include "core.h"
@@ -214,6 +216,17 @@ Gradients convolution_backward(const Tensor& gradient, const Tensor& x, const Te
 	return {of_x, of_weight, of_bias};
 }
 
+// Where channels come last, libtorch writes the gradient of the input also where nobody asks for it, and has no memory for it.
+Gradients group_norm_backward(const Tensor& gradient, const Tensor& x, const Tensor& mean, const Tensor& rstd, const std::optional<Tensor>& weight, c10::SymInt n,
+                              c10::SymInt channels, c10::SymInt positions, int64_t groups, std::array<bool, 3> mask) {
+	bool wanted = std::exchange(mask[0], mask[0] || x.suggest_memory_format() != at::MemoryFormat::Contiguous);
+	auto all = at::cpu::native_group_norm_backward_symint(gradient, x, mean, rstd, weight, n, channels, positions, groups, mask);
+	if (!wanted) {
+		std::get<0>(all).reset();
+	}
+	return all;
+}
+
 // An output without elements has no part in the gradient, which libtorch leaves unset.
 Tensor reflection_pad3d_backward(const Tensor& gradient, const Tensor& x, c10::SymIntArrayRef padding) {
 	return gradient.numel() == 0 ? at::zeros_like(x) : at::cpu::reflection_pad3d_backward_symint(gradient, x, padding);
@@ -373,6 +386,7 @@ void replace_kernels() {
 	library.impl("nanmedian.dim_values", nanmedian_out);
 	library.impl("_pdist_backward", pdist_backward);
 	library.impl("convolution_backward", convolution_backward);
+	library.impl("native_group_norm_backward", group_norm_backward);
 	library.impl("reflection_pad3d_backward", reflection_pad3d_backward);
 	library.impl("multi_margin_loss", multi_margin_loss);
 	library.impl("multi_margin_loss.out", multi_margin_loss_out);
