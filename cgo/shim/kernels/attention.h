@@ -14,7 +14,7 @@ using convolution::least;
 using convolution::load;
 using convolution::load_at_most;
 using convolution::store;
-using convolution::store_some;
+using convolution::store_at_most;
 using convolution::sum_of;
 using convolution::Sums;
 using convolution::together;
@@ -173,8 +173,7 @@ void attend(const Head& h, float* room) {
 #pragma GCC unroll 16
 					for (int v = 0; v < V; v++) {
 						const auto mean = sums.rows[r][v] * factors[row + r];
-						const int64_t some = h.width - first - v * W;
-						some < W ? store_some(to + v * W, mean, some) : store(to + v * W, mean);
+						store_at_most(to + v * W, mean, h.width - first - v * W);
 					}
 				}
 			};

@@ -112,6 +112,12 @@ struct Call {
 // The sum with results in its place, where they may be already.
 Tensor& in_place(Tensor& sum, const Tensor& results) { return results.is_same(sum) ? sum : sum.copy_(results); }
 
+// The size of even pieces of about so many of all.
+int64_t even(int64_t all, int64_t about) {
+	const int64_t pieces = std::max<int64_t>(1, (all + about / 2) / about);
+	return (all + pieces - 1) / pieces;
+}
+
 // The number of tiles that are computed together: as many as keep what they become near, and more, in even blocks, where weights come from
 // afar, since a few tiles that are left over would take as many weights.
 int64_t block_of(int64_t tiles, int64_t weights) {
@@ -120,8 +126,7 @@ int64_t block_of(int64_t tiles, int64_t weights) {
 	if (weights <= near) {
 		return own <= some + some / 4 ? own : some;
 	}
-	const int64_t blocks = std::max<int64_t>(1, (own + many / 2) / many);
-	return (own + blocks - 1) / blocks;
+	return even(own, many);
 }
 
 Tensor winograd_in(bool in_place, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
@@ -239,8 +244,7 @@ void pixels(const Task& t, const Tensor& weight) {
 	if (all == 0) {
 		return;
 	}
-	const int64_t some = std::max<int64_t>(1, (all + near / 2) / near), piece = (all + some - 1) / some, pieces = (all + piece - 1) / piece;
-	const int64_t count = panels.count();
+	const int64_t piece = even(all, near), pieces = (all + piece - 1) / piece, count = panels.count();
 	int64_t work = piece * (weight.numel() / count);
 	at::parallel_for(0, count * pieces, std::max<int64_t>(1, (1 << 20) / work), [&](int64_t first, int64_t last) {
 		for (; first < last; first++) {

@@ -113,12 +113,7 @@ template <Activation A, int W, class N>
 __attribute__((noinline)) void write_long(const Vec<W>* sums, int R, int V, N* place, int64_t next, int64_t some) {
 	for (int r = 0; r < R; r++, place += next) {
 		for (int v = 0; v < V; v++, sums++) {
-			auto result = activate<A>(*sums);
-			if (v < V - 1 || some >= W) {
-				store(place + v * W, result);
-			} else {
-				store_some(place + v * W, result, some);
-			}
+			store_at_most(place + v * W, activate<A>(*sums), v < V - 1 ? W : some);
 		}
 	}
 }
@@ -136,8 +131,7 @@ struct Results {
 		for (int r = 0; r < R; r++, place += next) {
 #pragma GCC unroll 16
 			for (int v = 0; v < V; v++) {
-				bool whole = v < V - 1 || some >= W;
-				sums.rows[r][v] += whole ? load<W>(place + v * W) : load_some<W>(place + v * W, some);
+				sums.rows[r][v] += load_at_most<W>(place + v * W, v < V - 1 ? W : some);
 			}
 		}
 	}
@@ -151,12 +145,7 @@ struct Results {
 		for (int r = 0; r < R; r++, place += next) {
 #pragma GCC unroll 16
 			for (int v = 0; v < V; v++) {
-				auto result = activate<A>(sums.rows[r][v]);
-				if (v < V - 1 || some >= W) {
-					store(place + v * W, result);
-				} else {
-					store_some(place + v * W, result, some);
-				}
+				store_at_most(place + v * W, activate<A>(sums.rows[r][v]), v < V - 1 ? W : some);
 			}
 		}
 	}

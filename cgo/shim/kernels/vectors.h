@@ -243,6 +243,12 @@ INLINE Vec<W> load_at_most(const N* from, int64_t n) {
 	return n < W ? load_some<W>(from, n) : load<W>(from);
 }
 
+// The same of what is stored.
+template <class N, class V>
+INLINE void store_at_most(N* to, V v, int64_t n) {
+	n < static_cast<int64_t>(sizeof v / sizeof v[0]) ? store_some(to, v, n) : store(to, v);
+}
+
 INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 INLINE int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
