@@ -60,6 +60,22 @@ type winogradForm struct {
 	down, across, step int
 	wide               bool
 	fewest, channels   int
+	folded             bool // a kernel of 7 x 7 is one of 4 x 4, without steps, over images of which 2 x 2 pixels are one
+}
+
+func (f winogradForm) kernel() int {
+	if f.folded {
+		return 7
+	}
+	return 3
+}
+
+// seen is how many inputs of a side so many outputs see.
+func (f winogradForm) seen(outputs int) int {
+	if f.folded {
+		return outputs + 3
+	}
+	return f.step*(outputs-1) + 3
 }
 
 // side is what becomes of a side of an image of outputs.
@@ -70,16 +86,15 @@ type side struct {
 }
 
 func (f winogradForm) side(outputs, tile int) side {
-	seen := func(outputs int) int { return f.step*(outputs-1) + 3 }
 	whole, rest := outputs/tile, outputs%tile
-	s := side{whole, whole * seen(tile), seen(min(tile, outputs))}
+	s := side{whole, whole * f.seen(tile), f.seen(min(tile, outputs))}
 	if rest > 0 {
-		s.tiles, s.numbers = whole+1, s.numbers+seen(rest)
+		s.tiles, s.numbers = whole+1, s.numbers+f.seen(rest)
 	}
 	return s
 }
 
-func (f winogradForm) numbers() int { return (f.step*(f.down-1) + 3) * (f.step*(f.across-1) + 3) }
+func (f winogradForm) numbers() int { return f.seen(f.down) * f.seen(f.across) }
 
 // They fit what was measured on processors whose vectors have 256 bits, or 512 in two halves, on others with AVX-512, which multiply twice
 // as much while a weight comes, out of the cache, and with AVX-512's instructions for bfloat16. Tiles of 4 x 4 outputs would round numbers
@@ -91,8 +106,9 @@ var (
 		{down: 4, across: 4, step: 1, wide: true},
 		{down: 2, across: 4, step: 1, fewest: 14, channels: 128},
 	}, squares[1:]...)
-	narrowCosts = costs{12, 8, 10, 0.5, squares}
-	wideCosts   = costs{24, 24, 20, 0, squares}
+	floatForms  = append([]winogradForm{{down: 3, across: 3, step: 2, folded: true}}, squares...)
+	narrowCosts = costs{12, 8, 10, 0.5, floatForms}
+	wideCosts   = costs{24, 24, 20, 0, floatForms}
 	halfCosts   = costs{3, 4, 16, 0, halfForms}
 )
 
@@ -123,14 +139,19 @@ func floatCosts(wide bool) costs {
 	return narrowCosts
 }
 
-// winograd is the form that makes a convolution of 3 x 3 faster than a direct one; none where none does.
-func (c costs) winograd(images, channels, outputs, step, height, width int) (best winogradForm) {
-	weights := channels * outputs
-	least := clearly * c.of(9*weights*images*height*width, 9*weights*c.directWeight)
+// winograd is the form that makes a convolution with a kernel of so many weights a side faster than a direct one; none where none does.
+func (c costs) winograd(images, channels, outputs, kernel, step, height, width int) (best winogradForm) {
+	taps := kernel * kernel * channels * outputs
+	least := clearly * c.of(taps*images*height*width, taps*c.directWeight)
 	for _, f := range c.forms {
-		if f.step != step || min(height, width) < f.fewest || channels < f.channels {
+		if f.kernel() != kernel || f.step != step || min(height, width) < f.fewest || channels < f.channels {
 			continue
 		}
+		channels := channels
+		if f.folded {
+			channels *= 4
+		}
+		weights := channels * outputs
 		down, across := f.side(height, f.down), f.side(width, f.across)
 		multiplying, coming := weights*images*down.numbers*across.numbers, weights*down.weights*across.weights*c.winogradWeight
 		if f.wide {
@@ -197,10 +218,12 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 
 // winograd is the form that makes a convolution of images of these sizes faster than a direct one; none where none does.
 func (c convolution) winograd(sizes []int, w torch.Tensor) winogradForm {
-	if w.Size(2) != 3 || w.Size(3) != 3 || c.stride[0] != c.stride[1] || slices.Max(c.padding) > 2 {
+	kernel := w.Size(2)
+	if kernel != w.Size(3) || c.stride[0] != c.stride[1] || slices.Max(c.padding) >= int64(kernel) {
 		return winogradForm{}
 	}
-	return costsOf(w.DType()).winograd(sizes[0], w.Size(1), w.Size(0), int(c.stride[0]), c.outputs(sizes, w, 0), c.outputs(sizes, w, 1))
+	height, width := c.outputs(sizes, w, 0), c.outputs(sizes, w, 1)
+	return costsOf(w.DType()).winograd(sizes[0], w.Size(1), w.Size(0), kernel, int(c.stride[0]), height, width)
 }
 
 // ownLinear is our operator for a linear layer, with an activation behind it.

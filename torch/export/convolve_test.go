@@ -15,32 +15,37 @@ import (
 // Which of Winograd's forms a convolution gets, by what it costs.
 func TestWinogradForms(t *testing.T) {
 	large, small, two, wide, flat := squares[0], squares[1], squares[2], halfForms[0], halfForms[1]
+	folded, none := floatForms[0], winogradForm{}
 	for _, c := range []struct {
-		images, channels, outputs, step, side int
-		narrow, wide, half                    winogradForm
+		images, channels, outputs, kernel, step, side int
+		narrow, wide, half                            winogradForm
 	}{
-		{1, 64, 64, 1, 56, large, large, wide},
-		{1, 256, 256, 1, 14, large, small, flat},
-		{4, 128, 128, 1, 8, large, large, small},
-		{1, 512, 512, 1, 7, small, winogradForm{}, small},
-		{1, 128, 128, 2, 28, two, winogradForm{}, two},
-		{1, 16, 16, 1, 2, winogradForm{}, winogradForm{}, winogradForm{}},
-		{1, 64, 64, 3, 56, winogradForm{}, winogradForm{}, winogradForm{}},
+		{1, 64, 64, 3, 1, 56, large, large, wide},
+		{1, 256, 256, 3, 1, 14, large, small, flat},
+		{4, 128, 128, 3, 1, 8, large, large, small},
+		{1, 512, 512, 3, 1, 7, small, none, small},
+		{1, 128, 128, 3, 2, 28, two, none, two},
+		{1, 16, 16, 3, 1, 2, none, none, none},
+		{1, 64, 64, 3, 3, 56, none, none, none},
+		{1, 3, 64, 7, 2, 112, folded, none, none},
+		{1, 3, 64, 7, 1, 112, none, none, none},
+		{1, 3, 64, 5, 2, 112, none, none, none},
 	} {
 		for i, want := range []winogradForm{c.narrow, c.wide, c.half} {
 			costs := []costs{floatCosts(false), floatCosts(true), halfCosts}[i]
-			require.Equal(t, want, costs.winograd(c.images, c.channels, c.outputs, c.step, c.side, c.side), "%+v, %d", c, i)
+			require.Equal(t, want, costs.winograd(c.images, c.channels, c.outputs, c.kernel, c.step, c.side, c.side), "%+v, %d", c, i)
 		}
 	}
 }
 
-// In place of a tile: one of 2 x 4, and a convolution of each channel by itself.
+// A tile over folded images, and in place of one: that of 2 x 4, and a convolution of each channel by itself.
 const (
-	flatTile  = 24
-	eachAlone = -1
+	foldedTile = 3
+	flatTile   = 24
+	eachAlone  = -1
 )
 
-// ownForm is Winograd's convolution with tiles of 2 or 4, or flat ones, or for 0 the direct one. Wide are Winograd's numbers of float32.
+// ownForm is Winograd's convolution with tiles of 2, 3 or 4, or flat ones, or for 0 the direct one. Wide are Winograd's numbers of float32.
 type ownForm struct {
 	tile          int
 	wide, inPlace bool
@@ -121,6 +126,9 @@ func TestOwnConvolutions(t *testing.T) {
 		{1, 8, 16, 6, 2, [2]int{3, 3}, one, []int{1, 2}, false, false, "hardsigmoid"}, // the narrow kernel's
 		{0, 16, 32, 8, 8, [2]int{3, 3}, one, same, true, false, "relu"},
 		{2, 3, 64, 31, 18, [2]int{7, 7}, []int{2, 2}, []int{3, 3}, true, false, "relu"},
+		{1, 4, 32, 9, 12, [2]int{7, 7}, []int{2, 2}, []int{6, 0}, true, true, "hardswish"},
+		{5, 1, 16, 8, 7, [2]int{7, 7}, []int{2, 2}, []int{0, 1}, false, true, "none"},
+		{0, 2, 16, 8, 8, [2]int{7, 7}, []int{2, 2}, []int{3, 3}, true, false, "relu"},
 		{1, 64, 32, 9, 8, [2]int{1, 1}, []int{2, 3}, []int{0, 0}, true, true, "none"},
 		{3, 5, 32, 6, 11, [2]int{2, 5}, []int{3, 1}, []int{0, 4}, false, true, "hardswish"},
 		{1, 1, 16, 1, 1, [2]int{1, 1}, one, []int{0, 0}, false, false, "hardsigmoid"},
@@ -140,25 +148,39 @@ func TestOwnConvolutions(t *testing.T) {
 		{1, 64, 84, 5, 5, [2]int{1, 1}, one, []int{0, 0}, true, true, "gelu"},
 		{2, 16, 32, 6, 6, [2]int{3, 3}, one, same, true, false, "gelu_tanh"},
 	} {
-		for _, tile := range []int{0, 2, 4, flatTile} {
-			if tile > 0 && (c.outputs%16 > 0 || c.kernel != [2]int{3, 3} || c.stride[0] != c.stride[1] || c.stride[0] > 2) {
-				continue
+		for _, tile := range []int{0, 2, foldedTile, 4, flatTile} {
+			if tile == 0 || c.hasForm(tile) {
+				c.run(t, tile)
 			}
-			c.run(t, tile)
 		}
 	}
+}
+
+// hasForm tells whether Winograd's tiles of a kind serve the convolution.
+func (c ownCase) hasForm(tile int) bool {
+	if c.outputs%16 > 0 || c.stride[0] != c.stride[1] || c.stride[0] > 2 {
+		return false
+	}
+	if tile == foldedTile {
+		return c.kernel == [2]int{7, 7} && c.stride[0] == 2 && c.channels <= fewChannels
+	}
+	return c.kernel == [2]int{3, 3}
 }
 
 // Winograd's tiles may have any of their outputs in the last row and the last column of an image, and those of a block may be of many
 // images.
 func TestOwnConvolutionsBorders(t *testing.T) {
-	for _, step := range []int{1, 2} {
-		for height := 1; height < 7; height++ {
-			for _, width := range []int{height, 7 - height} {
+	for height := 1; height < 7; height++ {
+		for _, width := range []int{height, 7 - height} {
+			for _, step := range []int{1, 2} {
 				c := ownCase{3, 16, 32, height, width, [2]int{3, 3}, []int{step, step}, []int{1, 1}, true, true, "none"}
 				for _, tile := range []int{2, 4, flatTile} {
 					c.run(t, tile)
 				}
+			}
+			for _, odd := range []int{0, 1} {
+				folded := ownCase{3, 3, 32, 2*height - odd, 2 * width, [2]int{7, 7}, []int{2, 2}, []int{3, 3}, true, true, "none"}
+				folded.run(t, foldedTile)
 			}
 		}
 	}
@@ -412,6 +434,9 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			"weight":  {"winograd_weight", []any{w, []int{3, 3}, 1, false}, "no form of tiles of [3, 3] outputs"},
 			"step":    {"winograd_weight", []any{w, []int{4, 4}, 2, false}, "of [4, 4] outputs with steps of 2"},
 			"kernel":  {"winograd_weight", []any{torch.RandN(32, 16, 3, 2), []int{4, 4}, 1, false}, "expected weights of 3 x 3"},
+			"folded":  {"winograd_weight", []any{w, []int{3, 3}, 2, false}, "expected weights of 7 x 7"},
+			"many":    {"winograd_weight", []any{torch.RandN(32, 16, 7, 7), []int{3, 3}, 2, false}, "no kernel for 16 channels and 32 outputs"},
+			"images":  {"winograd", []any{x, winograd.Unflatten(2, 2, 8), nil, nil, one, "relu"}, "do not fit images of"},
 			"outputs": {"winograd_weight", []any{torch.RandN(33, 16, 3, 3), []int{4, 4}, 1, false}, "no kernel for 16 channels and 33 outputs"},
 			"empty":   {"direct_weight", []any{torch.Empty(0, 16, 3, 3)}, "expected weights of images"},
 			"plain":   {"winograd", []any{x, w, nil, nil, one, "relu"}, "not those of winograd_weight"},

@@ -129,43 +129,6 @@ int64_t block_of(int64_t tiles, int64_t weights) {
 	return even(own, many);
 }
 
-Tensor winograd_in(bool in_place, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
-                   at::IntArrayRef padding, std::string_view activation) {
-	const int64_t two = together_of(weight.scalar_type());
-	const int kind = weight.dim() == 4 ? form_of(weight.size(0)) : -1;
-	TORCH_CHECK_VALUE(kind >= 0 && weight.size(3) % (2 * two) == 0,
-	                  "weights of ", weight.sizes(), " are not those of winograd_weight");
-	check_pair("padding", padding, 0, 2);
-	const auto& k = kernels_of(images(x).scalar_type(), weight.size(3) / two / 2);
-	const bool alike = weight.scalar_type() == x.scalar_type();
-	Call c;
-	c.task.outputs = weight.size(1) * weight.size(3) / two, c.task.activation = activation_of(activation);
-	c.task.above = padding[0], c.task.left = padding[1];
-	c.take(x.contiguous(last_channels), weight, bias, alike ? x.scalar_type() : at::kFloat);
-	TORCH_CHECK_VALUE(weight.size(2) * two == c.task.channels && c.task.channels % k.vector == 0, "weights of ", weight.sizes(),
-	                  " do not fit images of ", x.sizes());
-	c.task.x = c.x.const_data_ptr();
-	const Form& form = kForms[kind];
-	c.make(outputs_of(c.task.height, padding[0], 3, form.step), outputs_of(c.task.width, padding[1], 3, form.step), sum,
-	       in_place);
-	int64_t tiles = form.tiles(c.task), block = block_of(tiles, weight.numel());
-	at::parallel_for(0, tiles, block, [&](int64_t first, int64_t last) {
-		auto own = at::empty({room(form, block, c.task.channels, c.task.outputs)}, at::kFloat);
-		(alike ? k.winograd : k.winograd_float)[kind](c.task, first, last, block, own.mutable_data_ptr<float>());
-	});
-	return c.y;
-}
-
-Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
-                at::IntArrayRef padding, std::string_view activation) {
-	return winograd_in(false, x, weight, bias, sum, padding, activation);
-}
-
-Tensor& winograd_(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, Tensor& sum, at::IntArrayRef padding,
-                  std::string_view activation) {
-	return in_place(sum, winograd_in(true, x, weight, bias, sum, padding, activation));
-}
-
 constexpr int64_t few = 4;
 
 // turn lays out pixels of a few channels with these last, four pixels at a time, and returns how many it has done. The fourth number of a
@@ -205,19 +168,16 @@ void interleave(const void* row, int64_t apart, int64_t step, int64_t width, int
 	}
 }
 
-// padded are images with zeros around, whose channels lie last.
-Tensor padded(const Tensor& x, int64_t above, int64_t left) {
-	if (above == 0 && left == 0) {
-		return x.contiguous(last_channels).permute({0, 2, 3, 1});
-	}
-	const int64_t channels = x.size(1);
-	int64_t height = x.size(2), width = x.size(3), row = (width + 2 * left) * channels;
-	auto to = at::empty({x.size(0), height + 2 * above, width + 2 * left, channels}, x.options());
+// padded are images with zeros around, of a height and a width, whose channels lie last. What is too far below or to the right is left out.
+Tensor padded(const Tensor& x, int64_t above, int64_t left, int64_t all_height, int64_t all_width) {
+	const int64_t channels = x.size(1), row = all_width * channels;
+	const int64_t height = std::min(x.size(2), all_height - above), width = std::min(x.size(3), all_width - left);
+	auto to = at::empty({x.size(0), all_height, all_width, channels}, x.options());
 	bool lies = x.stride(1) == 1 && (width == 1 || x.stride(3) == channels);
 	auto put = x.scalar_type() == at::kFloat ? interleave<float> : interleave<uint16_t>;
 	void* out = to.mutable_data_ptr();
 	for (int64_t i = 0; i < x.size(0); i++) {
-		for (int64_t y = -above; y < height + above; y++, out = behind(out, row, x)) {
+		for (int64_t y = -above; y < all_height - above; y++, out = behind(out, row, x)) {
 			memset(out, 0, row * x.element_size());
 			if (y < 0 || y >= height) {
 				continue;
@@ -232,6 +192,57 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left) {
 		}
 	}
 	return to;
+}
+
+Tensor padded(const Tensor& x, int64_t above, int64_t left) {
+	if (above == 0 && left == 0) {
+		return x.contiguous(last_channels);
+	}
+	return padded(x, above, left, x.size(2) + 2 * above, x.size(3) + 2 * left);
+}
+
+Tensor winograd_in(bool in_place, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
+                   at::IntArrayRef padding, std::string_view activation) {
+	const int64_t two = together_of(weight.scalar_type());
+	const int kind = form_of(weight);
+	TORCH_CHECK_VALUE(kind >= 0 && weight.size(-1) % (2 * two) == 0,
+	                  "weights of ", weight.sizes(), " are not those of winograd_weight");
+	const Form& form = kForms[kind];
+	check_pair("padding", padding, 0, form.kernel() - 1);
+	const auto& k = kernels_of(images(x).scalar_type(), weight.size(-1) / two / 2);
+	const bool alike = weight.scalar_type() == x.scalar_type();
+	Call c;
+	c.task.outputs = weight.size(1) * weight.size(-1) / two, c.task.activation = activation_of(activation);
+	c.take(form.fold == 1 ? x.contiguous(last_channels) : x, weight, bias, alike ? x.scalar_type() : at::kFloat);
+	const int64_t depth = form.depth(c.task.channels);
+	TORCH_CHECK_VALUE(weight.numel() == form.numbers() * c.task.outputs * depth && form.fits(c.task.channels, k.vector), "weights of ",
+	                  weight.sizes(), " do not fit images of ", x.sizes());
+	c.make(outputs_of(c.task.height, padding[0], form.kernel(), form.stride()),
+	       outputs_of(c.task.width, padding[1], form.kernel(), form.stride()), sum, in_place);
+	if (form.fold == 1) {
+		c.task.above = padding[0], c.task.left = padding[1];
+	} else {
+		// As many as are seen, and some more below: pixels are read as whole vectors.
+		c.task.height = form.fold * (form.seen(c.task.out_height) + 1), c.task.width = form.fold * form.seen(c.task.out_width);
+		c.x = padded(c.x, padding[0], padding[1], c.task.height, c.task.width);
+	}
+	c.task.x = c.x.const_data_ptr();
+	const int64_t tiles = form.tiles(c.task), block = block_of(tiles, weight.numel());
+	at::parallel_for(0, tiles, block, [&](int64_t first, int64_t last) {
+		auto own = at::empty({room(form, block, form.lying(c.task.channels, k.vector), c.task.outputs)}, at::kFloat);
+		(alike ? k.winograd : k.winograd_float)[kind](c.task, first, last, block, own.mutable_data_ptr<float>());
+	});
+	return c.y;
+}
+
+Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
+                at::IntArrayRef padding, std::string_view activation) {
+	return winograd_in(false, x, weight, bias, sum, padding, activation);
+}
+
+Tensor& winograd_(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, Tensor& sum, at::IntArrayRef padding,
+                  std::string_view activation) {
+	return in_place(sum, winograd_in(true, x, weight, bias, sum, padding, activation));
 }
 
 // pixels computes direct convolutions, whose images have their zeros around already.

@@ -50,12 +50,28 @@ struct Panels {
 	int64_t size(int64_t panel) const { return vectors == 1 ? 1 : panel < threes() ? 3 : 2; }
 };
 
-// Winograd's forms: tiles of so many outputs, down and across, that lie so many pixels apart.
+// Winograd's forms: tiles of so many outputs, down and across, that lie so many pixels apart and see as many as there are taps. Images may be
+// folded: fold x fold pixels are one, of as many times the channels, so that a kernel of 7 x 7 with steps of two is one of 4 x 4.
 struct Form {
 	int down, across, step;
+	int taps = 3, fold = 1;
+
+	// What it computes, with images as they are.
+	constexpr int kernel() const { return fold * (taps - 1) + 1; }
+	constexpr int stride() const { return fold * step; }
+
+	// The channels of what is one pixel, and how far apart those of neighbours lie, in vectors of so many: a row of pixels that are one is
+	// written as a whole vector.
+	constexpr int64_t depth(int64_t channels) const { return fold * fold * channels; }
+	constexpr int64_t lying(int64_t channels, int64_t vector) const {
+		return fold == 1 ? channels : whole((fold - 1) * fold * channels + vector, vector);
+	}
+
+	// Whether there is a kernel for so many channels.
+	constexpr bool fits(int64_t channels, int64_t vector) const { return fold == 1 ? channels % vector == 0 : fold * channels <= vector; }
 
 	// The inputs that so many outputs of a side see, which become as many numbers.
-	constexpr int64_t seen(int64_t outputs) const { return step * (outputs - 1) + 3; }
+	constexpr int64_t seen(int64_t outputs) const { return step * (outputs - 1) + taps; }
 
 	// Of the inputs that a tile sees, and of what they become.
 	constexpr int rows() const { return static_cast<int>(seen(down)); }
@@ -84,7 +100,7 @@ struct Form {
 	int64_t tiles(const Task& t) const { return t.images * tiles_down(t) * tiles_across(t); }
 };
 
-constexpr Form kForms[] = {{2, 2, 1}, {4, 4, 1}, {2, 2, 2}, {2, 4, 1}};
+constexpr Form kForms[] = {{2, 2, 1}, {4, 4, 1}, {2, 2, 2}, {2, 4, 1}, {3, 3, 1, 4, 2}};
 constexpr int kFormCount = sizeof kForms / sizeof *kForms;
 
 // From one of a tile's numbers to the next: a line of cache more than a block of them takes, because what is a power of two apart shares
@@ -94,16 +110,16 @@ constexpr int64_t apart(int64_t block, int64_t size) {
 	return block * size + 16 * together<N>;
 }
 
-// The floats of room that a block of tiles needs, of any numbers.
-constexpr int64_t room(const Form& form, int64_t block, int64_t channels, int64_t outputs) {
-	return channels + form.numbers() * apart<float>(block, channels) + form.sums() * apart<float>(block, outputs);
+// The floats of room that a block of tiles needs, of any numbers, whose channels lie so far apart.
+constexpr int64_t room(const Form& form, int64_t block, int64_t lying, int64_t outputs) {
+	return lying + form.numbers() * apart<float>(block, lying) + form.sums() * apart<float>(block, outputs);
 }
 
 using Winograd = void(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
 
 // Kernels are what one kind of processors computes images with, of one kind of numbers.
 struct Kernels {
-	int64_t vector;  // the sums of one; Winograd's take multiples of it as channels, and of two as outputs
+	int64_t vector;  // the sums of one; Winograd's take multiples of it as channels, or as many as fill one folded, and of two as outputs
 
 	// The tiles of each form from first to last, not more than a block at a time; what they become, and the weights, are numbers as images have
 	// them, or float32.

@@ -15,8 +15,9 @@ namespace {
 template <class N, int W, int two, int three>
 constexpr Kernels image_kernels = {
 	W,
-	{winograd<N, N, W, two, 0>, winograd<N, N, W, two, 1>, winograd<N, N, W, two, 2>, winograd<N, N, W, two, 3>},
-	{winograd<N, float, W, two, 0>, winograd<N, float, W, two, 1>, winograd<N, float, W, two, 2>, winograd<N, float, W, two, 3>},
+	{winograd<N, N, W, two, 0>, winograd<N, N, W, two, 1>, winograd<N, N, W, two, 2>, winograd<N, N, W, two, 3>, winograd<N, N, W, two, 4>},
+	{winograd<N, float, W, two, 0>, winograd<N, float, W, two, 1>, winograd<N, float, W, two, 2>, winograd<N, float, W, two, 3>,
+	 winograd<N, float, W, two, 4>},
 	{direct<N, W, 1, 12>, direct<N, W, 2, two>, direct<N, W, 3, three>},
 	depthwise<N, W>,
 	maxima<N, W>,

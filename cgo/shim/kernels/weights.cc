@@ -6,7 +6,6 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 namespace tg::convolution {
@@ -57,35 +56,47 @@ const Tensor& checked(const Tensor& weight) {
 }
 
 // The width of the widest panels that this processor has for so many channels and outputs.
-int64_t winograd_width(at::ScalarType dtype, int64_t channels, int64_t outputs) {
+int64_t winograd_width(const Form& form, at::ScalarType dtype, int64_t channels, int64_t outputs) {
 	for (const auto* k : kernels(dtype)) {
-		if (outputs % (2 * k->vector) == 0 && channels % k->vector == 0) {
+		if (outputs % (2 * k->vector) == 0 && form.fits(channels, k->vector)) {
 			return 2 * k->vector;
 		}
 	}
 	TORCH_CHECK_NOT_IMPLEMENTED(false, "this processor has no kernel for ", channels, " channels and ", outputs, " outputs of ", dtype);
 }
 
-// What a row of three weights becomes: the values of its polynomial at the points, over the products of their distances, and the last
-// weight, its value at infinity. With steps of two each weight stays what it is, or meets the one after the next.
-std::vector<std::array<double, 3>> evaluation(int tile, int step) {
-	if (step == 2) {
+// What a row of weights becomes: the values of its polynomial at the points, over the products of their distances, and the last weight, its
+// value at infinity. With steps of two each weight stays what it is, or meets the one after the next.
+std::vector<std::vector<double>> evaluation(const Form& form, int tile) {
+	if (form.step == 2) {
 		return {{1, 0, 0}, {0, 1, 0}, {1, 0, 1}, {0, 0, 1}, {0, 1, 0}};
 	}
 	std::vector<double> points{0, 1, -1};
-	if (tile == 4) {
+	if (tile > 2) {
 		points = {0, kNear, -kNear, kFar, -kFar};
 	}
-	std::vector<std::array<double, 3>> rows;
+	std::vector<std::vector<double>> rows;
 	for (double p : points) {
 		double distances = 1;
 		for (double other : points) {
 			distances *= p == other ? 1 : p - other;
 		}
-		rows.push_back({1 / distances, p / distances, p * p / distances});
+		std::vector<double> row;
+		for (double power = 1; static_cast<int>(row.size()) < form.taps; power *= p) {
+			row.push_back(power / distances);
+		}
+		rows.push_back(row);
 	}
-	rows.push_back({0, 0, 1});
+	rows.emplace_back(form.taps);
+	rows.back().back() = 1;
 	return rows;
+}
+
+// Weights of a kernel of 7 x 7 as one of 4 x 4 that images folded in two see: [outputs, 4 x channels, 4, 4].
+Tensor folded(const Tensor& weight) {
+	auto outputs = weight.size(0), channels = weight.size(1);
+	auto even = at::constant_pad_nd(weight, {0, 1, 0, 1}).reshape({outputs, channels, 4, 2, 4, 2});
+	return even.permute({0, 3, 5, 1, 2, 4}).reshape({outputs, 4 * channels, 4, 4});
 }
 
 }  // namespace
@@ -145,22 +156,25 @@ bool bfloat16_is_faster() {
 #endif
 }
 
-int form_of(int64_t numbers) {
-	const auto* found = std::find_if(std::begin(kForms), std::end(kForms), [&](const Form& f) { return f.numbers() == numbers; });
+int form_of(const Tensor& weight) {
+	auto made = [&](const Form& f) { return weight.dim() == (f.fold == 1 ? 4 : 5) && weight.size(0) == f.numbers(); };
+	const auto* found = std::find_if(std::begin(kForms), std::end(kForms), made);
 	return found == std::end(kForms) ? -1 : static_cast<int>(found - kForms);
 }
 
 Tensor winograd_weight(const Tensor& weight, at::IntArrayRef tile, int64_t step, bool wide) {
-	auto same = [&](const Form& f) { return tile.size() == 2 && f.down == tile[0] && f.across == tile[1] && f.step == step; };
+	auto same = [&](const Form& f) { return tile.size() == 2 && f.down == tile[0] && f.across == tile[1] && f.stride() == step; };
 	const auto* form = std::find_if(std::begin(kForms), std::end(kForms), same);
 	TORCH_CHECK_VALUE(form != std::end(kForms), "there is no form of tiles of ", tile, " outputs with steps of ", step);
-	TORCH_CHECK_VALUE(checked(weight).size(2) == 3 && weight.size(3) == 3, "expected weights of 3 x 3, got ", weight.sizes());
-	int64_t outputs = weight.size(0), channels = weight.size(1);
-	int64_t width = winograd_width(weight.scalar_type(), channels, outputs);
-	auto down = evaluation(form->down, step), across = evaluation(form->across, step);
+	const int side = form->kernel(), taps = form->taps;
+	TORCH_CHECK_VALUE(checked(weight).size(2) == side && weight.size(3) == side, "expected weights of ", side, " x ", side, ", got ",
+	                  weight.sizes());
+	int64_t outputs = weight.size(0), channels = form->depth(weight.size(1));
+	int64_t width = winograd_width(*form, weight.scalar_type(), weight.size(1), outputs);
+	auto down = evaluation(*form, form->down), across = evaluation(*form, form->across);
 	const int64_t numbers = form->numbers();
 	const int columns = form->columns();
-	auto from = weight.to(at::kFloat).contiguous();
+	auto from = (form->fold == 1 ? weight : folded(weight)).to(at::kFloat).contiguous();
 	auto to = at::empty({numbers, outputs / width, channels, width}, at::kFloat);
 	const float* w = from.const_data_ptr<float>();
 	float* out = to.mutable_data_ptr<float>();
@@ -171,8 +185,8 @@ Tensor winograd_weight(const Tensor& weight, at::IntArrayRef tile, int64_t step,
 				const int row = i / columns, column = i % columns, group = form->group(row), beside = form->group(column);
 				const int64_t first = form->first(group, beside), parts = form->parts(group, beside);
 				double sum = 0;
-				for (int64_t at = 0; at < 9; at++) {
-					sum += down[row][at / 3] * w[own * 9 + at] * across[column][at % 3];
+				for (int at = 0; at < taps * taps; at++) {
+					sum += down[row][at / taps] * w[own * taps * taps + at] * across[column][at % taps];
 				}
 				const int64_t panel = first * (outputs / width) + k / width * parts + form->place(row, column) - first;
 				out[(panel * channels + c) * width + k % width] = static_cast<float>(sum);
@@ -182,7 +196,8 @@ Tensor winograd_weight(const Tensor& weight, at::IntArrayRef tile, int64_t step,
 	auto dtype = wide ? at::kFloat : weight.scalar_type();
 	int64_t two = together_of(dtype);
 	auto all = to.to(dtype).reshape({numbers, outputs / width, channels / two, two, width});
-	return all.transpose(3, 4).reshape({numbers, outputs / width, channels / two, width * two});
+	all = all.transpose(3, 4).reshape({numbers, outputs / width, channels / two, width * two});
+	return form->fold == 1 ? all : all.unflatten(2, {form->fold, -1});
 }
 
 // The sums of a vector of direct convolutions. Vectors half as long multiply as much where the others do it in two halves, and leave fewer

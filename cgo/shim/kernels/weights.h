@@ -38,11 +38,12 @@ bool bfloat16_is_faster();
 
 // Weights [outputs, channels, 3, 3] for one of Winograd's forms: [numbers, outputs / width, channels, width]. Those of a group lie as
 // [outputs / width, numbers of the group, channels, width]. They are computed in double precision and rounded once, to float32 if they are to
-// be wide. In bfloat16 each two channels are one, of twice the width.
+// be wide. In bfloat16 each two channels are one, of twice the width. Of [outputs, channels, 7, 7], for folded images, are made
+// [numbers, outputs / width, 2, 2 x channels, width].
 at::Tensor winograd_weight(const at::Tensor& weight, at::IntArrayRef tile, int64_t step, bool wide);
 
-// The number of the form whose tiles have so many numbers; -1 if there is none.
-int form_of(int64_t numbers);
+// The number of the form that winograd_weight made weights for; -1 if it made none such.
+int form_of(const at::Tensor& weight);
 
 // Weights [outputs, channels, height, width]: [vectors, height, width x channels, numbers of a vector], with zeros for the outputs that the
 // last vector has too many; in bfloat16 each two of a row are one, of twice the numbers, and what an odd one lacks is zero. The vectors of a

@@ -1,5 +1,5 @@
-// Winograd's minimal filtering, F(2 x 2, 3 x 3), with steps of two, too, F(2 x 4, 3 x 3) and F(4 x 4, 3 x 3), after Lavin and Gray, "Fast
-// Algorithms for Convolutional Neural Networks" (2015): tiles of the images become numbers, of which those at the same place of all tiles are
+// Winograd's minimal filtering, F(2 x 2, 3 x 3), with steps of two, too, F(2 x 4, 3 x 3), F(4 x 4, 3 x 3) and F(3 x 3, 4 x 4), after Lavin and
+// Gray, "Fast Algorithms for Convolutional Neural Networks" (2015): tiles of the images become numbers, of which those at the same place of all tiles are
 // multiplied by their own weights, and numbers become tiles of outputs.
 #pragma once
 
@@ -79,6 +79,23 @@ struct Side<4, 1> {
 	}
 };
 
+// Three outputs that see four inputs each have the numbers of four that see three.
+template <>
+struct Side<3, 1> : Side<4, 1> {
+	template <class V>
+	static INLINE void rest(V* d, int64_t some) {
+		Side<4, 1>::rest(d, some + 1);
+	}
+
+	template <class V>
+	static INLINE void out(const V* m, V* to, int step) {
+		V near = m[1] + m[2], far = m[3] + m[4];
+		to[0] = m[0] + near + far;
+		to[step] = a * (m[1] - m[2]) + b * (m[3] - m[4]);
+		to[2 * step] = a2 * near + b2 * far + m[5];
+	}
+};
+
 // Outputs two apart see the first and the last weight with every other input, of which F(2, 2) takes three, and the second weight with the
 // inputs between. What is for one output alone has become one sum.
 template <>
@@ -117,9 +134,11 @@ struct Tiles {
 
 	const Task& c;
 	int64_t block;
-	const N* zeros;      // [channels]
-	T* numbers_in;       // [numbers, block, channels]
+	const N* zeros;      // [lying]
+	T* numbers_in;       // [numbers, block, lying]
 	float* numbers_out;  // [sums, block, outputs]
+
+	int64_t lying() const { return form.lying(c.channels, W); }
 
 	int64_t image(int64_t tile) const { return tile / (form.tiles_down(c) * form.tiles_across(c)); }
 	int64_t top(int64_t tile) const { return tile / form.tiles_across(c) % form.tiles_down(c) * form.down; }
@@ -131,44 +150,55 @@ struct Tiles {
 	bool whole(int64_t tile) const { return height(tile) == form.down && width(tile) == form.across; }
 
 	void in(int64_t tile, int64_t at) const {
-		const int64_t y = top(tile) * form.step - c.above, x = side(tile) * form.step - c.left, row = c.width * c.channels;
+		constexpr int high = form.fold * rows, wide = form.fold * columns;
+		const int64_t y = top(tile) * form.stride() - c.above, x = side(tile) * form.stride() - c.left;
+		const int64_t row = c.width * c.channels, pixel = form.fold * c.channels;
 		const N* corner = static_cast<const N*>(c.x) + (image(tile) * c.height + y) * row + x * c.channels;
-		if (y >= 0 && y + rows <= c.height && x >= 0 && x + columns <= c.width && whole(tile)) {
-			return in<true>(tile, at, [&](int i, int j) { return corner + i * row + j * c.channels; });
+		if (y >= 0 && y + high <= c.height && x >= 0 && x + wide <= c.width && whole(tile)) {
+			return in<true>(tile, at, [&](int i, int j) { return corner + i * row + j * pixel; });
 		}
-		const N* from[rows * columns];
-		for (int i = 0; i < rows; i++) {
+		const N* from[high * columns];
+		for (int i = 0; i < high; i++) {
 			for (int j = 0; j < columns; j++) {
-				bool inside = y + i >= 0 && y + i < c.height && x + j >= 0 && x + j < c.width;
-				from[i * columns + j] = inside ? corner + i * row + j * c.channels : zeros;
+				bool inside = y + i >= 0 && y + i < c.height && x + form.fold * j >= 0 && x + form.fold * (j + 1) <= c.width;
+				from[i * columns + j] = inside ? corner + i * row + j * pixel : zeros;
 			}
 		}
 		in<false>(tile, at, [&](int i, int j) { return from[i * columns + j]; });
 	}
 
+	// Place tells where the inputs of a row of pixels lie. Of folded images that is one of those that are one, which fills no more than a
+	// vector: what is behind it in there is overwritten by the next, or nobody reads it.
 	template <bool Whole, class Place>
 	INLINE void in(int64_t tile, int64_t at, const Place& place) const {
-		T* to = numbers_in + at * c.channels;
-		const int64_t next = apart<T>(block, c.channels);
-		for (int64_t k = 0; k < c.channels; k += W) {
-			Vec<W> half[rows * columns], line[rows], numbers[columns];
-			for (int j = 0; j < columns; j++) {
-				for (int i = 0; i < rows; i++) {
-					line[i] = load<W>(place(i, j) + k);
-				}
-				if (!Whole) {
-					Down::rest(line, height(tile));
-				}
-				Down::in(line, half + j, columns);
+		T* to = numbers_in + at * lying();
+		for (int f = 0; f < form.fold; f++, to += form.fold * c.channels) {
+			for (int64_t k = 0; k < (form.fold == 1 ? c.channels : 1); k += W) {
+				in<Whole>(tile, to + k, [&](int i, int j) { return load<W>(place(form.fold * i + f, j) + k); });
 			}
+		}
+	}
+
+	template <bool Whole, class Input>
+	INLINE void in(int64_t tile, T* to, const Input& input) const {
+		const int64_t next = apart<T>(block, lying());
+		Vec<W> half[rows * columns], line[rows], numbers[columns];
+		for (int j = 0; j < columns; j++) {
 			for (int i = 0; i < rows; i++) {
-				if (!Whole) {
-					Across::rest(half + i * columns, width(tile));
-				}
-				Across::in(half + i * columns, numbers, 1);
-				for (int j = 0; j < columns; j++) {
-					store(to + form.place(i, j) * next + k, numbers[j]);
-				}
+				line[i] = input(i, j);
+			}
+			if (!Whole) {
+				Down::rest(line, height(tile));
+			}
+			Down::in(line, half + j, columns);
+		}
+		for (int i = 0; i < rows; i++) {
+			if (!Whole) {
+				Across::rest(half + i * columns, width(tile));
+			}
+			Across::in(half + i * columns, numbers, 1);
+			for (int j = 0; j < columns; j++) {
+				store(to + form.place(i, j) * next, numbers[j]);
 			}
 		}
 	}
@@ -263,13 +293,14 @@ INLINE void multiply(const Block<Tiles<N, T, W, F>>& block, int down, int across
 	constexpr Form form = kForms[F];
 	const auto& tiles = block.tiles;
 	const Task& c = tiles.c;
-	const int64_t parts = form.parts(down, across), first = form.first(down, across), next = apart<T>(tiles.block, c.channels);
+	const int64_t parts = form.parts(down, across), first = form.first(down, across), depth = form.depth(c.channels);
+	const int64_t lying = tiles.lying(), next = apart<T>(tiles.block, lying);
 	const T* in = tiles.numbers_in + first * next;
 	float* out = tiles.numbers_out + (down * form.groups_across() + across) * apart<float>(tiles.block, c.outputs);
 	const Vec<W> none[2] = {};
 	for (int64_t k = 0; k < c.outputs; k += 2 * W) {
-		const T* panel = static_cast<const T*>(c.weight) + (first * c.outputs + parts * k) * c.channels;
-		auto at = [&](int64_t t) { return in + t * c.channels; };
+		const T* panel = static_cast<const T*>(c.weight) + (first * c.outputs + parts * k) * depth;
+		auto at = [&](int64_t t) { return in + t * lying; };
 		auto done = [&](int64_t t, const auto& sums) {
 			float* to = out + t * c.outputs + k;
 			for (const auto& row : sums.rows) {
@@ -278,17 +309,18 @@ INLINE void multiply(const Block<Tiles<N, T, W, F>>& block, int down, int across
 				to += c.outputs;
 			}
 		};
-		products<W, 2, R>(block.begin(down, across), block.end(down), at, parts, next, panel, c.channels, none, done);
+		products<W, 2, R>(block.begin(down, across), block.end(down), at, parts, next, panel, depth, none, done);
 	}
 }
 
 template <class N, class T, int W, int R, int F>
 void winograd(const Task& c, int64_t first, int64_t last, int64_t most, float* room) {
 	constexpr Form form = kForms[F];
-	memset(room, 0, c.channels * sizeof(float));
+	const int64_t lying = form.lying(c.channels, W);
+	memset(room, 0, lying * sizeof(float));
 	const N* zeros = reinterpret_cast<N*>(room);
-	T* in = reinterpret_cast<T*>(room + c.channels);
-	float* out = room + c.channels + form.numbers() * apart<float>(most, c.channels);
+	T* in = reinterpret_cast<T*>(room + lying);
+	float* out = room + lying + form.numbers() * apart<float>(most, lying);
 	const Tiles<N, T, W, F> tiles{c, most, zeros, in, out};
 	for (; first < last; first += most) {
 		const Block block(tiles, first, least(most, last - first));
