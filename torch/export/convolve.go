@@ -60,7 +60,7 @@ type winogradForm struct {
 	down, across, step int
 	wide               bool
 	fewest, channels   int
-	folded             bool // a kernel of 7 x 7 is one of 4 x 4, without steps, over images of which 2 x 2 pixels are one
+	folded             bool // a kernel of 7 x 7 is one of 4 x 4, without steps, over images of few channels of which 2 x 2 pixels are one
 }
 
 func (f winogradForm) kernel() int {
@@ -148,7 +148,9 @@ func (c costs) winograd(images, channels, outputs, kernel, step, height, width i
 			continue
 		}
 		channels := channels
-		if f.folded {
+		if f.folded && channels > fewChannels {
+			continue
+		} else if f.folded {
 			channels *= 4
 		}
 		weights := channels * outputs

@@ -28,6 +28,7 @@ func TestWinogradForms(t *testing.T) {
 		{1, 16, 16, 3, 1, 2, none, none, none},
 		{1, 64, 64, 3, 3, 56, none, none, none},
 		{1, 3, 64, 7, 2, 112, folded, none, none},
+		{1, 8, 64, 7, 2, 112, none, none, none},
 		{1, 3, 64, 7, 1, 112, none, none, none},
 		{1, 3, 64, 5, 2, 112, none, none, none},
 	} {

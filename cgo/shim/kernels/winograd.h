@@ -1,6 +1,6 @@
-// Winograd's minimal filtering, F(2 x 2, 3 x 3), with steps of two, too, F(2 x 4, 3 x 3), F(4 x 4, 3 x 3) and F(3 x 3, 4 x 4), after Lavin and
-// Gray, "Fast Algorithms for Convolutional Neural Networks" (2015): tiles of the images become numbers, of which those at the same place of all tiles are
-// multiplied by their own weights, and numbers become tiles of outputs.
+// Winograd's minimal filtering, F(2 x 2, 3 x 3), with steps of two, too, F(2 x 4, 3 x 3), F(4 x 4, 3 x 3) and F(3 x 3, 4 x 4), after Lavin
+// and Gray, "Fast Algorithms for Convolutional Neural Networks" (2015): tiles of the images become numbers, of which those at the same place
+// of all tiles are multiplied by their own weights, and numbers become tiles of outputs.
 #pragma once
 
 #include "direct.h"
