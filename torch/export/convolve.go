@@ -70,6 +70,19 @@ func (f winogradForm) kernel() int {
 	return 3
 }
 
+// serves tells whether the form is for images of so many channels.
+func (f winogradForm) serves(channels int) bool {
+	return channels >= f.channels && (!f.folded || channels <= fewChannels)
+}
+
+// depth is how many channels what is one pixel has.
+func (f winogradForm) depth(channels int) int {
+	if f.folded {
+		return 4 * channels
+	}
+	return channels
+}
+
 // seen is how many inputs of a side so many outputs see.
 func (f winogradForm) seen(outputs int) int {
 	if f.folded {
@@ -144,22 +157,17 @@ func (c costs) winograd(images, channels, outputs, kernel, step, height, width i
 	taps := kernel * kernel * channels * outputs
 	least := clearly * c.of(taps*images*height*width, taps*c.directWeight)
 	for _, f := range c.forms {
-		if f.kernel() != kernel || f.step != step || min(height, width) < f.fewest || channels < f.channels {
+		if f.kernel() != kernel || f.step != step || min(height, width) < f.fewest || !f.serves(channels) {
 			continue
 		}
-		channels := channels
-		if f.folded && channels > fewChannels {
-			continue
-		} else if f.folded {
-			channels *= 4
-		}
-		weights := channels * outputs
+		depth := f.depth(channels)
+		weights := depth * outputs
 		down, across := f.side(height, f.down), f.side(width, f.across)
 		multiplying, coming := weights*images*down.numbers*across.numbers, weights*down.weights*across.weights*c.winogradWeight
 		if f.wide {
 			multiplying, coming = 2*multiplying, 2*coming
 		}
-		transforming := c.transforming * f.numbers() * images * down.tiles * across.tiles * (channels + outputs)
+		transforming := c.transforming * f.numbers() * images * down.tiles * across.tiles * (depth + outputs)
 		if cost := c.of(multiplying+transforming, coming); cost < least {
 			best, least = f, cost
 		}

@@ -44,7 +44,7 @@ class Checked final : public c10d::ProcessGroupWrapper {
 };
 
 // A rank that is connected may be done with the group while others are not: they would take it for lost once it leaves. So all that are
-// of Go wait for each other; Python's, which do not say that they begin, are connected whenever they come.
+// of Go wait for each other; Python's, which do not say that they begin, are not waited for.
 Backend gloo(const Store& store, int rank, int size, std::chrono::milliseconds timeout) {
 	refuse_broken();
 	auto key = [](const char* stage, int of) { return c10::str("go/", stage, "/", of); };

@@ -92,11 +92,11 @@ std::vector<std::vector<double>> evaluation(const Form& form, int tile) {
 	return rows;
 }
 
-// Weights of a kernel of 7 x 7 as one of 4 x 4 that images folded in two see: [outputs, 4 x channels, 4, 4].
-Tensor folded(const Tensor& weight) {
-	auto outputs = weight.size(0), channels = weight.size(1);
-	auto even = at::constant_pad_nd(weight, {0, 1, 0, 1}).reshape({outputs, channels, 4, 2, 4, 2});
-	return even.permute({0, 3, 5, 1, 2, 4}).reshape({outputs, 4 * channels, 4, 4});
+// Weights as they meet images folded for a form: [outputs, depth, taps, taps].
+Tensor folded(const Tensor& weight, const Form& form) {
+	const int64_t outputs = weight.size(0), channels = weight.size(1), taps = form.taps, fold = form.fold, more = taps * fold - form.kernel();
+	auto whole = at::constant_pad_nd(weight, {0, more, 0, more}).reshape({outputs, channels, taps, fold, taps, fold});
+	return whole.permute({0, 3, 5, 1, 2, 4}).reshape({outputs, form.depth(channels), taps, taps});
 }
 
 }  // namespace
@@ -174,7 +174,7 @@ Tensor winograd_weight(const Tensor& weight, at::IntArrayRef tile, int64_t step,
 	auto down = evaluation(*form, form->down), across = evaluation(*form, form->across);
 	const int64_t numbers = form->numbers();
 	const int columns = form->columns();
-	auto from = (form->fold == 1 ? weight : folded(weight)).to(at::kFloat).contiguous();
+	auto from = folded(weight, *form).to(at::kFloat).contiguous();
 	auto to = at::empty({numbers, outputs / width, channels, width}, at::kFloat);
 	const float* w = from.const_data_ptr<float>();
 	float* out = to.mutable_data_ptr<float>();
