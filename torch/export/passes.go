@@ -30,7 +30,7 @@ var stepPasses = []pass{{"dead", dead}, {"common", common}, {"copies", copies}, 
 var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"constants", constants},
 	{"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
 	{"dead", dead}, {"batchNorms", batchNorms}, {"taps", taps}, {"residuals", residuals}, {"lower", lower},
-	{"quantize", quantize}, {"heads", heads}, {"pointwise", pointwise},
+	{"quantize", quantize}, {"heads", heads}, {"recurrent", recurrent}, {"pointwise", pointwise},
 	{"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise},
 	{"inPlace", inPlace}, {"dead", dead}}
 

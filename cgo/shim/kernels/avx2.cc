@@ -3,6 +3,7 @@
 #include "elementwise.h"
 #include "images.h"
 #include "lanes.h"
+#include "recurrent.h"
 #include "skip.h"
 
 namespace tg::convolution {
@@ -20,6 +21,7 @@ const Processor avx2 = {
 	rows::log_softmax<8>,
 	rows::log_softmax_derivative<8>,
 	sums::sum_columns<8>,
+	recurrent::recurrent<8>,
 };
 
 }  // namespace tg::convolution

@@ -3,6 +3,7 @@
 #include "elementwise.h"
 #include "images.h"
 #include "lanes.h"
+#include "recurrent.h"
 #include "skip.h"
 
 namespace tg::convolution {
@@ -20,6 +21,7 @@ const Processor avx512 = {
 	rows::log_softmax<16>,
 	rows::log_softmax_derivative<16>,
 	sums::sum_columns<16>,
+	recurrent::recurrent<16>,
 };
 
 }  // namespace tg::convolution

@@ -300,6 +300,8 @@ Tensor& direct_(const Tensor& x, const Tensor& weight, int64_t outputs, const st
 	return in_place(sum, direct_in(true, x, weight, outputs, bias, sum, kernel, stride, padding, activation));
 }
 
+}  // namespace
+
 // A linear layer is a convolution of images of one pixel.
 Tensor linear(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias, std::string_view activation) {
 	TORCH_CHECK_VALUE(x.dim() > 0 && x.size(-1) > 0, "expected rows of numbers, got ", x.sizes());
@@ -308,6 +310,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, int64_t outputs, const std:
 	sizes.back() = outputs;
 	return direct(rows, weight, outputs, bias, {}, {1, 1}, {1, 1}, {0, 0}, activation).view(sizes);
 }
+
+namespace {
 
 // The kernel of each channel by itself, as depthwise_weight made it.
 void kernel_of_each(Call& c, const Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "branch.h"
+#include "cell.h"
 #include "chain.h"
 #include "head.h"
 #include "number.h"
@@ -164,6 +165,8 @@ struct Processor {
 	void (*log_softmax_derivative)(const rows::ShortRows& r, int64_t first, int64_t last);
 	// Sums up each column of a matrix whose rows lie side by side.
 	void (*sum_columns)(const float* x, int64_t rows, int64_t columns, float* to);
+	// The rows of sequences from first to last.
+	void (*recurrent)(const recurrent::Sequence& s, int64_t first, int64_t last);
 };
 
 extern const Processor avx2;    // and FMA
