@@ -195,35 +195,70 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 		return to, false
 	}
 	height, width := c.outputs(sizes, w, 0), c.outputs(sizes, w, 1)
-	own := func(target, base string, packed torch.Tensor, place ...NamedArgument) Node {
-		inputs := []NamedArgument{given("x", n.arg("input")), given("weight", r.constant(base, packed))}
-		if target == directTarget {
-			inputs = append(inputs, given("outputs", int64(w.Size(0))))
-		}
-		inputs = append(append(inputs, given("bias", n.arg("bias")), given("sum", nil)), place...)
-		return r.biased(n.with(target, append(inputs, given("activation", activation))...))
-	}
 	if c.groups > 1 {
-		if int(c.groups) == sizes[1] && w.Size(0) == sizes[1] {
-			if packed, ok := inner("libtorchgo::depthwise_weight", w); ok {
-				return own(depthwiseTarget, "depthwise_weight", packed, given("stride", c.stride), given("padding", c.padding)), true
-			}
-		}
-		return to, false
+		return r.depthwise(n, w, c, activation, sizes)
 	}
 	if form := c.winograd(sizes, w); form.step > 0 {
 		// Not for channels that fill no vectors.
 		if packed, ok := inner("libtorchgo::winograd_weight", w, []int{form.down, form.across}, form.step, form.wide); ok {
-			return own(winogradTarget, "winograd_weight", packed, given("padding", c.padding)), true
+			return r.ours(n, winogradTarget, "winograd_weight", packed, activation, given("padding", c.padding)), true
 		}
 	}
 	if w.DType() == torch.BFloat16 || directIsFaster(sizes[0], w.Size(1), w.Size(0), w.Size(2)*w.Size(3), height, width) {
-		if packed, ok := inner("libtorchgo::direct_weight", w); ok {
-			kernel := given("kernel", []int64{int64(w.Size(2)), int64(w.Size(3))})
-			return own(directTarget, "direct_weight", packed, kernel, given("stride", c.stride), given("padding", c.padding)), true
-		}
+		return r.direct(n, w, c, activation)
 	}
 	return to, false
+}
+
+// ours is an operator of ours for a convolution, with packed weights of that name and the arguments that say where its kernel goes.
+func (r *rewriter) ours(n *Node, target, base string, packed torch.Tensor, activation string, place ...NamedArgument) Node {
+	inputs := []NamedArgument{given("x", n.arg("input")), given("weight", r.constant(base, packed)), given("bias", n.arg("bias")), given("sum", nil)}
+	inputs = append(append(inputs, place...), given("activation", activation))
+	return r.biased(n.with(target, inputs...))
+}
+
+// direct is our operator for a convolution with weights of images, whose kernel's rows may lie apart.
+func (r *rewriter) direct(n *Node, w torch.Tensor, c convolution, activation string) (to Node, ok bool) {
+	packed, ok := inner("libtorchgo::direct_weight", w)
+	if !ok {
+		return to, false
+	}
+	kernel := []int64{int64(w.Size(2)), int64(w.Size(3))}
+	return r.ours(n, directTarget, "direct_weight", packed, activation, given("outputs", int64(w.Size(0))), given("kernel", kernel),
+		given("stride", c.stride), given("padding", c.padding), given("dilation", c.dilation[0])), true
+}
+
+// depthwise is our operator for a convolution of each channel by itself.
+func (r *rewriter) depthwise(n *Node, w torch.Tensor, c convolution, activation string, sizes []int) (to Node, ok bool) {
+	if int(c.groups) != sizes[1] || w.Size(0) != sizes[1] {
+		return to, false
+	}
+	packed, ok := inner("libtorchgo::depthwise_weight", w)
+	if !ok {
+		return to, false
+	}
+	return r.ours(n, depthwiseTarget, "depthwise_weight", packed, activation, given("stride", c.stride), given("padding", c.padding)), true
+}
+
+// signal is the operator of ours that computes a convolution of signals, as one of images of one row, or of one column where what the
+// kernel sees lies apart. Its results lie with their channels last, as images do, and linear layers want them.
+func (r *rewriter) signal(n *Node, w torch.Tensor, c convolution, a activation, sizes []int) (to Node, ok bool) {
+	activation, known := ownActivation(a)
+	switch {
+	case !known:
+		return to, false
+	case c.groups > 1:
+		if c.dilation[1] != 1 {
+			return to, false
+		}
+		return r.depthwise(n, w.Unsqueeze(2), c, activation, sizes)
+	case c.dilation[1] == 1:
+		return r.direct(n, w.Unsqueeze(2), c, activation)
+	}
+	for _, pair := range [][]int64{c.stride, c.padding, c.dilation} {
+		slices.Reverse(pair)
+	}
+	return r.direct(n, w.Unsqueeze(3), c, activation)
 }
 
 // winograd is the form that makes a convolution of images of these sizes faster than a direct one; none where none does.

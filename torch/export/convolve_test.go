@@ -77,21 +77,21 @@ func ownConvolution(
 		}
 		return nil
 	}
-	args = []any{x, packed}
+	args = []any{x, packed, optional(bias), optional(sum)}
 	if tile == 0 {
-		args = append(args, w.Size(0))
-	}
-	args = append(args, optional(bias), optional(sum))
-	if tile == 0 {
-		args = append(args, []int{w.Size(2), w.Size(3)})
+		args = append(args, w.Size(0), []int{w.Size(2), w.Size(3)})
 	}
 	if tile <= 0 {
 		args = append(args, stride)
 	}
+	args = append(args, padding)
+	if tile == 0 {
+		args = append(args, 1) // row of the kernel behind the other
+	}
 	if form.inPlace {
 		name += "_"
 	}
-	y, ok = inner(name, append(args, padding, activation)...)
+	y, ok = inner(name, append(args, activation)...)
 	require.True(t, ok)
 	return y, true
 }
@@ -450,29 +450,29 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			"sum":      {"winograd", []any{x, winograd, nil, torch.RandN(1, 32, 4, 5), one, "relu"}, "what is added does not fit"},
 			"padding":  {"winograd", []any{x, winograd, nil, nil, []int{1, 3}, "relu"}, "padding is"},
 			"small":    {"winograd", []any{torch.RandN(1, 16, 1, 4), winograd, nil, nil, []int{0, 0}, "relu"}, "smaller than the kernel"},
-			"stride":   {"direct", []any{x, direct, 32, nil, nil, three, []int{1, 0}, one, "relu"}, "stride is"},
-			"larger": {"direct", []any{torch.RandN(1, 16, 2, 4), direct, 32, nil, nil, three, one, []int{0, 0}, "relu"},
+			"stride":   {"direct", []any{x, direct, nil, nil, 32, three, []int{1, 0}, one, 1, "relu"}, "stride is"},
+			"larger": {"direct", []any{torch.RandN(1, 16, 2, 4), direct, nil, nil, 32, three, one, []int{0, 0}, 1, "relu"},
 				"smaller than the kernel"},
-			"halves": {"direct", []any{x.To(torch.BFloat16), direct, 32, nil, nil, three, one, one, "relu"},
+			"halves": {"direct", []any{x.To(torch.BFloat16), direct, nil, nil, 32, three, one, one, 1, "relu"},
 				"expected contiguous weights of BFloat16"},
-			"activation": {"direct", []any{x, direct, 32, nil, nil, three, one, one, "mish"}, "there is no activation mish"},
+			"activation": {"direct", []any{x, direct, nil, nil, 32, three, one, one, 1, "mish"}, "there is no activation mish"},
 			"number":     {"linear", []any{torch.RandN(), direct, 32, nil, "none"}, "expected rows of numbers"},
 			"narrow":     {"linear", []any{torch.RandN(2, 15), direct, 32, nil, "none"}, "do not fit images of"},
 			"kernels":    {"linear", []any{torch.RandN(2, 16), direct, 32, nil, "none"}, "do not fit images of"},
 			"alone":      {"depthwise_weight", []any{w}, "expected weights of one channel"},
-			"too many":   {"direct", []any{x, direct, 33, nil, nil, three, one, one, "relu"}, "do not fit 33 outputs"},
-			"too few":    {"direct", []any{x, direct, 16, nil, nil, three, one, one, "relu"}, "do not fit 16 outputs"},
-			"negative":   {"direct", []any{x, direct, -1, nil, nil, three, one, one, "relu"}, "do not fit -1 outputs"},
-			"panels": {"direct", []any{x, direct.Reshape(2, 3, 3, 16, 4, 4), 32, nil, nil, three, one, one, "relu"},
+			"too many":   {"direct", []any{x, direct, nil, nil, 33, three, one, one, 1, "relu"}, "do not fit 33 outputs"},
+			"too few":    {"direct", []any{x, direct, nil, nil, 16, three, one, one, 1, "relu"}, "do not fit 16 outputs"},
+			"negative":   {"direct", []any{x, direct, nil, nil, -1, three, one, one, 1, "relu"}, "do not fit -1 outputs"},
+			"panels": {"direct", []any{x, direct.Reshape(2, 3, 3, 16, 4, 4), nil, nil, 32, three, one, one, 1, "relu"},
 				"not those of direct_weight"},
-			"vectors": {"direct", []any{x, direct.Reshape(8, 3, 48, 4), 32, nil, nil, three, one, one, "relu"},
+			"vectors": {"direct", []any{x, direct.Reshape(8, 3, 48, 4), nil, nil, 32, three, one, one, 1, "relu"},
 				"no kernel for weights of Float in vectors of 4"},
 			"fewer":         {"depthwise", []any{x, torch.RandN(3, 3, 32), nil, nil, one, one, "relu"}, "do not fit images of"},
 			"none":          {"depthwise", []any{x, torch.RandN(3, 0, 16), nil, nil, one, one, "relu"}, "not those of depthwise_weight"},
 			"above":         {"depthwise", []any{x, torch.RandN(3, 3, 16), nil, nil, one, []int{-1, 0}, "relu"}, "padding is"},
-			"kernel of one": {"direct", []any{x, direct, 32, nil, nil, one, one, one, "relu"}, "do not fit images of"},
-			"no kernel":     {"direct", []any{x, direct, 32, nil, nil, []int{3, 0}, one, one, "relu"}, "kernel is"},
-			"others": {"direct", []any{torch.RandN(1, 15, 4, 4), direct, 32, nil, nil, three, one, one, "relu"},
+			"kernel of one": {"direct", []any{x, direct, nil, nil, 32, one, one, one, 1, "relu"}, "do not fit images of"},
+			"no kernel":     {"direct", []any{x, direct, nil, nil, 32, []int{3, 0}, one, one, 1, "relu"}, "kernel is"},
+			"others": {"direct", []any{torch.RandN(1, 15, 4, 4), direct, nil, nil, 32, three, one, one, 1, "relu"},
 				"do not fit images of"},
 		})
 	})

@@ -194,9 +194,24 @@ type convolution struct {
 	groups                    int64
 }
 
+// convolutionOf is a convolution of images.
 func convolutionOf(n *Node) (c convolution, ok bool) {
-	ok = n.Target == "torch.ops.aten.conv2d.default" || n.op() == "convolution" && n.arg("transposed") == false
-	pair := func(name string, usual int64) []int64 {
+	return convolutionIn(n, 2, n.Target == "torch.ops.aten.conv2d.default")
+}
+
+// signalOf is one of signals, as one of images of one row.
+func signalOf(n *Node) (c convolution, ok bool) {
+	c, ok = convolutionIn(n, 1, n.Target == "torch.ops.aten.conv1d.default")
+	if !ok {
+		return c, false
+	}
+	return convolution{append([]int64{1}, c.stride...), append([]int64{0}, c.padding...), append([]int64{1}, c.dilation...), c.groups}, true
+}
+
+// convolutionIn is a convolution with so many sides.
+func convolutionIn(n *Node, sides int, ok bool) (c convolution, is bool) {
+	ok = ok || n.op() == "convolution" && n.arg("transposed") == false
+	each := func(name string, usual int64) []int64 {
 		list, is := n.arg(name).([]int64)
 		switch {
 		case n.arg(name) == nil:
@@ -205,12 +220,12 @@ func convolutionOf(n *Node) (c convolution, ok bool) {
 			ok = false
 		}
 		if len(list) == 1 {
-			list = []int64{list[0], list[0]}
+			list = slices.Repeat(list, sides)
 		}
-		ok = ok && len(list) == 2
+		ok = ok && len(list) == sides
 		return list
 	}
-	c = convolution{pair("stride", 1), pair("padding", 0), pair("dilation", 1), 1}
+	c = convolution{each("stride", 1), each("padding", 0), each("dilation", 1), 1}
 	if g := n.arg("groups"); g != nil {
 		c.groups, _ = g.(int64)
 	}

@@ -23,7 +23,8 @@ func pointwise(r *rewriter) {
 		if !frozen {
 			continue
 		}
-		a, next := activation{attr: "none", scalars: []float64{}}, f.only(name)
+		none := activation{attr: "none", scalars: []float64{}}
+		a, next := none, f.only(name)
 		if next < 0 || next == len(r.p.Graph.Nodes) {
 			next = nowhere
 		} else if own, known := activationOf(&r.p.Graph.Nodes[next]); known {
@@ -32,6 +33,10 @@ func pointwise(r *rewriter) {
 			next = nowhere
 		}
 		to, ok := r.packed(n, w, a, images)
+		if !ok && next >= 0 {
+			a, next = none, nowhere
+			to, ok = r.packed(n, w, a, images)
+		}
 		if !ok {
 			continue
 		}
@@ -94,6 +99,9 @@ func (r *rewriter) packed(n *Node, w torch.Tensor, a activation, images bool) (t
 		inputs := []NamedArgument{given("X", n.arg("input")), given("W", r.constant("packed_weight", w)), given("B", n.arg("bias")),
 			given("padding", c.padding), given("stride", c.stride), given("dilation", c.dilation), given("groups", c.groups)}
 		return n.with("torch.ops.mkldnn._convolution_pointwise.default", append(inputs, tail...)...), true
+	}
+	if c, signal := signalOf(n); signal && images && len(sizes) == 3 && w.Dim() == 3 {
+		return r.signal(n, w, c, a, sizes)
 	}
 	if n.op() != "linear" || len(sizes) == 0 || w.Dim() != 2 {
 		return to, false
@@ -173,10 +181,14 @@ func isView(n *Node) bool {
 // returned lies as it did.
 func formats(r *rewriter) {
 	g := &r.p.Graph
-	if !slices.ContainsFunc(g.Nodes, func(n Node) bool {
-		return isOwnConvolution(&n) || isWholeConvolution(&n) || strings.HasPrefix(n.Target, "torch.ops.mkldnn._convolution_pointwise.") ||
-			strings.HasPrefix(n.Target, "torch.ops.onednn.qconv") || r.device.IsCUDA() && onCuDNN(&n)
-	}) {
+	turned := map[int]bool{} // the dimensions of what may lie so
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; r.channelsLast(n) {
+			name, _ := n.result()
+			turned[len(g.Tensors[name].Sizes)] = true
+		}
+	}
+	if len(turned) == 0 {
 		return
 	}
 	for i := range g.Nodes {
@@ -187,18 +199,41 @@ func formats(r *rewriter) {
 	for i, out := range g.Outputs {
 		name, tensor := out.(TensorArgument)
 		m := g.Tensors[string(name)]
-		if !tensor || len(m.Sizes) != 4 || r.p.Signature.Outputs[i].Kind != UserOutput {
-			continue
+		if tensor && turned[len(m.Sizes)] && r.p.Signature.Outputs[i].Kind == UserOutput {
+			own := r.lying(name, m)
+			g.Outputs[i], r.p.Signature.Outputs[i].Arg = own, own
 		}
-		own := r.value(string(name)+"_contiguous", m)
-		format := torch.ContiguousFormat
-		if n, ok := m.Strides[1].Value(); ok && n == 1 && m.Sizes[1].String() != "1" {
-			format = torch.ChannelsLast
-		}
-		g.Nodes = append(g.Nodes, Node{Name: string(own), Target: "torch.ops.aten.contiguous.default", Outputs: []Argument{own},
-			Inputs: []NamedArgument{given("self", name), {Name: "memory_format", Value: format, Keyword: true}}})
-		g.Outputs[i], r.p.Signature.Outputs[i].Arg = own, own
 	}
+}
+
+// channelsLast tells whether a node makes images, or signals, whose channels lie last.
+func (r *rewriter) channelsLast(n *Node) bool {
+	return isOwnConvolution(n) || isWholeConvolution(n) || strings.HasPrefix(n.Target, "torch.ops.mkldnn._convolution_pointwise.") ||
+		strings.HasPrefix(n.Target, "torch.ops.onednn.qconv") || r.device.IsCUDA() && onCuDNN(n)
+}
+
+// lying is what is returned in the place of a tensor: one that lies as that did in the program.
+func (r *rewriter) lying(name TensorArgument, m TensorMeta) TensorArgument {
+	add := func(from TensorArgument, target string, arguments ...NamedArgument) TensorArgument {
+		own := r.value(string(name)+"_contiguous", m)
+		r.p.Graph.Nodes = append(r.p.Graph.Nodes, Node{Name: string(own), Target: target, Outputs: []Argument{own},
+			Inputs: append([]NamedArgument{given("self", from)}, arguments...)})
+		return own
+	}
+	contiguous := func(from TensorArgument, format torch.MemoryFormat) TensorArgument {
+		return add(from, "torch.ops.aten.contiguous.default", NamedArgument{Name: "memory_format", Value: format, Keyword: true})
+	}
+	n, known := m.Strides[1].Value()
+	last := known && n == 1 && m.Sizes[1].String() != "1"
+	switch {
+	case last && len(m.Sizes) == 4:
+		return contiguous(name, torch.ChannelsLast)
+	case last && m.Strides[2].String() != "1":
+		turn := []NamedArgument{given("dim0", int64(1)), given("dim1", int64(2))}
+		turned := add(name, "torch.ops.aten.transpose.int", turn...)
+		return add(contiguous(turned, torch.ContiguousFormat), "torch.ops.aten.transpose.int", turn...)
+	}
+	return contiguous(name, torch.ContiguousFormat)
 }
 
 // value adds a tensor to the graph and returns its name.

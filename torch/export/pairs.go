@@ -14,7 +14,7 @@ func pairs(r *rewriter) {
 		name, _ := kindOf(each.arg("x"))
 		f := r.flow()
 		made, ok := f.maker[name]
-		if each.Target != depthwiseTarget || each.arg("sum") != nil || !ok || f.only(name) != i {
+		if each.Target != depthwiseTarget || each.arg("sum") != nil || !ok || f.only(name) != i || len(g.Tensors[name].Sizes) != 4 {
 			continue
 		}
 		wide, between := &g.Nodes[made], 1

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "checks.h"
 #include "weights.h"
@@ -110,7 +111,19 @@ struct Call {
 };
 
 // The sum with results in its place, where they may be already.
-Tensor& in_place(Tensor& sum, const Tensor& results) { return results.is_same(sum) ? sum : sum.copy_(results); }
+Tensor& in_place(Tensor& sum, const Tensor& results) { return results.is_alias_of(sum) ? sum : sum.copy_(results); }
+
+// Signals [count, channels, length] are images of one row, or of one column where the kernel is one.
+struct Signals {
+	int64_t side;
+
+	explicit Signals(at::IntArrayRef kernel) : side(!kernel.empty() && kernel[0] == 1 ? 2 : 3) {}
+
+	Tensor images(const Tensor& x) const { return x.unsqueeze(side); }
+	std::optional<Tensor> images(const std::optional<Tensor>& x) const { return x && x->dim() == 3 ? x->unsqueeze(side) : x; }
+
+	Tensor signals(const Tensor& images) const { return images.squeeze(side); }
+};
 
 // The size of even pieces of about so many of all.
 int64_t even(int64_t all, int64_t about) {
@@ -160,6 +173,11 @@ template <class N>
 void interleave(const void* row, int64_t apart, int64_t step, int64_t width, int64_t channels, void* to) {
 	const N* from = static_cast<const N*>(row);
 	N* own = static_cast<N*>(to);
+	if constexpr (std::is_same_v<N, float>) {
+		if (const auto* best = best_processor(); step == 1 && channels > few && best != nullptr) {
+			return best->turn(from, apart, channels, width, own, channels);
+		}
+	}
 	int64_t done = 0;
 	if (step == 1 && channels == few) {
 		done = turn<few>(from, apart, width, own);
@@ -203,8 +221,8 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left, int64_t all_height, 
 }
 
 Tensor padded(const Tensor& x, int64_t above, int64_t left) {
-	if (above == 0 && left == 0) {
-		return x.contiguous(last_channels);
+	if (above == 0 && left == 0 && x.is_contiguous(last_channels)) {
+		return x;
 	}
 	return padded(x, above, left, x.size(2) + 2 * above, x.size(3) + 2 * left);
 }
@@ -273,31 +291,37 @@ void pixels(const Task& t, const Tensor& weight) {
 	});
 }
 
-Tensor direct_in(bool in_place, const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias,
-                 const std::optional<Tensor>& sum, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
-                 std::string_view activation) {
+Tensor direct_in(bool in_place, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
+                 const std::optional<Tensor>& sum, int64_t outputs, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
+                 int64_t dilation, std::string_view activation) {
+	if (x.dim() == 3) {
+		const Signals one(kernel);
+		auto y = direct_in(in_place, one.images(x), weight, bias, one.images(sum), outputs, kernel, stride, padding, dilation, activation);
+		return one.signals(y);
+	}
 	Call c;
 	c.panels(weight, outputs, kernel);
-	c.task.activation = activation_of(activation);
+	TORCH_CHECK_VALUE(dilation >= 1 && dilation <= Call::most, "rows of a kernel are one or more apart, not ", dilation);
+	c.task.activation = activation_of(activation), c.task.apart = dilation;
 	c.step(stride, padding);
 	c.take(x, weight, bias);
 	c.fit(weight);
-	c.make(outputs_of(c.task.height, padding[0], kernel[0], stride[0]), outputs_of(c.task.width, padding[1], kernel[1], stride[1]), sum,
-	       in_place);
+	c.make(outputs_of(c.task.height, padding[0], dilation * (kernel[0] - 1) + 1, stride[0]),
+	       outputs_of(c.task.width, padding[1], kernel[1], stride[1]), sum, in_place);
 	auto from = padded(x, padding[0], padding[1]);
 	c.task.x = from.const_data_ptr(), c.task.height += 2 * padding[0], c.task.width += 2 * padding[1];
 	pixels(c.task, weight);
 	return c.y;
 }
 
-Tensor direct(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
-              at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
-	return direct_in(false, x, weight, outputs, bias, sum, kernel, stride, padding, activation);
+Tensor direct(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum, int64_t outputs,
+              at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding, int64_t dilation, std::string_view activation) {
+	return direct_in(false, x, weight, bias, sum, outputs, kernel, stride, padding, dilation, activation);
 }
 
-Tensor& direct_(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias, Tensor& sum, at::IntArrayRef kernel,
-                at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
-	return in_place(sum, direct_in(true, x, weight, outputs, bias, sum, kernel, stride, padding, activation));
+Tensor& direct_(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, Tensor& sum, int64_t outputs, at::IntArrayRef kernel,
+                at::IntArrayRef stride, at::IntArrayRef padding, int64_t dilation, std::string_view activation) {
+	return in_place(sum, direct_in(true, x, weight, bias, sum, outputs, kernel, stride, padding, dilation, activation));
 }
 
 }  // namespace
@@ -308,7 +332,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, int64_t outputs, const std:
 	auto sizes = x.sizes().vec();
 	auto rows = x.contiguous().view({x.numel() / sizes.back(), sizes.back(), 1, 1});
 	sizes.back() = outputs;
-	return direct(rows, weight, outputs, bias, {}, {1, 1}, {1, 1}, {0, 0}, activation).view(sizes);
+	return direct(rows, weight, bias, {}, outputs, {1, 1}, {1, 1}, {0, 0}, 1, activation).view(sizes);
 }
 
 namespace {
@@ -324,6 +348,10 @@ void kernel_of_each(Call& c, const Tensor& weight, at::IntArrayRef stride, at::I
 
 Tensor depthwise(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
                  at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
+	if (x.dim() == 3) {
+		const Signals one(weight.sizes());
+		return one.signals(depthwise(one.images(x), weight, bias, one.images(sum), stride, padding, activation));
+	}
 	Call c;
 	kernel_of_each(c, weight, stride, padding, activation);
 	c.take(x.contiguous(last_channels), weight, bias);
@@ -411,10 +439,10 @@ TORCH_LIBRARY(libtorchgo, m) {
 	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, str activation) -> Tensor");
 	m.def("winograd_(Tensor x, Tensor weight, Tensor? bias, Tensor(a!) sum, int[] padding, str activation) -> Tensor(a!)");
 	m.def("direct_weight(Tensor weight) -> Tensor");
-	m.def("direct(Tensor x, Tensor weight, int outputs, Tensor? bias, Tensor? sum, int[] kernel, int[] stride, int[] padding, "
-	      "str activation) -> Tensor");
-	m.def("direct_(Tensor x, Tensor weight, int outputs, Tensor? bias, Tensor(a!) sum, int[] kernel, int[] stride, int[] padding, "
-	      "str activation) -> Tensor(a!)");
+	m.def("direct(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int outputs, int[] kernel, int[] stride, int[] padding, "
+	      "int dilation, str activation) -> Tensor");
+	m.def("direct_(Tensor x, Tensor weight, Tensor? bias, Tensor(a!) sum, int outputs, int[] kernel, int[] stride, int[] padding, "
+	      "int dilation, str activation) -> Tensor(a!)");
 	m.def("linear(Tensor x, Tensor weight, int outputs, Tensor? bias, str activation) -> Tensor");
 	m.def("depthwise_weight(Tensor weight) -> Tensor");
 	m.def("depthwise(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");

@@ -36,6 +36,7 @@ struct Task {
 	// All but Winograd's, whose weights say it.
 	int64_t down = 1, across = 1;  // the steps
 	int64_t kernel_height = 1, kernel_width = 1;
+	int64_t apart = 1;  // the rows of an image from one that a row of the kernel meets to the next, of direct ones
 
 	int64_t pixels() const { return images * out_height * out_width; }
 };

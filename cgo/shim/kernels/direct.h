@@ -188,7 +188,7 @@ struct Walk {
 // V vectors of outputs, of which the last may be some numbers alone.
 template <class N, int W, int V, int R>
 void direct(const Task& t, int64_t vector, int64_t first, int64_t last) {
-	const int64_t row = t.width * t.channels, n = t.kernel_width * t.channels, output = vector * W;
+	const int64_t row = t.apart * t.width * t.channels, n = t.kernel_width * t.channels, output = vector * W;
 	Vec<W> bias[V];
 	biases<W, V>(t, output, bias);
 	Walk at(t, static_cast<const N*>(t.x), first);

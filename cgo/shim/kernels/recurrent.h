@@ -13,6 +13,7 @@ using convolution::least;
 using convolution::load;
 using convolution::load_at_most;
 using convolution::store_at_most;
+using convolution::unrolled;
 using convolution::Vec;
 
 template <class V>
@@ -58,42 +59,40 @@ struct Block {
 	}
 };
 
-// R states times a panel of weights. Where these are few sums, they are made in several chains: one would wait for its last addition.
+// R states times a panel of weights. Where these are few sums, they are made in several chains: one would wait for its last addition. The
+// fewer of numbers and weights that meet stay in registers.
 template <int G, int W, int R>
 INLINE void multiply(int64_t depth, const float* const* states, const float* panel, Vec<W> (*to)[G]) {
 	constexpr int chains = G * R >= 8 ? 1 : 8 / (G * R);
 	Vec<W> sums[chains][R][G] = {};
 	auto add = [&](int chain, int64_t k) __attribute__((always_inline)) {
-#pragma GCC unroll 4
-		for (int g = 0; g < G; g++) {
-			const auto weights = load<W>(panel + (k * G + g) * W);
-#pragma GCC unroll 4
-			for (int r = 0; r < R; r++) {
-				sums[chain][r][g] += states[r][k] * weights;
-			}
+		const float* weights = panel + k * G * W;
+		Vec<W> few[G < R ? G : R];
+		if constexpr (G < R) {
+			unrolled<G>([&](int g) __attribute__((always_inline)) { few[g] = load<W>(weights + g * W); });
+			unrolled<R>([&](int r) __attribute__((always_inline)) {
+				const auto number = states[r][k] - Vec<W>{};
+				unrolled<G>([&](int g) __attribute__((always_inline)) { sums[chain][r][g] += number * few[g]; });
+			});
+		} else {
+			unrolled<R>([&](int r) __attribute__((always_inline)) { few[r] = states[r][k] - Vec<W>{}; });
+			unrolled<G>([&](int g) __attribute__((always_inline)) {
+				const auto weight = load<W>(weights + g * W);
+				unrolled<R>([&](int r) __attribute__((always_inline)) { sums[chain][r][g] += few[r] * weight; });
+			});
 		}
 	};
 	int64_t k = 0;
 	for (; k + chains <= depth; k += chains) {
-#pragma GCC unroll 8
-		for (int i = 0; i < chains; i++) {
-			add(i, k + i);
-		}
+		unrolled<chains>([&](int i) __attribute__((always_inline)) { add(i, k + i); });
 	}
 	for (; k < depth; k++) {
 		add(0, k);
 	}
-#pragma GCC unroll 4
-	for (int r = 0; r < R; r++) {
-#pragma GCC unroll 4
-		for (int g = 0; g < G; g++) {
-			to[r][g] = sums[0][r][g];
-#pragma GCC unroll 8
-			for (int i = 1; i < chains; i++) {
-				to[r][g] += sums[i][r][g];
-			}
-		}
-	}
+	unrolled<R * G>([&](int i) __attribute__((always_inline)) {
+		to[i / G][i % G] = sums[0][i / G][i % G];
+		unrolled<chains - 1>([&](int chain) __attribute__((always_inline)) { to[i / G][i % G] += sums[chain + 1][i / G][i % G]; });
+	});
 }
 
 // A step of R rows from one on: a vector of their states.
