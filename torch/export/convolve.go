@@ -13,6 +13,7 @@ const (
 	winogradTarget  = "torch.ops.libtorchgo.winograd.default"
 	directTarget    = "torch.ops.libtorchgo.direct.default"
 	depthwiseTarget = "torch.ops.libtorchgo.depthwise.default"
+	volumesTarget   = "torch.ops.libtorchgo.volumes.default"
 )
 
 // addingForms write to what they add.
@@ -24,7 +25,7 @@ var addingForms = map[string]string{
 func isOwn(n *Node) bool { return strings.HasPrefix(n.Target, "torch.ops.libtorchgo.") }
 
 func isOwnConvolution(n *Node) bool {
-	return n.Target == winogradTarget || n.Target == directTarget || n.Target == depthwiseTarget
+	return n.Target == winogradTarget || n.Target == directTarget || n.Target == depthwiseTarget || n.Target == volumesTarget
 }
 
 // ownActivations are those that can be behind a convolution of our own.
@@ -198,11 +199,8 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 	if c.groups > 1 {
 		return r.depthwise(n, w, c, activation, sizes)
 	}
-	if form := c.winograd(sizes, w); form.step > 0 {
-		// Not for channels that fill no vectors.
-		if packed, ok := inner("libtorchgo::winograd_weight", w, []int{form.down, form.across}, form.step, form.wide); ok {
-			return r.ours(n, winogradTarget, "winograd_weight", packed, activation, given("padding", c.padding)), true
-		}
+	if packed, ok := c.winogradWeight(sizes, w); ok {
+		return r.ours(n, winogradTarget, "winograd_weight", packed, activation, given("padding", c.padding)), true
 	}
 	if w.DType() == torch.BFloat16 || directIsFaster(sizes[0], w.Size(1), w.Size(0), w.Size(2)*w.Size(3), height, width) {
 		return r.direct(n, w, c, activation)
@@ -240,27 +238,6 @@ func (r *rewriter) depthwise(n *Node, w torch.Tensor, c convolution, activation 
 	return r.ours(n, depthwiseTarget, "depthwise_weight", packed, activation, given("stride", c.stride), given("padding", c.padding)), true
 }
 
-// signal is the operator of ours that computes a convolution of signals, as one of images of one row, or of one column where what the
-// kernel sees lies apart. Its results lie with their channels last, as images do, and linear layers want them.
-func (r *rewriter) signal(n *Node, w torch.Tensor, c convolution, a activation, sizes []int) (to Node, ok bool) {
-	activation, known := ownActivation(a)
-	switch {
-	case !known:
-		return to, false
-	case c.groups > 1:
-		if c.dilation[1] != 1 {
-			return to, false
-		}
-		return r.depthwise(n, w.Unsqueeze(2), c, activation, sizes)
-	case c.dilation[1] == 1:
-		return r.direct(n, w.Unsqueeze(2), c, activation)
-	}
-	for _, pair := range [][]int64{c.stride, c.padding, c.dilation} {
-		slices.Reverse(pair)
-	}
-	return r.direct(n, w.Unsqueeze(3), c, activation)
-}
-
 // winograd is the form that makes a convolution of images of these sizes faster than a direct one; none where none does.
 func (c convolution) winograd(sizes []int, w torch.Tensor) winogradForm {
 	kernel := w.Size(2)
@@ -269,6 +246,16 @@ func (c convolution) winograd(sizes []int, w torch.Tensor) winogradForm {
 	}
 	height, width := c.outputs(sizes, w, 0), c.outputs(sizes, w, 1)
 	return costsOf(w.DType()).winograd(sizes[0], w.Size(1), w.Size(0), kernel, int(c.stride[0]), height, width)
+}
+
+// winogradWeight is a convolution's weight as the form reads it that makes it faster; ok is false where none does, or channels fill no
+// vectors.
+func (c convolution) winogradWeight(sizes []int, w torch.Tensor) (packed torch.Tensor, ok bool) {
+	form := c.winograd(sizes, w)
+	if form.step == 0 {
+		return packed, false
+	}
+	return inner("libtorchgo::winograd_weight", w, []int{form.down, form.across}, form.step, form.wide)
 }
 
 // ownLinear is our operator for a linear layer, with an activation behind it.

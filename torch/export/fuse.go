@@ -1,6 +1,7 @@
 package export
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -195,13 +196,11 @@ type convolution struct {
 }
 
 // convolutionOf is a convolution of images.
-func convolutionOf(n *Node) (c convolution, ok bool) {
-	return convolutionIn(n, 2, n.Target == "torch.ops.aten.conv2d.default")
-}
+func convolutionOf(n *Node) (c convolution, ok bool) { return convolutionIn(n, 2) }
 
 // signalOf is one of signals, as one of images of one row.
 func signalOf(n *Node) (c convolution, ok bool) {
-	c, ok = convolutionIn(n, 1, n.Target == "torch.ops.aten.conv1d.default")
+	c, ok = convolutionIn(n, 1)
 	if !ok {
 		return c, false
 	}
@@ -209,8 +208,8 @@ func signalOf(n *Node) (c convolution, ok bool) {
 }
 
 // convolutionIn is a convolution with so many sides.
-func convolutionIn(n *Node, sides int, ok bool) (c convolution, is bool) {
-	ok = ok || n.op() == "convolution" && n.arg("transposed") == false
+func convolutionIn(n *Node, sides int) (c convolution, ok bool) {
+	ok = n.Target == fmt.Sprintf("torch.ops.aten.conv%dd.default", sides) || n.op() == "convolution" && n.arg("transposed") == false
 	each := func(name string, usual int64) []int64 {
 		list, is := n.arg(name).([]int64)
 		switch {
@@ -232,7 +231,7 @@ func convolutionIn(n *Node, sides int, ok bool) (c convolution, is bool) {
 	return c, ok && c.groups > 0
 }
 
-// outputs is the height or the width of what a convolution makes of images of these sizes.
+// outputs is the size of a side of what a convolution makes of inputs of these sizes.
 func (c convolution) outputs(sizes []int, weight torch.Tensor, side int) int {
 	return (sizes[2+side]+2*int(c.padding[side])-weight.Size(2+side))/int(c.stride[side]) + 1
 }

@@ -15,8 +15,9 @@ func gates(r *rewriter) {
 		name, _ := kindOf(a)
 		made, ok := f.maker[name]
 		own := ok && (isOwnConvolution(&r.p.Graph.Nodes[made]) || isWholeConvolution(&r.p.Graph.Nodes[made]))
-		dtype := r.p.Graph.Tensors[name].DType // not in eight bits
-		return own && (dtype == torch.Float32 || dtype == torch.BFloat16) && !f.written[f.root(name)]
+		m := r.p.Graph.Tensors[name]
+		floats := m.DType == torch.Float32 || m.DType == torch.BFloat16 // not in eight bits
+		return own && len(m.Sizes) == 4 && floats && !f.written[f.root(name)]
 	}
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]

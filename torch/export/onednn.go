@@ -103,6 +103,9 @@ func (r *rewriter) packed(n *Node, w torch.Tensor, a activation, images bool) (t
 	if c, signal := signalOf(n); signal && images && len(sizes) == 3 && w.Dim() == 3 {
 		return r.signal(n, w, c, a, sizes)
 	}
+	if c, volume := convolutionIn(n, 3); volume && images && len(sizes) == 5 && w.Dim() == 5 {
+		return r.volumes(n, w, c, a, sizes)
+	}
 	if n.op() != "linear" || len(sizes) == 0 || w.Dim() != 2 {
 		return to, false
 	}
@@ -226,6 +229,8 @@ func (r *rewriter) lying(name TensorArgument, m TensorMeta) TensorArgument {
 	n, known := m.Strides[1].Value()
 	last := known && n == 1 && m.Sizes[1].String() != "1"
 	switch {
+	case last && len(m.Sizes) == 5:
+		return contiguous(name, torch.ChannelsLast3d)
 	case last && len(m.Sizes) == 4:
 		return contiguous(name, torch.ChannelsLast)
 	case last && m.Strides[2].String() != "1":

@@ -2,19 +2,22 @@ package export
 
 import "slices"
 
-// taps leaves out what of a convolution's weight meets nothing but the zeros around small images: of 3 x 3 all but the middle, where
-// there is one pixel.
+// taps leaves out what of a convolution's weight meets nothing but the zeros around small images, short signals and flat volumes: of 3 x 3
+// all but the middle, where there is one pixel.
 func taps(r *rewriter) {
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
-		c, image := convolutionOf(n)
 		x, _ := kindOf(n.arg("input"))
 		sizes := r.p.Graph.Tensors[x].Sizes
-		if !image || len(sizes) != 4 {
+		if len(sizes) < matrix+1 {
+			continue
+		}
+		c, ok := convolutionIn(n, len(sizes)-matrix)
+		if !ok {
 			continue
 		}
 		w, frozen := r.weight(r.flow(), n)
-		if !frozen || w.Dim() != 4 {
+		if !frozen || w.Dim() != len(sizes) {
 			continue
 		}
 		padding, own := slices.Clone(c.padding), w

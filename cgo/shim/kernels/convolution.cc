@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "checks.h"
+#include "layers.h"
 #include "weights.h"
 
 namespace tg::convolution {
@@ -261,10 +262,14 @@ Tensor winograd_in(bool in_place, const Tensor& x, const Tensor& weight, const s
 	return c.y;
 }
 
+}  // namespace
+
 Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
                 at::IntArrayRef padding, std::string_view activation) {
 	return winograd_in(false, x, weight, bias, sum, padding, activation);
 }
+
+namespace {
 
 Tensor& winograd_(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, Tensor& sum, at::IntArrayRef padding,
                   std::string_view activation) {
@@ -314,10 +319,14 @@ Tensor direct_in(bool in_place, const Tensor& x, const Tensor& weight, const std
 	return c.y;
 }
 
+}  // namespace
+
 Tensor direct(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum, int64_t outputs,
               at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding, int64_t dilation, std::string_view activation) {
 	return direct_in(false, x, weight, bias, sum, outputs, kernel, stride, padding, dilation, activation);
 }
+
+namespace {
 
 Tensor& direct_(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, Tensor& sum, int64_t outputs, at::IntArrayRef kernel,
                 at::IntArrayRef stride, at::IntArrayRef padding, int64_t dilation, std::string_view activation) {

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "cell.h"
+#include "layers.h"
 #include "weights.h"
 
 namespace tg::recurrent {

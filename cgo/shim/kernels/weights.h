@@ -50,10 +50,6 @@ int form_of(const at::Tensor& weight);
 // panel lie side by side: [height, width x channels, vectors of the panel, numbers].
 at::Tensor direct_weight(const at::Tensor& weight);
 
-// A linear layer of rows of numbers, with weights that direct_weight made of [outputs, numbers, 1, 1].
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, int64_t outputs, const std::optional<at::Tensor>& bias,
-                  std::string_view activation);
-
 // Weights [channels, 1, height, width]: [height, width, channels].
 at::Tensor depthwise_weight(const at::Tensor& weight);
 
