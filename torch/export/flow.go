@@ -23,8 +23,14 @@ var fresh = setOf(`conv1d conv2d conv3d convolution linear addmm mm bmm baddbmm 
 	batch_norm instance_norm _native_batch_norm_legit_no_training
 	relu relu6 gelu silu sigmoid tanh hardswish hardsigmoid hardtanh leaky_relu elu softplus mish clamp clamp_min clamp_max
 	exp log sqrt rsqrt neg abs sin cos erf pow reciprocal add sub rsub mul div maximum minimum where masked_fill
+	exp2 expm1 log1p log2 log10 square tan asin acos atan sinh cosh floor ceil round trunc sign erfc nan_to_num isnan isinf isfinite
+	selu celu hardshrink softshrink logsigmoid glu atan2 fmod remainder floor_divide lerp addcmul addcdiv bitwise_and bitwise_or
 	eq ne lt le gt ge logical_not logical_and logical_or bitwise_not tril triu cumsum argmax argmin
-	softmax _softmax log_softmax _log_softmax mean sum amax amin var cat stack embedding index_select clone _to_copy lift_fresh_copy
+	softmax _softmax log_softmax _log_softmax mean sum prod amax amin var std logsumexp linalg_vector_norm any all cat stack embedding
+	index index_select gather scatter scatter_add index_add index_put roll flip repeat pad constant_pad_nd one_hot
+	clone _to_copy lift_fresh_copy
+	conv_transpose1d conv_transpose2d conv_transpose3d upsample_nearest1d upsample_nearest2d upsample_linear1d upsample_bilinear2d
+	max_pool3d avg_pool1d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool3d
 	quantize_per_tensor int_repr
 	max_pool2d avg_pool2d adaptive_avg_pool2d scaled_dot_product_attention
 	max_pool2d_with_indices _adaptive_avg_pool2d nll_loss_forward nll_loss2d_forward mse_loss smooth_l1_loss huber_loss

@@ -27,16 +27,16 @@ var stepPasses = []pass{{"dead", dead}, {"common", common}, {"copies", copies}, 
 	{"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}}
 
 // fusedPasses take the weights as they are now.
-var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"constants", constants},
-	{"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
+var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"settled", settled},
+	{"constants", constants}, {"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
 	{"dead", dead}, {"batchNorms", batchNorms}, {"taps", taps}, {"residuals", residuals}, {"lower", lower},
-	{"quantize", quantize}, {"heads", heads}, {"recurrent", recurrent}, {"pointwise", pointwise},
+	{"quantize", quantize}, {"heads", heads}, {"recurrent", recurrent}, {"tables", tables}, {"pointwise", pointwise},
 	{"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise},
 	{"inPlace", inPlace}, {"dead", dead}}
 
 // cardPasses are fusedPasses for a program on a card.
-var cardPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"constants", constants},
-	{"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
+var cardPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"settled", settled},
+	{"constants", constants}, {"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
 	{"dead", dead}, {"batchNorms", batchNorms}, {"lower", lower}, {"cudnn", cudnn}, {"formats", formats}, {"inPlace", inPlace},
 	{"dead", dead}}
 

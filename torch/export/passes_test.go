@@ -100,8 +100,16 @@ var passCases = []struct {
 	}, []int{2}, []pass{{"identities", identities}}},
 	{"batchNorms", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := F.BatchNorm(F.Conv2d(x, w["k"], torch.Tensor{}, F.ConvOptions{Padding: 1}), norm(w))
+		y = F.BatchNorm(F.ConvTranspose2d(y, w["k"], w["v"], F.ConvTransposeOptions{Padding: 1}), norm(w))
 		return F.BatchNorm(x, norm(w)).Add(y)
 	}, []int{1, 3, 4, 4}, []pass{{"constants", constants}, {"batchNorms", batchNorms}, {"dead", dead}}},
+	{"batchNormsAhead", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		square := w["m"]
+		y := F.Linear(F.BatchNorm(x.ReLU(), norm(w)), square, w["v"])
+		y = F.Linear(F.BatchNorm(y.ReLU(), norm(w)), square, torch.Tensor{})
+		z := F.BatchNorm(y.ReLU(), norm(w)) // read twice
+		return F.Linear(z, square, w["v"]).Add(z)
+	}, []int{2, 3}, []pass{{"constants", constants}, {"batchNorms", batchNorms}, {"dead", dead}}},
 	{"paddings", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := F.Conv2d(F.Pad(x, []int{1, 1, 2, 2}), w["k"], w["v"], F.ConvOptions{Padding: 1})
 		y = F.Conv2d(F.Pad(y, []int{0, 1, 0, 1}), w["k"], torch.Tensor{})
@@ -159,6 +167,14 @@ var passCases = []struct {
 		y = F.Conv2d(y, w["k"], torch.Tensor{}, F.ConvOptions{Padding: []int{2, 3}, Dilation: 2})
 		return F.Conv2d(y, w["k"], torch.Tensor{}, F.ConvOptions{Padding: 2, Dilation: 2}).Add(x.Sum()) // the middle
 	}, []int{1, 3, 1, 2}, []pass{{"taps", taps}, {"dead", dead}}},
+	{"settled", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		settled, read, given := w["v"].Clone(), w["v"].Clone(), w["v"].Clone()
+		settled.Narrow(0, 1, 1).ZeroInPlace()
+		sum := read.Sum() // before it is written to
+		read.ZeroInPlace()
+		given.MulInPlace(x.Sum())
+		return x.Add(settled).Add(read).Add(given).Add(sum)
+	}, []int{2, 3}, []pass{{"settled", settled}, {"constants", constants}, {"dead", dead}}},
 	{"inPlace", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := x.Sin().ReLU().Sigmoid()
 		v := y.View(3, 2)

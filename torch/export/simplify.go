@@ -95,8 +95,81 @@ func constants(r *rewriter) {
 	r.remove(gone)
 }
 
+// settled makes constants of what is made of constants and written to before anything else reads it, as a bias of which a part is zero.
+func settled(r *rewriter) {
+	f := r.flow()
+	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+		name, ok := r.p.Graph.Nodes[i].result()
+		if !ok || !r.p.Graph.Nodes[i].isFresh() || !f.written[name] || f.root(name) != name || f.returned[name] {
+			continue
+		}
+		if names, gone := r.settle(f, i); len(gone) > 0 {
+			r.rename(0, names)
+			r.remove(gone)
+			f = r.flow()
+			i--
+		}
+	}
+}
+
+// settle computes what a node makes and others write to; gone are these nodes, and names those of what they return, each of the writers what
+// it changes. None are gone if something else reads it meanwhile, or they depend on inputs.
+func (r *rewriter) settle(f *flow, first int) (names map[string]string, gone map[int]bool) {
+	name, _ := r.p.Graph.Nodes[first].result()
+	last := r.lastWriter(f, name)
+	made := map[string]TensorArgument{}
+	names, gone = map[string]string{}, map[int]bool{}
+	for i := first; i <= last; i++ {
+		n := &r.p.Graph.Nodes[i]
+		own, single := n.result()
+		writes := r.writesTo(f, n, name)
+		switch {
+		case i > first && !readsOf(f, n, name):
+			continue
+		case !single || i > first && !writes && !views[n.op()] || writes && !r.changes(i):
+			return nil, nil
+		}
+		t, known := r.compute(f, n, made)
+		if !known {
+			return nil, nil
+		}
+		made[own] = r.constant(own, t)
+		switch {
+		case i == first:
+			names[own], gone[i] = string(made[own]), true
+		case writes:
+			names[own], _ = kindOf(n.arg("self"))
+			gone[i] = true
+		}
+	}
+	return names, gone
+}
+
+// lastWriter is the last node that writes to the memory of a value.
+func (r *rewriter) lastWriter(f *flow, name string) (last int) {
+	for i := range r.p.Graph.Nodes {
+		if r.writesTo(f, &r.p.Graph.Nodes[i], name) {
+			last = i
+		}
+	}
+	return last
+}
+
+func (r *rewriter) writesTo(f *flow, n *Node, name string) bool {
+	return slices.ContainsFunc(r.writes(n), func(own string) bool { return f.root(own) == name })
+}
+
+// readsOf tells whether a node reads the memory of a value.
+func readsOf(f *flow, n *Node, name string) (reads bool) {
+	for _, in := range n.Inputs {
+		namesIn(in.Value, func(own string) { reads = reads || f.root(own) == name })
+	}
+	return reads
+}
+
 // views are the operators that look at their argument in another way, or copy it.
-var views = setOf("t transpose permute unsqueeze squeeze expand view reshape flatten select slice detach alias to contiguous")
+var views = setOf(`t transpose permute swapaxes swapdims movedim unsqueeze squeeze expand expand_as view view_as reshape flatten unflatten
+	select slice narrow diagonal detach alias to contiguous`)
 
 // compute computes a node whose arguments are constants.
 func (r *rewriter) compute(f *flow, n *Node, made map[string]TensorArgument) (t torch.Tensor, ok bool) {

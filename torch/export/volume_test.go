@@ -108,7 +108,9 @@ func TestVolumeErrors(t *testing.T) {
 			"what is added does not fit":          {x, w, nil, torch.RandN(1, 8, 4, 5, 5), 8, three, one, one, false, "none"},
 			"are not those of winograd_weight":    {x, w, nil, nil, 8, three, one, one, true, "none"},
 		} {
-			torch.Unsafe(func() { require.ErrorContains(t, torch.Try(func() { torch.Call("libtorchgo::volumes", args...) }), text) })
+			torch.Unsafe(func() {
+				require.ErrorContains(t, torch.Try(func() { torch.Call("libtorchgo::volumes", args...) }), text)
+			})
 		}
 	})
 }
