@@ -210,7 +210,8 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 
 // ours is an operator of ours for a convolution, with packed weights of that name and the arguments that say where its kernel goes.
 func (r *rewriter) ours(n *Node, target, base string, packed torch.Tensor, activation string, place ...NamedArgument) Node {
-	inputs := []NamedArgument{given("x", n.arg("input")), given("weight", r.constant(base, packed)), given("bias", n.arg("bias")), given("sum", nil)}
+	inputs := []NamedArgument{given("x", n.arg("input")), given("weight", r.constant(base, packed)), given("bias", n.arg("bias")),
+		given("sum", nil)}
 	inputs = append(append(inputs, place...), given("activation", activation))
 	return r.biased(n.with(target, inputs...))
 }

@@ -183,14 +183,7 @@ func isView(n *Node) bool {
 // formats lets the program go on with images whose channels lie last, as convolutions return them: a view becomes a reshape, and what is
 // returned lies as it did.
 func formats(r *rewriter) {
-	g := &r.p.Graph
-	turned := map[int]bool{} // the dimensions of what may lie so
-	for i := range g.Nodes {
-		if n := &g.Nodes[i]; r.channelsLast(n) {
-			name, _ := n.result()
-			turned[len(g.Tensors[name].Sizes)] = true
-		}
-	}
+	g, turned := &r.p.Graph, r.turned()
 	if len(turned) == 0 {
 		return
 	}
@@ -207,6 +200,18 @@ func formats(r *rewriter) {
 			g.Outputs[i], r.p.Signature.Outputs[i].Arg = own, own
 		}
 	}
+}
+
+// turned are the numbers of dimensions of what may have its channels last: images, signals and volumes.
+func (r *rewriter) turned() map[int]bool {
+	turned := map[int]bool{}
+	for i := range r.p.Graph.Nodes {
+		if n := &r.p.Graph.Nodes[i]; r.channelsLast(n) {
+			name, _ := n.result()
+			turned[len(r.p.Graph.Tensors[name].Sizes)] = true
+		}
+	}
+	return turned
 }
 
 // channelsLast tells whether a node makes images, or signals, whose channels lie last.

@@ -31,7 +31,7 @@ var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identitie
 	{"constants", constants}, {"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
 	{"dead", dead}, {"batchNorms", batchNorms}, {"taps", taps}, {"residuals", residuals}, {"lower", lower},
 	{"quantize", quantize}, {"heads", heads}, {"recurrent", recurrent}, {"tables", tables}, {"pointwise", pointwise},
-	{"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise},
+	{"groupNorms", groupNorms}, {"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise},
 	{"inPlace", inPlace}, {"dead", dead}}
 
 // cardPasses are fusedPasses for a program on a card.

@@ -112,8 +112,8 @@ func settled(r *rewriter) {
 	}
 }
 
-// settle computes what a node makes and others write to; gone are these nodes, and names those of what they return, each of the writers what
-// it changes. None are gone if something else reads it meanwhile, or they depend on inputs.
+// settle computes what a node makes and others write to. Gone are these nodes, and names are those of what they return: each of the writers
+// what it changes. None are gone if something else reads it meanwhile, or they depend on inputs.
 func (r *rewriter) settle(f *flow, first int) (names map[string]string, gone map[int]bool) {
 	name, _ := r.p.Graph.Nodes[first].result()
 	last := r.lastWriter(f, name)

@@ -19,7 +19,8 @@ func TestTables(t *testing.T) {
 		table, indices := torch.RandN(50, 7), torch.RandInt(0, 50, []int{6, 9})
 		for name, c := range map[string]struct{ table, indices torch.Tensor }{
 			"matrix": {table, indices}, "column": {table, indices.Select(1, 3)}, "turned": {table, indices.T()},
-			"int32": {table, indices.To(torch.Int32)}, "bfloat16": {table.To(torch.BFloat16), indices}, "one": {table, indices.Select(0, 1).Select(0, 1)},
+			"int32": {table, indices.To(torch.Int32)}, "bfloat16": {table.To(torch.BFloat16), indices},
+			"one":  {table, indices.Select(0, 1).Select(0, 1)},
 			"none": {table, indices.Narrow(0, 0, 0)}, "columns": {torch.RandN(7, 50).T(), indices}, "empty rows": {torch.RandN(50, 0), indices},
 			"many": {table, torch.RandInt(0, 50, []int{1 << 13})}, "bytes": {torch.RandInt(0, 99, []int{50, 3}).To(torch.Uint8), indices},
 		} {

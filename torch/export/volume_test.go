@@ -99,6 +99,9 @@ func TestVolumeErrors(t *testing.T) {
 		w, ok := inner("libtorchgo::direct_weight", torch.RandN(8, 3*4, 3, 3))
 		require.True(t, ok)
 		x, three, one := torch.RandN(1, 4, 5, 5, 5), []int{3, 3, 3}, []int{1, 1, 1}
+		none, ok := inner("libtorchgo::volumes", x.Narrow(0, 0, 0), w, nil, nil, 8, three, []int{2, 1, 1}, one, false, "none")
+		require.True(t, ok)
+		require.Equal(t, []int{0, 8, 3, 5, 5}, none.Shape())
 		for text, args := range map[string][]any{
 			"expected volumes":                    {torch.RandN(4, 5, 5, 5), w, nil, nil, 8, three, one, one, false, "none"},
 			"kernel is [3, 3], expected three":    {x, w, nil, nil, 8, []int{3, 3}, one, one, false, "none"},

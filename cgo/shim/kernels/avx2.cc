@@ -1,6 +1,7 @@
 #include "cascade.h"
 #include "dots.h"
 #include "elementwise.h"
+#include "group_norm.h"
 #include "images.h"
 #include "lanes.h"
 #include "recurrent.h"
@@ -22,6 +23,7 @@ const Processor avx2 = {
 	rows::log_softmax_derivative<8>,
 	sums::sum_columns<8>,
 	recurrent::recurrent<8>,
+	groups::norm<8>,
 };
 
 }  // namespace tg::convolution

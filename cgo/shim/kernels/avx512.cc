@@ -1,6 +1,7 @@
 #include "cascade.h"
 #include "dots.h"
 #include "elementwise.h"
+#include "group_norm.h"
 #include "images.h"
 #include "lanes.h"
 #include "recurrent.h"
@@ -22,6 +23,7 @@ const Processor avx512 = {
 	rows::log_softmax_derivative<16>,
 	sums::sum_columns<16>,
 	recurrent::recurrent<16>,
+	groups::norm<16>,
 };
 
 }  // namespace tg::convolution

@@ -8,6 +8,7 @@
 #include "branch.h"
 #include "cell.h"
 #include "chain.h"
+#include "groups.h"
 #include "head.h"
 #include "number.h"
 #include "product.h"
@@ -168,6 +169,8 @@ struct Processor {
 	void (*sum_columns)(const float* x, int64_t rows, int64_t columns, float* to);
 	// The rows of sequences from first to last.
 	void (*recurrent)(const recurrent::Sequence& s, int64_t first, int64_t last);
+	// A group norm of the image of that number, with room for it.
+	void (*group_norm)(const groups::Images& g, int64_t image, double* room);
 };
 
 extern const Processor avx2;    // and FMA

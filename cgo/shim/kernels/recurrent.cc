@@ -47,7 +47,7 @@ struct Layers {
 	Layers(Cell kind, const Tensor& x, const Tensor& states, at::TensorList all, bool both, bool batch_first)
 	    : cell(kind), h(states.contiguous()), weights(all), bidirectional(both), rows(x.dim() == 3 ? x.size(batch_first ? 0 : 1) : 0),
 	      hidden(states.dim() == 3 ? states.size(2) : 0) {
-		TORCH_CHECK_VALUE(x.dim() == 3 && x.numel() > 0 && x.scalar_type() == at::kFloat, "expected sequences of float32, got ", x.sizes(),
+		TORCH_CHECK_VALUE(x.dim() == 3 && x.size(batch_first ? 1 : 0) > 0 && x.size(2) > 0 && x.scalar_type() == at::kFloat, "expected sequences of float32, got ", x.sizes(),
 		                  " of ", x.scalar_type());
 		check(states);
 		TORCH_CHECK_VALUE(h.size(0) > 0 && h.size(0) % directions() == 0 && static_cast<int64_t>(all.size()) == parts * h.size(0), all.size(),

@@ -65,7 +65,7 @@ void check_triple(const char* what, at::IntArrayRef n, int64_t low) {
 Tensor volumes(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum, int64_t outputs,
                at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding, bool by_winograd, std::string_view activation) {
 	constexpr int64_t many = 1 << 24;  // numbers of images that are made at once
-	TORCH_CHECK_VALUE(x.dim() == 5 && x.numel() > 0, "expected volumes, got ", x.sizes());
+	TORCH_CHECK_VALUE(x.dim() == 5 && x.size(1) > 0 && x.size(3) > 0 && x.size(4) > 0, "expected volumes, got ", x.sizes());
 	check_triple("kernel", kernel, 1), check_triple("stride", stride, 1), check_triple("padding", padding, 0);
 	const Stack stack{x.contiguous(last_of_volumes), kernel[0], stride[0], padding[0], outputs_of(x.size(2), padding[0], kernel[0], stride[0])};
 	TORCH_CHECK_VALUE(stack.outputs > 0, "volumes of ", x.sizes(), " are smaller than the kernel");
@@ -74,9 +74,9 @@ Tensor volumes(const Tensor& x, const Tensor& weight, const std::optional<Tensor
 		TORCH_CHECK_VALUE(sum->dim() == 5 && sum->size(0) == x.size(0) && sum->size(2) == stack.outputs, "what is added does not fit ", x.sizes());
 		added = slices(sum->contiguous(last_of_volumes));
 	}
-	const int64_t all = x.size(0) * stack.outputs, some = std::clamp<int64_t>(many / (x.numel() / x.size(0) / x.size(2) * kernel[0]), 1, all);
+	const int64_t all = x.size(0) * stack.outputs, some = std::max<int64_t>(1, many / (kernel[0] * x.size(1) * x.size(3) * x.size(4)));
 	Tensor y;
-	for (int64_t first = 0; first < all; first += some) {
+	for (int64_t first = 0; first < all || !y.defined(); first += some) {
 		const int64_t count = std::min(some, all - first);
 		auto images = stack.images(first, count);
 		std::optional<Tensor> own;
