@@ -37,6 +37,7 @@ type options struct {
 	card    bool
 	against rival
 	rivals  bool
+	others  bool
 }
 
 // rival is who is measured in the place of Python: a program that obeys the same commands.
@@ -67,11 +68,13 @@ func parse() (o options, err error) {
 	onCard := flag.Bool("cuda", false, "measure the cases on the first CUDA card, instead of those on the CPU")
 	onRivals := flag.Bool("programs", false, "measure compiled programs beside Python's compilers, ONNX Runtime and OpenVINO, which\n"+
 		"./build.sh rivals fetches, instead of the cases; with -cuda beside Python's compiler on the card")
+	others := flag.Bool("others", false, "with -programs: other networks than the table's six, in float32, beside Python's eager run,\n"+
+		"ONNX Runtime and OpenVINO")
 	threads := flag.String("threads", "1,2", "numbers of threads for training steps and files")
 	results := flag.String("results", "", "folder for the results as JSON; a full run writes to bench/results")
 	against := flag.String("against", "", "`NAME=PROGRAM` takes Python's place, as bench/tch.sh has it")
 	flag.Parse()
-	o = options{rounds: *rounds, quick: *quick, results: *results, card: *onCard, rivals: *onRivals}
+	o = options{rounds: *rounds, quick: *quick, results: *results, card: *onCard, rivals: *onRivals, others: *others}
 	if o.quick {
 		o.rounds = 4
 	}
@@ -80,6 +83,9 @@ func parse() (o options, err error) {
 	}
 	if o.rounds < 2 {
 		return o, fmt.Errorf("-rounds %d: at least 2 are needed", o.rounds)
+	}
+	if o.others && (!o.rivals || o.card) {
+		return o, errors.New("-others: those are networks of -programs, on the CPU")
 	}
 	if *against != "" {
 		var ok bool

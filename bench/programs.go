@@ -129,6 +129,10 @@ type network struct {
 var networks = []network{{"ResNet-18 at 32", 20}, {"ResNet-18 at 224", 2}, {"ResNet-50", 1}, {"MobileNet v3 large", 8}, {"ViT-B/16", 1},
 	{"MiniLM", 4}}
 
+// otherNetworks are of kinds that the table's have not: recurrent layers, signals, volumes, groups, windows, tables.
+var otherNetworks = []network{{"EfficientNet B0", 4}, {"RegNet Y 400MF", 4}, {"ResNeXt-50", 1}, {"ConvNeXt tiny", 1}, {"Swin v2 tiny", 1},
+	{"ResNet-18 of videos", 1}, {"U-Net", 2}, {"speech", 20}, {"LSTM", 20}, {"GRU", 20}, {"decoder", 2}, {"tables", 400}}
+
 // folder is where a network's files are kept.
 func (n network) folder(dir string) string {
 	return filepath.Join(dir, strings.NewReplacer(" ", "-", "/", "-").Replace(n.name))

@@ -189,6 +189,9 @@ func (r *report) save(dir string) (path string, err error) {
 	kind := ""
 	if len(r.Programs) > 0 {
 		kind = "-programs"
+		if slices.ContainsFunc(otherNetworks, func(n network) bool { return n.name == r.Programs[0].Network }) {
+			kind = "-others"
+		}
 	}
 	path = filepath.Join(dir, name+"-"+r.Date+kind+".json")
 	text, err := json.MarshalIndent(r, "", "\t")

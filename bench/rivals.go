@@ -51,6 +51,9 @@ var cardContenders = append(slices.Clone(contenders[:3]), []contender{
 	{compileName, "float16", "torch.compile", "torch.compile float16"},
 }...)
 
+// otherContenders are those that compute other networks: torch.compile and AOTInductor would compile for an hour.
+var otherContenders = slices.Concat(contenders[:2], contenders[4:6])
+
 // contest is one network's measurement.
 type contest struct {
 	*maker
@@ -75,17 +78,20 @@ type result struct {
 
 // programs measures all networks, one after the other; the contenders take turns, round by round.
 func (m *maker) programs(r *report, o options) error {
-	who := contenders
+	who, list := contenders, networks
+	if o.others {
+		who, list = otherContenders, otherNetworks
+	}
 	if o.card {
 		who = cardContenders
 	} else if _, err := os.Stat(m.rivals()); err != nil {
 		return fmt.Errorf("bench: %w; ./build.sh rivals fetches ONNX Runtime and OpenVINO", err)
 	}
-	dir, err := m.kept(o.card)
+	dir, err := m.kept(o)
 	if err != nil {
 		return err
 	}
-	for _, n := range networks {
+	for _, n := range list {
 		if !o.only.MatchString(n.name) {
 			continue
 		}
@@ -111,7 +117,7 @@ const timesOnCard = 20
 func (m *maker) rivals() string { return filepath.Join(m.home, "rivals") }
 
 // kept is a folder for what is made once: networks in the formats of all, and what Python's compilers make of them.
-func (m *maker) kept(card bool) (string, error) {
+func (m *maker) kept(o options) (string, error) {
 	cache, err := home.Cache()
 	if err != nil {
 		return "", err
@@ -119,8 +125,11 @@ func (m *maker) kept(card bool) (string, error) {
 	h := sha256.New()
 	files := []string{filepath.Join(m.scripts, "networks.py"), filepath.Join(m.scripts, "programs.py"),
 		filepath.Join(m.home, "lib", "version.txt")}
-	if !card {
+	if !o.card {
 		files = append(files, filepath.Join(m.rivals(), ".wheels"))
+	}
+	if o.others {
+		files = append(files, filepath.Join(m.scripts, "others.py"))
 	}
 	for _, path := range files {
 		text, err := os.ReadFile(path)
@@ -322,7 +331,7 @@ func (r *report) printPrograms(w io.Writer) {
 	best := strings.Join(rivals, " or ")
 	fmt.Fprintf(w, "\n| network | dtype | %s | Python / ours | %s / ours, wall min | wall p25 | CPU min | off by: ours, Python, %s |\n%s\n",
 		strings.Join(names, " | "), best, strings.Join(rivals, ", "), "|---|---|"+strings.Repeat("---|", len(names)+5))
-	for _, n := range networks {
+	for _, n := range slices.Concat(networks, otherNetworks) {
 		for _, dtype := range dtypes {
 			rows := map[string]result{}
 			for _, row := range r.Programs {

@@ -109,6 +109,10 @@ def settle(network, calls):
 def make(name):
     """A network, and calls: the first is measured, the others are samples."""
     torch.manual_seed(0)
+    if name not in NETWORKS:
+        import others
+
+        NETWORKS.update(others.NETWORKS)
     constructor, inputs = NETWORKS[name]
     with torch.no_grad():
         calls = inputs(1 + SAMPLES)

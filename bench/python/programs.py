@@ -70,12 +70,28 @@ def program(folder):
     return move_to_device_pass(own, DEVICE) if ON_CARD else own
 
 
-def tensors(folder, last=False):
-    """The inputs of the measured call, images with their channels last if they may."""
+def channels_last(dims):
+    """The format of images, or of volumes, with their channels last."""
     import torch
 
-    formats = {"memory_format": torch.channels_last}
-    return [x.to(DEVICE, **formats) if last and x.dim() == 4 else x.to(DEVICE) for x in map(torch.from_numpy, read_calls(folder)[0])]
+    return torch.channels_last_3d if dims == 5 else torch.channels_last
+
+
+def module(folder, **dtype):
+    """The network, whose weights have their channels last."""
+    network = program(folder).module()
+    dims = max((p.dim() for p in network.parameters()), default=0)
+    return network.to(memory_format=channels_last(dims), **dtype)
+
+
+def tensors(folder, last=False):
+    """The inputs of the measured call, images and volumes with their channels last if they may."""
+    import torch
+
+    def format(x):
+        return {"memory_format": channels_last(x.dim())} if last and x.dim() in (4, 5) else {}
+
+    return [x.to(DEVICE, **format(x)) for x in map(torch.from_numpy, read_calls(folder)[0])]
 
 
 def of_torch(call, inputs):
@@ -94,9 +110,7 @@ def of_torch(call, inputs):
 
 
 def eager(folder, **dtype):
-    import torch
-
-    network = program(folder).module().to(memory_format=torch.channels_last, **dtype)
+    network = module(folder, **dtype)
     inputs = [x.to(**dtype) if x.is_floating_point() else x for x in tensors(folder, last=True)]
     return of_torch(lambda *inputs: network(*inputs).float(), inputs)
 
@@ -106,7 +120,7 @@ def inductor(folder, **dtype):
     import torch._inductor.config as config
 
     config.freezing = True
-    network = program(folder).module().to(memory_format=torch.channels_last, **dtype)
+    network = module(folder, **dtype)
     inputs = [x.to(**dtype) if x.is_floating_point() else x for x in tensors(folder, last=True)]
     compiled = torch.compile(network, mode="reduce-overhead" if ON_CARD else None)
     return of_torch(lambda *inputs: compiled(*inputs).float(), inputs)
