@@ -14,6 +14,7 @@ const (
 	directTarget    = "torch.ops.libtorchgo.direct.default"
 	depthwiseTarget = "torch.ops.libtorchgo.depthwise.default"
 	volumesTarget   = "torch.ops.libtorchgo.volumes.default"
+	groupedTarget   = "torch.ops.libtorchgo.grouped.default"
 )
 
 // addingForms write to what they add.
@@ -25,7 +26,11 @@ var addingForms = map[string]string{
 func isOwn(n *Node) bool { return strings.HasPrefix(n.Target, "torch.ops.libtorchgo.") }
 
 func isOwnConvolution(n *Node) bool {
-	return n.Target == winogradTarget || n.Target == directTarget || n.Target == depthwiseTarget || n.Target == volumesTarget
+	switch n.Target {
+	case winogradTarget, directTarget, depthwiseTarget, groupedTarget, volumesTarget:
+		return true
+	}
+	return false
 }
 
 // ownActivations are those that can be behind a convolution of our own.
@@ -197,7 +202,10 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 	}
 	height, width := c.outputs(sizes, w, 0), c.outputs(sizes, w, 1)
 	if c.groups > 1 {
-		return r.depthwise(n, w, c, activation, sizes)
+		if to, ok = r.depthwise(n, w, c, activation, sizes); ok {
+			return to, true
+		}
+		return r.grouped(n, w, c, activation)
 	}
 	if packed, ok := c.winogradWeight(sizes, w); ok {
 		return r.ours(n, winogradTarget, "winograd_weight", packed, activation, given("padding", c.padding)), true
@@ -237,6 +245,37 @@ func (r *rewriter) depthwise(n *Node, w torch.Tensor, c convolution, activation 
 		return to, false
 	}
 	return r.ours(n, depthwiseTarget, "depthwise_weight", packed, activation, given("stride", c.stride), given("padding", c.padding)), true
+}
+
+// A vector of outputs is made of as few groups as fill it, at most so many: what a group does not see is multiplied by zeros.
+const (
+	fewestOutputs = 8
+	mostMerged    = 4
+)
+
+// grouped is our operator for a convolution of groups of channels.
+func (r *rewriter) grouped(n *Node, w torch.Tensor, c convolution, activation string) (to Node, ok bool) {
+	groups, merged := int(c.groups), 1
+	own := w.Size(0) / groups // outputs
+	for merged*own%fewestOutputs != 0 {
+		merged++
+	}
+	if merged > mostMerged || groups%merged != 0 {
+		return to, false
+	}
+	shape := []int{groups / merged, merged, own, 1, w.Size(1), w.Size(2), w.Size(3)}
+	whole := w.Reshape(shape...).Mul(torch.Eye(merged).To(w.DType()).Reshape(1, merged, 1, merged, 1, 1, 1))
+	var parts []torch.Tensor
+	for i := range groups / merged {
+		part, ok := inner("libtorchgo::direct_weight", whole.Select(0, i).Reshape(merged*own, merged*w.Size(1), w.Size(2), w.Size(3)))
+		if !ok {
+			return to, false
+		}
+		parts = append(parts, part)
+	}
+	kernel := []int64{int64(w.Size(2)), int64(w.Size(3))}
+	return r.ours(n, groupedTarget, "grouped_weight", torch.Stack(parts), activation, given("outputs", int64(w.Size(0))),
+		given("kernel", kernel), given("stride", c.stride), given("padding", c.padding)), true
 }
 
 // winograd is the form that makes a convolution of images of these sizes faster than a direct one; none where none does.

@@ -1,0 +1,93 @@
+// What operators of convolutions have in common.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+
+#include <optional>
+
+#include "checks.h"
+#include "weights.h"
+
+namespace tg::convolution {
+
+// The kernels for weights that direct_weight made.
+inline const Kernels& panels_of(const at::Tensor& weight) {
+	const int64_t two = together_of(weight.scalar_type());
+	TORCH_CHECK_VALUE(weight.size(3) % two == 0, "weights of ", weight.sizes(), " are not those of direct_weight");
+	return kernels_of(weight.scalar_type(), weight.size(3) / two);
+}
+
+// So many of a tensor's numbers further on.
+inline const void* behind(const void* numbers, int64_t n, const at::Tensor& of) {
+	return static_cast<const char*>(numbers) + n * static_cast<int64_t>(of.element_size());
+}
+
+inline void* behind(void* numbers, int64_t n, const at::Tensor& of) {
+	return static_cast<char*>(numbers) + n * static_cast<int64_t>(of.element_size());
+}
+
+// Call is what the operators have in common: arguments that were checked, and memory that a task points into.
+struct Call {
+	at::Tensor x, y, bias, sum;
+	Task task{};
+
+	void take(const at::Tensor& of, const at::Tensor& weight, const std::optional<at::Tensor>& b, std::optional<at::ScalarType> weights = {}) {
+		x = images(of);
+		task.images = x.size(0), task.channels = x.size(1), task.height = x.size(2), task.width = x.size(3);
+		auto dtype = weights.value_or(x.scalar_type());
+		TORCH_CHECK_VALUE(weight.scalar_type() == dtype && weight.is_contiguous(), "expected contiguous weights of ", dtype, ", got ",
+		                  weight.scalar_type());
+		TORCH_CHECK_VALUE(!b || (b->dim() == 1 && b->size(0) == task.outputs && b->scalar_type() == at::kFloat), "the bias does not fit ",
+		                  task.outputs, " outputs, or is not float32");
+		task.weight = weight.const_data_ptr();
+		if (b) {
+			bias = b->contiguous();
+			task.bias = bias.const_data_ptr<float>();
+		}
+	}
+
+	static constexpr int64_t most = 1 << 16;  // of steps, and of pixels that a kernel has or that are added
+
+	void step(at::IntArrayRef stride, at::IntArrayRef padding) {
+		check_pair("padding", padding, 0, most);
+		check_pair("stride", stride, 1, most);
+		task.down = stride[0], task.across = stride[1];
+	}
+
+	// Weights that direct_weight made from a kernel, for so many outputs.
+	void panels(const at::Tensor& weight, int64_t outputs, at::IntArrayRef kernel) {
+		check_pair("kernel", kernel, 1, most);
+		TORCH_CHECK_VALUE(weight.dim() == 4 && weight.numel() > 0, "weights of ", weight.sizes(), " are not those of direct_weight");
+		int64_t vector = panels_of(weight).vector, all = weight.size(0);
+		TORCH_CHECK_VALUE(outputs > (all - 1) * vector && outputs <= all * vector, "weights of ", weight.sizes(), " do not fit ", outputs,
+		                  " outputs");
+		task.outputs = outputs, task.kernel_height = kernel[0], task.kernel_width = kernel[1];
+	}
+
+	// The images' numbers that meet a row of the kernel meet as many weights.
+	void fit(const at::Tensor& weight) const {
+		const int64_t two = together_of(weight.scalar_type());
+		bool fits = weight.size(1) == task.kernel_height && weight.size(2) * two == whole(task.kernel_width * task.channels, two);
+		TORCH_CHECK_VALUE(fits, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
+	}
+
+	// Results, or the sum in whose place they are.
+	void make(int64_t height, int64_t width, const std::optional<at::Tensor>& s, bool in_place = false) {
+		TORCH_CHECK_VALUE(height > 0 && width > 0, "images of ", x.sizes(), " are smaller than the kernel");
+		const int64_t sizes[] = {task.images, task.outputs, height, width};
+		TORCH_CHECK_VALUE(!s || (s->sizes() == at::IntArrayRef(sizes) && s->scalar_type() == x.scalar_type()), "what is added does not fit ",
+		                  at::IntArrayRef(sizes));
+		if (s) {
+			sum = s->contiguous(last_channels);
+			task.sum = sum.const_data_ptr();
+		}
+		y = in_place ? sum : at::empty(sizes, x.options(), last_channels);
+		task.y = y.mutable_data_ptr(), task.out_height = height, task.out_width = width;
+	}
+};
+
+// Computes direct convolutions, whose images have their zeros around already.
+void pixels(const Task& t, const at::Tensor& weight);
+
+}  // namespace tg::convolution
