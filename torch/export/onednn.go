@@ -23,18 +23,10 @@ func pointwise(r *rewriter) {
 		if !frozen {
 			continue
 		}
-		none := activation{attr: "none", scalars: []float64{}}
-		a, next := none, f.only(name)
-		if next < 0 || next == len(r.p.Graph.Nodes) {
-			next = nowhere
-		} else if own, known := activationOf(&r.p.Graph.Nodes[next]); known {
-			a = own
-		} else {
-			next = nowhere
-		}
+		a, next := r.behind(f, name)
 		to, ok := r.packed(n, w, a, images)
 		if !ok && next >= 0 {
-			a, next = none, nowhere
+			a, next = noActivation, nowhere
 			to, ok = r.packed(n, w, a, images)
 		}
 		if !ok {
@@ -47,6 +39,19 @@ func pointwise(r *rewriter) {
 		r.calls(&to)
 		r.remove(map[int]bool{next: next >= 0})
 	}
+}
+
+// noActivation leaves a product as it is.
+var noActivation = activation{attr: "none", scalars: []float64{}}
+
+// behind is the activation that alone reads a value, and its place; none, nowhere, where something else does.
+func (r *rewriter) behind(f *flow, name string) (a activation, at int) {
+	if at = f.only(name); at >= 0 && at < len(r.p.Graph.Nodes) {
+		if a, known := activationOf(&r.p.Graph.Nodes[at]); known {
+			return a, at
+		}
+	}
+	return noActivation, nowhere
 }
 
 // calls writes down that the program calls a node's operator.

@@ -33,16 +33,12 @@ func residuals(r *rewriter) {
 			continue
 		}
 		sum, norm := &r.p.Graph.Nodes[i], &r.p.Graph.Nodes[at]
-		eps := norm.arg("eps")
-		if eps == nil {
-			eps = 1e-5
-		}
 		x, y := sum.arg("self"), sum.arg("other")
 		if name, _ := kindOf(y); isJoined(norms, f, name) {
 			x, y = y, x // what goes around the branches may be written to
 		}
 		to := sum.with(residualTarget, given("x", x), given("y", y), given("weight", norm.arg("weight")),
-			given("bias", norm.arg("bias")), given("eps", eps))
+			given("bias", norm.arg("bias")), given("eps", norm.eps()))
 		to.Outputs = []Argument{sum.Outputs[0], norm.Outputs[0]}
 		gone[at] = true
 		r.p.Graph.Nodes[i] = to

@@ -14,25 +14,27 @@ func groupNorms(r *rewriter) {
 		if n.Target != "torch.ops.aten.group_norm.default" || !ok || m.DType != torch.Float32 || !m.Device.IsCPU() || !turned[len(m.Sizes)] {
 			continue
 		}
-		f := r.flow()
-		activation, next := "none", f.only(name)
-		last := n
-		if next >= 0 && next < len(r.p.Graph.Nodes) {
-			a, known := activationOf(&r.p.Graph.Nodes[next])
-			own, ours := ownActivation(a)
-			if known && ours {
-				activation, last = own, &r.p.Graph.Nodes[next]
-			}
-		}
-		eps := n.arg("eps")
-		if eps == nil {
-			eps = 1e-5
+		a, next := r.behind(r.flow(), name)
+		activation, ours := ownActivation(a)
+		if !ours {
+			activation, next = "none", nowhere
 		}
 		to := n.with("torch.ops.libtorchgo.group_norm.default", given("x", n.arg("input")), given("groups", n.arg("num_groups")),
-			given("weight", n.arg("weight")), given("bias", n.arg("bias")), given("eps", eps), given("activation", activation))
-		to.makes(last)
+			given("weight", n.arg("weight")), given("bias", n.arg("bias")), given("eps", n.eps()),
+			given("activation", activation))
+		if next >= 0 {
+			to.makes(&r.p.Graph.Nodes[next])
+		}
 		r.p.Graph.Nodes[i] = to
 		r.calls(&to)
-		r.remove(map[int]bool{next: activation != "none"})
+		r.remove(map[int]bool{next: next >= 0})
 	}
+}
+
+// eps is what a norm adds to the variance.
+func (n *Node) eps() Argument {
+	if eps := n.arg("eps"); eps != nil {
+		return eps
+	}
+	return 1e-5
 }
