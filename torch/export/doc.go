@@ -27,13 +27,14 @@
 //	torch.Inference(func() { out, err = compiled.Run(x) }) // from any number of goroutines
 //
 // Passes make it fast first. Batch norms become part of the weights beside them; convolutions and large linear layers become
-// oneDNN's or, of 3 x 3, of signals, volumes and groups, and for small images, our own, with the activation or the sum behind them and
-// weights that lie as they are read; images lie with their channels last from the first convolution to the result; attention, which a
-// model may spell out, recurrent layers (LSTM, GRU) and group norms are computed by kernels of ours; what depends on weights alone, is
-// never read or is computed twice is left out; and memory that nothing reads any more is written to again. Results differ from Python's by rounding, about one in a million. [CompileOptions].Exact
-// makes only the passes that keep the bits, DType computes in bfloat16 or, on a card, float16, and Int8 in whole numbers of eight bits,
-// with the ranges that [Calibrate] finds, which also tells the layers that need float32. Printing the compiled program shows what they
-// did. [Program.To] moves a program to a card first, where it becomes graphs of CUDA's.
+// oneDNN's or, of 3 x 3, of signals, volumes and groups, and for small images, our own, with the activation or the sum behind them
+// and weights that lie as they are read; images lie with their channels last from the first convolution to the result; attention,
+// which a model may spell out, recurrent layers (LSTM, GRU) and group norms are computed by kernels of ours; what depends on weights
+// alone, is never read or is computed twice is left out; and memory that nothing reads any more is written to again. Results differ
+// from Python's by rounding, about one in a million. [CompileOptions].Exact makes only the passes that keep the bits, DType computes
+// in bfloat16 or, on a card, float16, and Int8 in whole numbers of eight bits, with the ranges that [Calibrate] finds, which also
+// tells the layers that need float32. Printing the compiled program shows what they did. [Program.To] moves a program to a card
+// first, where it becomes graphs of CUDA's.
 // Where autograd records, a run computes the program as it is.
 //
 // [CompileStep] does the same for a step of training, a function of Go's with backward and the optimizer's work in it.

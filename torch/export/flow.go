@@ -24,7 +24,7 @@ var fresh = setOf(`conv1d conv2d conv3d convolution linear addmm mm bmm baddbmm 
 	relu relu6 gelu silu sigmoid tanh hardswish hardsigmoid hardtanh leaky_relu elu softplus mish clamp clamp_min clamp_max
 	exp log sqrt rsqrt neg abs sin cos erf pow reciprocal add sub rsub mul div maximum minimum where masked_fill
 	exp2 expm1 log1p log2 log10 square tan asin acos atan sinh cosh floor ceil round trunc sign erfc nan_to_num isnan isinf isfinite
-	selu celu hardshrink softshrink logsigmoid glu atan2 fmod remainder floor_divide lerp addcmul addcdiv bitwise_and bitwise_or
+	selu celu hardshrink softshrink log_sigmoid glu atan2 fmod remainder floor_divide lerp addcmul addcdiv bitwise_and bitwise_or
 	eq ne lt le gt ge logical_not logical_and logical_or bitwise_not tril triu cumsum argmax argmin
 	softmax _softmax log_softmax _log_softmax mean sum prod amax amin var std logsumexp linalg_vector_norm any all cat stack embedding
 	index index_select gather scatter scatter_add index_add index_put roll flip repeat pad constant_pad_nd one_hot

@@ -138,25 +138,25 @@ func signalOf(n *Node) (c convolution, ok bool) {
 // convolutionIn is a convolution with so many sides.
 func convolutionIn(n *Node, sides int) (c convolution, ok bool) {
 	ok = n.Target == fmt.Sprintf("torch.ops.aten.conv%dd.default", sides) || n.op() == "convolution" && n.arg("transposed") == false
-	each := func(name string, usual int64) []int64 {
-		list, is := n.arg(name).([]int64)
-		switch {
-		case n.arg(name) == nil:
-			list = []int64{usual}
-		case !is:
-			ok = false
-		}
-		if len(list) == 1 {
-			list = slices.Repeat(list, sides)
-		}
-		ok = ok && len(list) == sides
-		return list
-	}
-	c = convolution{each("stride", 1), each("padding", 0), each("dilation", 1), 1}
+	c = convolution{n.sides("stride", 1, sides), n.sides("padding", 0, sides), n.sides("dilation", 1, sides), 1}
 	if g := n.arg("groups"); g != nil {
 		c.groups, _ = g.(int64)
 	}
-	return c, ok && c.groups > 0
+	return c, ok && c.stride != nil && c.padding != nil && c.dilation != nil && c.groups > 0
+}
+
+// sides are the numbers of an argument that has one for each of some sides, or the same for all; nil for words, and other numbers of them.
+func (n *Node) sides(name string, usual int64, sides int) []int64 {
+	list, given := n.arg(name).([]int64)
+	switch {
+	case n.arg(name) == nil:
+		return slices.Repeat([]int64{usual}, sides)
+	case given && len(list) == 1:
+		return slices.Repeat(list, sides)
+	case !given || len(list) != sides:
+		return nil
+	}
+	return list
 }
 
 // outputs is the size of a side of what a convolution makes of inputs of these sizes.

@@ -15,7 +15,7 @@ func pointwise(r *rewriter) {
 	for i := 0; i < len(r.p.Graph.Nodes); i++ {
 		n := &r.p.Graph.Nodes[i]
 		name, ok := n.result()
-		if !ok || products[n.op()] == 0 {
+		if _, _, product := n.weightDims(); !ok || !product {
 			continue
 		}
 		f := r.flow()
@@ -110,6 +110,9 @@ func (r *rewriter) packed(n *Node, w torch.Tensor, a activation, images bool) (t
 	}
 	if c, volume := convolutionIn(n, 3); volume && images && len(sizes) == 5 && w.Dim() == 5 {
 		return r.volumes(n, w, c, a, sizes)
+	}
+	if t, transposed := transposedOf(n); transposed && images && len(sizes) == w.Dim() {
+		return r.transposed(n, w, t, a)
 	}
 	if n.op() != "linear" || len(sizes) == 0 || w.Dim() != 2 {
 		return to, false
@@ -221,7 +224,7 @@ func (r *rewriter) turned() map[int]bool {
 
 // channelsLast tells whether a node makes images, or signals, whose channels lie last.
 func (r *rewriter) channelsLast(n *Node) bool {
-	return isOwnConvolution(n) || isWholeConvolution(n) || strings.HasPrefix(n.Target, "torch.ops.mkldnn._convolution_pointwise.") ||
+	return isOwnConvolution(n) || n.Target == transposedTarget || isWholeConvolution(n) || strings.HasPrefix(n.Target, "torch.ops.mkldnn._convolution_pointwise.") ||
 		strings.HasPrefix(n.Target, "torch.ops.onednn.qconv") || r.device.IsCUDA() && onCuDNN(n)
 }
 
