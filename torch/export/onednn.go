@@ -224,7 +224,8 @@ func (r *rewriter) turned() map[int]bool {
 
 // channelsLast tells whether a node makes images, or signals, whose channels lie last.
 func (r *rewriter) channelsLast(n *Node) bool {
-	return isOwnConvolution(n) || n.Target == transposedTarget || isWholeConvolution(n) || strings.HasPrefix(n.Target, "torch.ops.mkldnn._convolution_pointwise.") ||
+	return isOwnConvolution(n) || n.Target == transposedTarget || isWholeConvolution(n) ||
+		strings.HasPrefix(n.Target, "torch.ops.mkldnn._convolution_pointwise.") ||
 		strings.HasPrefix(n.Target, "torch.ops.onednn.qconv") || r.device.IsCUDA() && onCuDNN(n)
 }
 
