@@ -43,6 +43,9 @@ func (r *rewriter) attend(at int, a attended) (nodes []Node, gone int, ok bool) 
 	if !w.ok || !w.dense(q, 1) || a.isKT && !w.dense(k, matrix) || !a.isKT && !w.dense(k, 1) || !w.dense(v, 1) {
 		return nil, nowhere, false
 	}
+	for _, by := range a.factors {
+		q = w.call("mul.Tensor", w.sizes(q), given("self", TensorArgument(q)), given("other", TensorArgument(by)))
+	}
 	if a.isKT {
 		sizes := slices.Clone(w.sizes(k))
 		slices.Reverse(sizes[len(lead):])

@@ -13,6 +13,7 @@ type attended struct {
 	q, k, v string
 	isKT    bool // k is given as its columns
 	scale   float64
+	factors []string // of all scores of a head
 	masks   []mask
 	sizes   []Expr // of the weights
 	paired  bool   // queries and keys, and weights and values, have the same sizes but for the last two
@@ -115,7 +116,7 @@ func (s *seeker) attention(at int) (a attended, ok bool) {
 	if rank := len(a.sizes); rank < 2 || rank > most || !s.scores(&a, scores, made) {
 		return a, false
 	}
-	for _, name := range append([]string{a.q, a.k, a.v}, maskNames(a.masks)...) {
+	for _, name := range slices.Concat([]string{a.q, a.k, a.v}, a.factors, maskNames(a.masks)) {
 		if s.f.written[s.f.root(name)] {
 			return a, false
 		}
@@ -196,6 +197,9 @@ func (s *seeker) scores(a *attended, name string, reader int) bool {
 		own, ok := s.noise(n)
 		if !ok {
 			own, ok = s.scaled(n, &a.scale)
+		}
+		if !ok {
+			own, ok = s.weighed(a, n)
 		}
 		if !ok {
 			own, ok = s.masked(a, n)
@@ -334,6 +338,23 @@ func (s *seeker) scaled(n *Node, scale *float64) (name string, ok bool) {
 	return name, true
 }
 
+// weighed is the argument that a node multiplies by a number for each head.
+func (s *seeker) weighed(a *attended, n *Node) (name string, ok bool) {
+	self, _ := kindOf(n.arg("self"))
+	by, _ := kindOf(n.arg("other"))
+	result, _ := n.result()
+	if !s.hasSizes(a, self) {
+		self, by = by, self
+	}
+	factor := s.p.Graph.Tensors[by]
+	if n.Target != "torch.ops.aten.mul.Tensor" || !s.hasSizes(a, self) || !s.hasSizes(a, result) || len(factor.Sizes) > len(a.sizes) ||
+		factor.DType != s.p.Graph.Tensors[self].DType || !slices.Equal(tail(factor), []string{"1", "1"}) {
+		return "", false
+	}
+	a.factors = append(a.factors, by)
+	return self, true
+}
+
 // masked is the argument that a node adds something to, or of which it takes a part.
 func (s *seeker) masked(a *attended, n *Node) (name string, ok bool) {
 	self, _ := kindOf(n.arg("self"))
@@ -349,7 +370,7 @@ func (s *seeker) masked(a *attended, n *Node) (name string, ok bool) {
 		if !s.leads(self) {
 			self, other = other, self
 		}
-		if !s.hasSizes(a, result) || !sameSizes(s.p.Graph.Tensors[self].Sizes, a.sizes) {
+		if !s.hasSizes(a, result) || !s.hasSizes(a, self) {
 			return "", false
 		}
 		return self, s.adds(a, other, n)
@@ -363,7 +384,7 @@ func (s *seeker) masked(a *attended, n *Node) (name string, ok bool) {
 	default:
 		return "", false
 	}
-	ok = condition != "" && value <= leftOut && (a.scale == 1 || math.IsInf(value, -1)) && s.hasSizes(a, self) &&
+	ok = condition != "" && value <= leftOut && (a.unscaled() || math.IsInf(value, -1)) && s.hasSizes(a, self) &&
 		s.p.Graph.Tensors[condition].DType == torch.Bool
 	a.masks = append(a.masks, mask{condition, value, drops})
 	return self, ok
@@ -382,7 +403,7 @@ func (s *seeker) leads(name string) bool {
 		}
 		if !ok {
 			own, _ = kindOf(n.arg("self"))
-			ok = n.op() == "add" || n.op() == "where" || n.op() == "masked_fill"
+			ok = n.op() == "add" || n.op() == "mul" || n.op() == "where" || n.op() == "masked_fill"
 		}
 		if !ok {
 			return false
@@ -395,10 +416,28 @@ func (s *seeker) leads(name string) bool {
 func (s *seeker) adds(a *attended, name string, n *Node) bool {
 	result, _ := n.result()
 	m := s.p.Graph.Tensors[name]
+	if more := len(m.Sizes) - len(a.sizes); more > 0 && len(without(m.Sizes, len(a.sizes))) == len(a.sizes) {
+		if t, frozen := s.state(s.f, TensorArgument(name)); frozen {
+			name = string(s.constant("mask", t.Reshape(t.Shape()[more:]...)))
+			m = s.p.Graph.Tensors[name]
+		}
+	}
 	a.masks = append(a.masks, mask{name: name})
-	return name != "" && a.scale == 1 && s.hasSizes(a, result) && m.DType == s.p.Graph.Tensors[result].DType && len(m.Sizes) <= len(a.sizes)
+	return name != "" && a.unscaled() && s.hasSizes(a, result) && m.DType == s.p.Graph.Tensors[result].DType && len(m.Sizes) <= len(a.sizes)
 }
 
+// unscaled tells whether nothing multiplies the scores that was found so far.
+func (a *attended) unscaled() bool { return a.scale == 1 && len(a.factors) == 0 }
+
+// hasSizes tells whether a value has the sizes of the weights, but for ones before them.
 func (s *seeker) hasSizes(a *attended, name string) bool {
-	return sameSizes(s.p.Graph.Tensors[name].Sizes, a.sizes)
+	return sameSizes(without(s.p.Graph.Tensors[name].Sizes, len(a.sizes)), a.sizes)
+}
+
+// without are sizes without ones at the beginning, as long as there are more than so many.
+func without(sizes []Expr, rank int) []Expr {
+	for len(sizes) > rank && sizes[0].String() == "1" {
+		sizes = sizes[1:]
+	}
+	return sizes
 }

@@ -27,7 +27,8 @@ var stepPasses = []pass{{"dead", dead}, {"common", common}, {"copies", copies}, 
 	{"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}}
 
 // fusedPasses take the weights as they are now.
-var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"settled", settled},
+var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities},
+	{"likes", likes}, {"constants", constants}, {"settled", settled},
 	{"constants", constants}, {"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
 	{"dead", dead}, {"batchNorms", batchNorms}, {"taps", taps}, {"residuals", residuals}, {"lower", lower},
 	{"quantize", quantize}, {"heads", heads}, {"recurrent", recurrent}, {"tables", tables}, {"pointwise", pointwise},
@@ -35,7 +36,8 @@ var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identitie
 	{"inPlace", inPlace}, {"dead", dead}}
 
 // cardPasses are fusedPasses for a program on a card.
-var cardPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities}, {"settled", settled},
+var cardPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities},
+	{"likes", likes}, {"constants", constants}, {"settled", settled},
 	{"constants", constants}, {"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
 	{"dead", dead}, {"batchNorms", batchNorms}, {"lower", lower}, {"cudnn", cudnn}, {"formats", formats}, {"inPlace", inPlace},
 	{"dead", dead}}
