@@ -320,17 +320,6 @@ void _add_relu__Scalar(Args& a, Results& r) {
 	below.changed(self);
 }
 
-void _add_relu__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& other = a.needed("other");
-	auto alpha = a.scalar();
-	at::Tensor own_other;
-	const auto& apart_other = apart(self, other, own_other);
-	Below below(self, apart_other);
-	at::_ops::_add_relu__Tensor::call(self, apart_other, alpha);
-	below.changed(self);
-}
-
 void _addmm_activation(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	const auto& mat1 = a.needed("mat1");
@@ -2071,6 +2060,13 @@ void bitwise_left_shift_Tensor(Args& a, Results& r) {
 	const auto& other = a.tensor();
 	Below below(self, other);
 	r.tensor(at::_ops::bitwise_left_shift_Tensor::call(self, other));
+}
+
+void bitwise_left_shift_Tensor_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	Below below(self);
+	r.tensor(at::_ops::bitwise_left_shift_Tensor_Scalar::call(self, other));
 }
 
 }  // namespace tg::op

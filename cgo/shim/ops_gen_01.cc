@@ -175,15 +175,9 @@
 #include <ATen/ops/histogramdd_ops.h>
 #include <ATen/ops/hsplit_ops.h>
 #include <ATen/ops/hstack_ops.h>
+#include <ATen/ops/hypot_ops.h>
 
 namespace tg::op {
-
-void bitwise_left_shift_Tensor_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	Below below(self);
-	r.tensor(at::_ops::bitwise_left_shift_Tensor_Scalar::call(self, other));
-}
 
 void bitwise_left_shift__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
@@ -2312,6 +2306,13 @@ void hsplit_array(Args& a, Results& r) {
 void hstack(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensor(at::_ops::hstack::call(tensors));
+}
+
+void hypot(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	Below below(self, other);
+	r.tensor(at::_ops::hypot::call(self, other));
 }
 
 }  // namespace tg::op

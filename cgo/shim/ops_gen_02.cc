@@ -188,13 +188,6 @@
 
 namespace tg::op {
 
-void hypot(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	Below below(self, other);
-	r.tensor(at::_ops::hypot::call(self, other));
-}
-
 void hypot_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	const auto& other = a.tensor();

@@ -9,6 +9,7 @@
 #include <ATen/ops/_adaptive_avg_pool3d_ops.h>
 #include <ATen/ops/_adaptive_avg_pool3d_backward_ops.h>
 #include <ATen/ops/_add_batch_dim_ops.h>
+#include <ATen/ops/_add_relu_ops.h>
 #include <ATen/ops/_assert_tensor_metadata_ops.h>
 #include <ATen/ops/_batch_norm_impl_index_ops.h>
 #include <ATen/ops/_batch_norm_impl_index_backward_ops.h>
@@ -182,7 +183,6 @@
 #include <ATen/ops/_pad_circular_ops.h>
 #include <ATen/ops/_pad_enum_ops.h>
 #include <ATen/ops/_pad_packed_sequence_ops.h>
-#include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
 
 namespace tg::op {
 
@@ -230,6 +230,18 @@ void _add_batch_dim(Args& a, Results& r) {
 	auto batch_dim = a.integer();
 	auto level = a.integer();
 	r.tensor(at::_ops::_add_batch_dim::call(self, batch_dim, level));
+}
+
+void _add_relu__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
+	auto alpha = a.scalar();
+	at::Tensor own_other;
+	const auto& apart_other = apart(self, other, own_other);
+	rule::one_dtype(rule::of(self), rule::of(other));
+	Below below(self, apart_other);
+	at::_ops::_add_relu__Tensor::call(self, apart_other, alpha);
+	below.changed(self);
 }
 
 void _assert_tensor_metadata(Args& a, Results& r) {
@@ -2580,15 +2592,6 @@ void _pad_packed_sequence(Args& a, Results& r) {
 	auto out = at::_ops::_pad_packed_sequence::call(data, batch_sizes, batch_first, padding_value, total_length);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _padded_dense_to_jagged_forward(Args& a, Results& r) {
-	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
-	const auto& dense = a.needed("dense");
-	auto offsets = a.tensors();
-	auto total_L = a.opt_symint();
-	Below below(dense, offsets);
-	r.tensor(at::_ops::_padded_dense_to_jagged_forward::call(dense, offsets, total_L));
 }
 
 }  // namespace tg::op

@@ -4,6 +4,7 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
+#include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
 #include <ATen/ops/_pdist_backward_ops.h>
 #include <ATen/ops/_pdist_forward_ops.h>
 #include <ATen/ops/_prelu_kernel_ops.h>
@@ -189,9 +190,17 @@
 #include <ATen/ops/conv_depthwise3d_ops.h>
 #include <ATen/ops/conv_tbc_backward_ops.h>
 #include <ATen/ops/conv_transpose1d_ops.h>
-#include <ATen/ops/conv_transpose2d_ops.h>
 
 namespace tg::op {
+
+void _padded_dense_to_jagged_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
+	const auto& dense = a.needed("dense");
+	auto offsets = a.tensors();
+	auto total_L = a.opt_symint();
+	Below below(dense, offsets);
+	r.tensor(at::_ops::_padded_dense_to_jagged_forward::call(dense, offsets, total_L));
+}
 
 void _pdist_backward(Args& a, Results& r) {
 	rule::refuse_unsafe("_pdist_backward");
@@ -2612,24 +2621,6 @@ void conv_transpose1d(Args& a, Results& r) {
 	rule::spread(rule::of(input), rule::of(weight), rule::of(stride), rule::of(padding), rule::of(dilation), rule::of(output_padding));
 	rule::scattered(rule::of(input), rule::of(stride));
 	r.tensor(at::_ops::conv_transpose1d::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
-}
-
-void conv_transpose2d_input(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto dilation = a.symints();
-	rule::lengths("stride", rule::of(stride));
-	rule::lengths("padding", rule::of(padding));
-	rule::lengths("output_padding", rule::of(output_padding));
-	rule::lengths("dilation", rule::of(dilation));
-	rule::spread(rule::of(input), rule::of(weight), rule::of(stride), rule::of(padding), rule::of(dilation), rule::of(output_padding));
-	rule::scattered(rule::of(input), rule::of(stride));
-	r.tensor(at::_ops::conv_transpose2d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
 }
 
 }  // namespace tg::op

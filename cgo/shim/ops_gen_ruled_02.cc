@@ -4,6 +4,7 @@
 #include "ops_gen.h"
 #include "rules/rules.h"
 
+#include <ATen/ops/conv_transpose2d_ops.h>
 #include <ATen/ops/conv_transpose3d_ops.h>
 #include <ATen/ops/convolution_ops.h>
 #include <ATen/ops/convolution_backward_ops.h>
@@ -176,6 +177,24 @@
 #include <ATen/ops/new_zeros_ops.h>
 
 namespace tg::op {
+
+void conv_transpose2d_input(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	auto dilation = a.symints();
+	rule::lengths("stride", rule::of(stride));
+	rule::lengths("padding", rule::of(padding));
+	rule::lengths("output_padding", rule::of(output_padding));
+	rule::lengths("dilation", rule::of(dilation));
+	rule::spread(rule::of(input), rule::of(weight), rule::of(stride), rule::of(padding), rule::of(dilation), rule::of(output_padding));
+	rule::scattered(rule::of(input), rule::of(stride));
+	r.tensor(at::_ops::conv_transpose2d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
+}
 
 void conv_transpose3d_input(Args& a, Results& r) {
 	const auto& input = a.needed("input");

@@ -28,45 +28,48 @@ void f4(const c10::IValue* s) {
 	rule::refuse_unsafe("_add_batch_dim");
 }
 void f5(const c10::IValue* s) {
-	rule::refuse_unsafe("_assert_tensor_metadata");
+	rule::one_dtype(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f6(const c10::IValue* s) {
-	rule::refuse_unsafe("_batch_norm_impl_index");
+	rule::refuse_unsafe("_assert_tensor_metadata");
 }
 void f7(const c10::IValue* s) {
-	rule::refuse_unsafe("_batch_norm_impl_index_backward");
+	rule::refuse_unsafe("_batch_norm_impl_index");
 }
 void f8(const c10::IValue* s) {
-	rule::refuse_unsafe("_batch_norm_no_update");
+	rule::refuse_unsafe("_batch_norm_impl_index_backward");
 }
 void f9(const c10::IValue* s) {
-	rule::refuse_unsafe("_batch_norm_with_update");
+	rule::refuse_unsafe("_batch_norm_no_update");
 }
 void f10(const c10::IValue* s) {
-	rule::refuse_unsafe("_cdist_backward");
+	rule::refuse_unsafe("_batch_norm_with_update");
 }
 void f11(const c10::IValue* s) {
-	rule::refuse_unsafe("_cdist_forward");
+	rule::refuse_unsafe("_cdist_backward");
 }
 void f12(const c10::IValue* s) {
-	rule::refuse_unsafe("_cholesky_solve_helper");
+	rule::refuse_unsafe("_cdist_forward");
 }
 void f13(const c10::IValue* s) {
-	rule::refuse_unsafe("_choose_qparams_per_tensor");
+	rule::refuse_unsafe("_cholesky_solve_helper");
 }
 void f14(const c10::IValue* s) {
-	rule::refuse_unsafe("_chunk_cat");
+	rule::refuse_unsafe("_choose_qparams_per_tensor");
 }
 void f15(const c10::IValue* s) {
-	rule::refuse_unsafe("_coalesced_");
+	rule::refuse_unsafe("_chunk_cat");
 }
 void f16(const c10::IValue* s) {
-	rule::refuse_unsafe("_compute_linear_combination");
+	rule::refuse_unsafe("_coalesced_");
 }
 void f17(const c10::IValue* s) {
-	rule::viewable(boxed::tensor(s[0]));
+	rule::refuse_unsafe("_compute_linear_combination");
 }
 void f18(const c10::IValue* s) {
+	rule::viewable(boxed::tensor(s[0]));
+}
+void f19(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -75,19 +78,19 @@ void f18(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f19(const c10::IValue* s) {
+void f20(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr");
 }
-void f20(const c10::IValue* s) {
+void f21(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo");
 }
-void f21(const c10::IValue* s) {
+void f22(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_weight_to_int4pack");
 }
-void f22(const c10::IValue* s) {
+void f23(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_weight_to_int4pack_for_cpu");
 }
-void f23(const c10::IValue* s) {
+void f24(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
@@ -95,7 +98,7 @@ void f23(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[7]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::boolean(s[6]), boxed::ints(s[7]));
 }
-void f24(const c10::IValue* s) {
+void f25(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution.deprecated");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
@@ -103,1050 +106,1050 @@ void f24(const c10::IValue* s) {
 	rule::lengths("output_padding", boxed::ints(s[7]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::boolean(s[6]), boxed::ints(s[7]));
 }
-void f25(const c10::IValue* s) {
+void f26(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution_double_backward");
 	rule::lengths("stride", boxed::ints(s[6]));
 	rule::lengths("padding", boxed::ints(s[7]));
 	rule::lengths("dilation", boxed::ints(s[8]));
 	rule::lengths("output_padding", boxed::ints(s[10]));
 }
-void f26(const c10::IValue* s) {
+void f27(const c10::IValue* s) {
 	rule::refuse_unsafe("_convolution_mode");
 }
-void f27(const c10::IValue* s) {
+void f28(const c10::IValue* s) {
 	rule::refuse_unsafe("_copy_from");
 }
-void f28(const c10::IValue* s) {
+void f29(const c10::IValue* s) {
 	rule::refuse_unsafe("_copy_from_and_resize");
 }
-void f29(const c10::IValue* s) {
+void f30(const c10::IValue* s) {
 	rule::refuse_unsafe("_cslt_compress");
 }
-void f30(const c10::IValue* s) {
+void f31(const c10::IValue* s) {
 	rule::refuse_unsafe("_cslt_sparse_mm");
 }
-void f31(const c10::IValue* s) {
+void f32(const c10::IValue* s) {
 	rule::refuse_unsafe("_cslt_sparse_mm_search");
 }
-void f32(const c10::IValue* s) {
+void f33(const c10::IValue* s) {
 	rule::refuse_unsafe("_ctc_loss");
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f33(const c10::IValue* s) {
+void f34(const c10::IValue* s) {
 	rule::refuse_unsafe("_ctc_loss.Tensor");
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
 	rule::as_they_lie(boxed::tensor(s[2]));
 }
-void f34(const c10::IValue* s) {
+void f35(const c10::IValue* s) {
 	rule::refuse_unsafe("_ctc_loss_backward");
 }
-void f35(const c10::IValue* s) {
+void f36(const c10::IValue* s) {
 	rule::refuse_unsafe("_ctc_loss_backward.Tensor");
 }
-void f36(const c10::IValue* s) {
+void f37(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_attention_backward");
 }
-void f37(const c10::IValue* s) {
+void f38(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_attention_forward");
 }
-void f38(const c10::IValue* s) {
+void f39(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_ctc_loss");
 }
-void f39(const c10::IValue* s) {
+void f40(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_ctc_loss.Tensor");
 }
-void f40(const c10::IValue* s) {
+void f41(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_init_dropout_state");
 }
-void f41(const c10::IValue* s) {
+void f42(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_rnn");
 }
-void f42(const c10::IValue* s) {
+void f43(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_rnn_backward");
 }
-void f43(const c10::IValue* s) {
+void f44(const c10::IValue* s) {
 	rule::refuse_unsafe("_cudnn_rnn_flatten_weight");
 }
-void f44(const c10::IValue* s) {
+void f45(const c10::IValue* s) {
 	rule::refuse_unsafe("_cummax_helper");
 }
-void f45(const c10::IValue* s) {
+void f46(const c10::IValue* s) {
 	rule::refuse_unsafe("_cummin_helper");
 }
-void f46(const c10::IValue* s) {
+void f47(const c10::IValue* s) {
 	rule::refuse_unsafe("_dim_arange");
 }
-void f47(const c10::IValue* s) {
+void f48(const c10::IValue* s) {
 	rule::refuse_unsafe("_dirichlet_grad");
 }
-void f48(const c10::IValue* s) {
+void f49(const c10::IValue* s) {
 	rule::refuse_unsafe("_dyn_quant_matmul_4bit");
 }
-void f49(const c10::IValue* s) {
+void f50(const c10::IValue* s) {
 	rule::refuse_unsafe("_dyn_quant_pack_4bit_weight");
 }
-void f50(const c10::IValue* s) {
+void f51(const c10::IValue* s) {
 	rule::refuse_unsafe("_efficient_attention_backward");
 }
-void f51(const c10::IValue* s) {
+void f52(const c10::IValue* s) {
 	rule::refuse_unsafe("_efficient_attention_forward");
 }
-void f52(const c10::IValue* s) {
+void f53(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag");
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f53(const c10::IValue* s) {
+void f54(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_backward");
 }
-void f54(const c10::IValue* s) {
+void f55(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_dense_backward");
 }
-void f55(const c10::IValue* s) {
+void f56(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_forward_only");
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f56(const c10::IValue* s) {
+void f57(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_per_sample_weights_backward");
 }
-void f57(const c10::IValue* s) {
+void f58(const c10::IValue* s) {
 	rule::refuse_unsafe("_embedding_bag_sparse_backward");
 }
-void f58(const c10::IValue* s) {
+void f59(const c10::IValue* s) {
 	rule::refuse_unsafe("_empty_affine_quantized");
 }
-void f59(const c10::IValue* s) {
+void f60(const c10::IValue* s) {
 	rule::refuse_unsafe("_empty_per_channel_affine_quantized");
 }
-void f60(const c10::IValue* s) {
+void f61(const c10::IValue* s) {
 	rule::refuse_unsafe("_euclidean_dist");
 }
-void f61(const c10::IValue* s) {
+void f62(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_learnable_per_channel_affine");
 }
-void f62(const c10::IValue* s) {
+void f63(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_learnable_per_channel_affine_backward");
 }
-void f63(const c10::IValue* s) {
+void f64(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_learnable_per_tensor_affine");
 }
-void f64(const c10::IValue* s) {
+void f65(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_learnable_per_tensor_affine_backward");
 }
-void f65(const c10::IValue* s) {
+void f66(const c10::IValue* s) {
 	rule::refuse_unsafe("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams");
 }
-void f66(const c10::IValue* s) {
+void f67(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c");
 }
-void f67(const c10::IValue* s) {
+void f68(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r");
 }
-void f68(const c10::IValue* s) {
+void f69(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c");
 }
-void f69(const c10::IValue* s) {
+void f70(const c10::IValue* s) {
 	rule::refuse_unsafe("_fill_mem_eff_dropout_mask_");
 }
-void f70(const c10::IValue* s) {
+void f71(const c10::IValue* s) {
 	rule::refuse_unsafe("_flash_attention_backward");
 }
-void f71(const c10::IValue* s) {
+void f72(const c10::IValue* s) {
 	rule::refuse_unsafe("_flash_attention_forward");
 }
-void f72(const c10::IValue* s) {
+void f73(const c10::IValue* s) {
 	rule::refuse_unsafe("_flash_attention_forward.quantized");
 }
-void f73(const c10::IValue* s) {
+void f74(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[1]));
 }
-void f74(const c10::IValue* s) {
+void f75(const c10::IValue* s) {
 	rule::no_offset(boxed::tensors(s[0]), boxed::tensors(s[1]));
 }
-void f75(const c10::IValue* s) {
+void f76(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[3]));
 }
-void f76(const c10::IValue* s) {
+void f77(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensors(s[0]), boxed::tensors(s[1]));
 	rule::same_length(boxed::tensors(s[0]), boxed::tensors(s[1]));
 }
-void f77(const c10::IValue* s) {
+void f78(const c10::IValue* s) {
 	rule::same_length(boxed::tensors(s[0]), boxed::scalars(s[2]));
 }
-void f78(const c10::IValue* s) {
+void f79(const c10::IValue* s) {
 	rule::complex_counterpart(boxed::tensors(s[0]), boxed::opt_dtype(s[2]));
 }
-void f79(const c10::IValue* s) {
+void f80(const c10::IValue* s) {
 	rule::float_mkldnn(boxed::tensors(s[0]));
 }
-void f80(const c10::IValue* s) {
+void f81(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_assert_async.msg");
 }
-void f81(const c10::IValue* s) {
+void f82(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_assert_scalar");
 }
-void f82(const c10::IValue* s) {
+void f83(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_sym_constrain_range");
 }
-void f83(const c10::IValue* s) {
+void f84(const c10::IValue* s) {
 	rule::refuse_unsafe("_functional_sym_constrain_range_for_size");
 }
-void f84(const c10::IValue* s) {
+void f85(const c10::IValue* s) {
 	rule::fused_adagrad(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]));
 }
-void f85(const c10::IValue* s) {
+void f86(const c10::IValue* s) {
 	rule::fused_adam(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::tensors(s[4]), boxed::tensors(s[5]));
 }
-void f86(const c10::IValue* s) {
+void f87(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_dropout");
 }
-void f87(const c10::IValue* s) {
+void f88(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_moving_avg_obs_fq_helper");
 }
-void f88(const c10::IValue* s) {
+void f89(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_rms_norm");
 }
-void f89(const c10::IValue* s) {
+void f90(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_rms_norm_backward");
 }
-void f90(const c10::IValue* s) {
+void f91(const c10::IValue* s) {
 	rule::refuse_unsafe("_fused_sdp_choice");
 }
-void f91(const c10::IValue* s) {
+void f92(const c10::IValue* s) {
 	rule::fused_sgd(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]));
 }
-void f92(const c10::IValue* s) {
+void f93(const c10::IValue* s) {
 	rule::refuse_unsafe("_fw_primal");
 }
-void f93(const c10::IValue* s) {
+void f94(const c10::IValue* s) {
 	rule::refuse_unsafe("_fw_primal_copy");
 }
-void f94(const c10::IValue* s) {
+void f95(const c10::IValue* s) {
 	rule::refuse_unsafe("_gather_sparse_backward");
 }
-void f95(const c10::IValue* s) {
+void f96(const c10::IValue* s) {
 	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback");
 }
-void f96(const c10::IValue* s) {
+void f97(const c10::IValue* s) {
 	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback_backward");
 }
-void f97(const c10::IValue* s) {
+void f98(const c10::IValue* s) {
 	rule::refuse_unsafe("_grouped_mm");
 }
-void f98(const c10::IValue* s) {
+void f99(const c10::IValue* s) {
 	rule::refuse_unsafe("_has_compatible_shallow_copy_type");
 }
-void f99(const c10::IValue* s) {
+void f100(const c10::IValue* s) {
 	rule::refuse_unsafe("_has_same_storage_numel");
 }
-void f100(const c10::IValue* s) {
+void f101(const c10::IValue* s) {
 	rule::refuse_unsafe("_histogramdd_bin_edges");
 }
-void f101(const c10::IValue* s) {
+void f102(const c10::IValue* s) {
 	rule::refuse_unsafe("_histogramdd_from_bin_cts");
 }
-void f102(const c10::IValue* s) {
+void f103(const c10::IValue* s) {
 	rule::refuse_unsafe("_histogramdd_from_bin_tensors");
 }
-void f103(const c10::IValue* s) {
+void f104(const c10::IValue* s) {
 	rule::refuse_unsafe("_index_put_impl_");
 }
-void f104(const c10::IValue* s) {
+void f105(const c10::IValue* s) {
 	rule::refuse_unsafe("_indices_copy");
 }
-void f105(const c10::IValue* s) {
+void f106(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm");
 }
-void f106(const c10::IValue* s) {
+void f107(const c10::IValue* s) {
 	rule::refuse_unsafe("_jagged_to_padded_dense_forward");
 }
-void f107(const c10::IValue* s) {
+void f108(const c10::IValue* s) {
 	rule::refuse_unsafe("_lazy_clone");
 }
-void f108(const c10::IValue* s) {
+void f109(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_check_errors");
 }
-void f109(const c10::IValue* s) {
+void f110(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det");
 }
-void f110(const c10::IValue* s) {
+void f111(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f111(const c10::IValue* s) {
+void f112(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigvals");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f112(const c10::IValue* s) {
+void f113(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet");
 }
-void f113(const c10::IValue* s) {
+void f114(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex");
 }
-void f114(const c10::IValue* s) {
+void f115(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd");
 }
-void f115(const c10::IValue* s) {
+void f116(const c10::IValue* s) {
 	rule::refuse_unsafe("_local_scalar_dense");
 }
-void f116(const c10::IValue* s) {
+void f117(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data");
 }
-void f117(const c10::IValue* s) {
+void f118(const c10::IValue* s) {
 	rule::refuse_unsafe("_lstm_mps");
 }
-void f118(const c10::IValue* s) {
+void f119(const c10::IValue* s) {
 	rule::refuse_unsafe("_lu_with_info");
 }
-void f119(const c10::IValue* s) {
+void f120(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dep_token");
 }
-void f120(const c10::IValue* s) {
+void f121(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dual");
 }
-void f121(const c10::IValue* s) {
+void f122(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_dual_copy");
 }
-void f122(const c10::IValue* s) {
+void f123(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_per_channel_quantized_tensor");
 }
-void f123(const c10::IValue* s) {
+void f124(const c10::IValue* s) {
 	rule::refuse_unsafe("_make_per_tensor_quantized_tensor");
 }
-void f124(const c10::IValue* s) {
+void f125(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_scale");
 }
-void f125(const c10::IValue* s) {
+void f126(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_softmax");
 }
-void f126(const c10::IValue* s) {
+void f127(const c10::IValue* s) {
 	rule::refuse_unsafe("_masked_softmax_backward");
 }
-void f127(const c10::IValue* s) {
+void f128(const c10::IValue* s) {
 	rule::refuse_unsafe("_mixed_dtypes_linear");
 }
-void f128(const c10::IValue* s) {
+void f129(const c10::IValue* s) {
 	rule::refuse_unsafe("_mkldnn_reshape");
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f129(const c10::IValue* s) {
+void f130(const c10::IValue* s) {
 	rule::refuse_unsafe("_mkldnn_transpose");
 }
-void f130(const c10::IValue* s) {
+void f131(const c10::IValue* s) {
 	rule::refuse_unsafe("_mkldnn_transpose_");
 }
-void f131(const c10::IValue* s) {
+void f132(const c10::IValue* s) {
 	rule::refuse_unsafe("_mps_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f132(const c10::IValue* s) {
+void f133(const c10::IValue* s) {
 	rule::refuse_unsafe("_mps_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f133(const c10::IValue* s) {
+void f134(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit");
 }
-void f134(const c10::IValue* s) {
+void f135(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats");
 }
-void f135(const c10::IValue* s) {
+void f136(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit_no_training");
 }
-void f136(const c10::IValue* s) {
+void f137(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_multi_head_attention");
 }
-void f137(const c10::IValue* s) {
+void f138(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_compute_contiguous_strides_offsets");
 }
-void f138(const c10::IValue* s) {
+void f139(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded");
 }
-void f139(const c10::IValue* s) {
+void f140(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded_and_nested_example");
 }
-void f140(const c10::IValue* s) {
+void f141(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_from_padded_tensor");
 }
-void f141(const c10::IValue* s) {
+void f142(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_jagged_dummy");
 }
-void f142(const c10::IValue* s) {
+void f143(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_lengths");
 }
-void f143(const c10::IValue* s) {
+void f144(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_max_seqlen");
 }
-void f144(const c10::IValue* s) {
+void f145(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_min_seqlen");
 }
-void f145(const c10::IValue* s) {
+void f146(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_offsets");
 }
-void f146(const c10::IValue* s) {
+void f147(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_ragged_idx");
 }
-void f147(const c10::IValue* s) {
+void f148(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_values");
 }
-void f148(const c10::IValue* s) {
+void f149(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_get_values_copy");
 }
-void f149(const c10::IValue* s) {
+void f150(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_select_backward");
 }
-void f150(const c10::IValue* s) {
+void f151(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_sum_backward");
 }
-void f151(const c10::IValue* s) {
+void f152(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask");
 }
-void f152(const c10::IValue* s) {
+void f153(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_from_mask_left_aligned");
 }
-void f153(const c10::IValue* s) {
+void f154(const c10::IValue* s) {
 	rule::quantizable(boxed::tensors(s[0]), boxed::opt_dtype(s[1]));
 }
-void f154(const c10::IValue* s) {
+void f155(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_size");
 }
-void f155(const c10::IValue* s) {
+void f156(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_softmax_with_shape");
 }
-void f156(const c10::IValue* s) {
+void f157(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_storage_offsets");
 }
-void f157(const c10::IValue* s) {
+void f158(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_tensor_strides");
 }
-void f158(const c10::IValue* s) {
+void f159(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_buffer");
 }
-void f159(const c10::IValue* s) {
+void f160(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_buffer_copy");
 }
-void f160(const c10::IValue* s) {
+void f161(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_jagged");
 }
-void f161(const c10::IValue* s) {
+void f162(const c10::IValue* s) {
 	rule::refuse_unsafe("_nested_view_from_jagged_copy");
 }
-void f162(const c10::IValue* s) {
+void f163(const c10::IValue* s) {
 	rule::refuse_unsafe("_new_zeros_with_same_feature_meta");
 }
-void f163(const c10::IValue* s) {
+void f164(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_available");
 }
-void f164(const c10::IValue* s) {
+void f165(const c10::IValue* s) {
 	rule::refuse_unsafe("_nnpack_spatial_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 }
-void f165(const c10::IValue* s) {
+void f166(const c10::IValue* s) {
 	rule::refuse_unsafe("_pack_padded_sequence_backward");
 }
-void f166(const c10::IValue* s) {
+void f167(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f167(const c10::IValue* s) {
+void f168(const c10::IValue* s) {
 	rule::refuse_unsafe("_pad_enum");
 	rule::lengths("pad", boxed::ints(s[1]));
 }
-void f168(const c10::IValue* s) {
+void f169(const c10::IValue* s) {
 	rule::packed(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f169(const c10::IValue* s) {
+void f170(const c10::IValue* s) {
 	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
 }
-void f170(const c10::IValue* s) {
+void f171(const c10::IValue* s) {
 	rule::refuse_unsafe("_pdist_backward");
 }
-void f171(const c10::IValue* s) {
+void f172(const c10::IValue* s) {
 	rule::refuse_unsafe("_pdist_forward");
 }
-void f172(const c10::IValue* s) {
+void f173(const c10::IValue* s) {
 	rule::refuse_unsafe("_prelu_kernel");
 }
-void f173(const c10::IValue* s) {
+void f174(const c10::IValue* s) {
 	rule::refuse_unsafe("_prelu_kernel_backward");
 }
-void f174(const c10::IValue* s) {
+void f175(const c10::IValue* s) {
 	rule::refuse_unsafe("_print");
 }
-void f175(const c10::IValue* s) {
+void f176(const c10::IValue* s) {
 	rule::refuse_unsafe("_propagate_xla_data");
 }
-void f176(const c10::IValue* s) {
+void f177(const c10::IValue* s) {
 	rule::refuse_unsafe("_remove_batch_dim");
 }
-void f177(const c10::IValue* s) {
+void f178(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f178(const c10::IValue* s) {
+void f179(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_alias_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f179(const c10::IValue* s) {
+void f180(const c10::IValue* s) {
 	rule::refuse_unsafe("_reshape_from_tensor");
 }
-void f180(const c10::IValue* s) {
+void f181(const c10::IValue* s) {
 	rule::refuse_unsafe("_resize_output_");
 }
-void f181(const c10::IValue* s) {
+void f182(const c10::IValue* s) {
 	rule::refuse_unsafe("_rowwise_prune");
 }
-void f182(const c10::IValue* s) {
+void f183(const c10::IValue* s) {
 	rule::refuse_unsafe("_sample_dirichlet");
 }
-void f183(const c10::IValue* s) {
+void f184(const c10::IValue* s) {
 	rule::refuse_unsafe("_saturate_weight_to_fp16");
 }
-void f184(const c10::IValue* s) {
+void f185(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math");
 }
-void f185(const c10::IValue* s) {
+void f186(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_attention_math_for_mps");
 }
-void f186(const c10::IValue* s) {
+void f187(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention");
 }
-void f187(const c10::IValue* s) {
+void f188(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention_backward");
 }
-void f188(const c10::IValue* s) {
+void f189(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention");
 }
-void f189(const c10::IValue* s) {
+void f190(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_efficient_attention_backward");
 }
-void f190(const c10::IValue* s) {
+void f191(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention");
 }
-void f191(const c10::IValue* s) {
+void f192(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention.quantized");
 }
-void f192(const c10::IValue* s) {
+void f193(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_backward");
 }
-void f193(const c10::IValue* s) {
+void f194(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu");
 }
-void f194(const c10::IValue* s) {
+void f195(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu_backward");
 }
-void f195(const c10::IValue* s) {
+void f196(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable");
 }
-void f196(const c10::IValue* s) {
+void f197(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable_backward");
 }
-void f197(const c10::IValue* s) {
+void f198(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm");
 }
-void f198(const c10::IValue* s) {
+void f199(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_grouped_mm_v2");
 }
-void f199(const c10::IValue* s) {
+void f200(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm");
 }
-void f200(const c10::IValue* s) {
+void f201(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2");
 }
-void f201(const c10::IValue* s) {
+void f202(const c10::IValue* s) {
 	rule::refuse_unsafe("_segment_reduce_backward");
 }
-void f202(const c10::IValue* s) {
+void f203(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.output_mask");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f203(const c10::IValue* s) {
+void f204(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f204(const c10::IValue* s) {
+void f205(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_draw");
 }
-void f205(const c10::IValue* s) {
+void f206(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_ff_");
 }
-void f206(const c10::IValue* s) {
+void f207(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_initialize_state_");
 }
-void f207(const c10::IValue* s) {
+void f208(const c10::IValue* s) {
 	rule::refuse_unsafe("_sobol_engine_scramble_");
 }
-void f208(const c10::IValue* s) {
+void f209(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data");
 }
-void f209(const c10::IValue* s) {
+void f210(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_addmm");
 }
-void f210(const c10::IValue* s) {
+void f211(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_broadcast_to");
 }
-void f211(const c10::IValue* s) {
+void f212(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_broadcast_to_copy");
 }
-void f212(const c10::IValue* s) {
+void f213(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_bsc_tensor_unsafe");
 }
-void f213(const c10::IValue* s) {
+void f214(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_bsr_tensor_unsafe");
 }
-void f214(const c10::IValue* s) {
+void f215(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_compressed_tensor_unsafe");
 }
-void f215(const c10::IValue* s) {
+void f216(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_compressed_tensor_with_dims");
 }
-void f216(const c10::IValue* s) {
+void f217(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_unsafe");
 }
-void f217(const c10::IValue* s) {
+void f218(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_with_dims");
 }
-void f218(const c10::IValue* s) {
+void f219(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_coo_tensor_with_dims_and_tensors");
 }
-void f219(const c10::IValue* s) {
+void f220(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csc_tensor_unsafe");
 }
-void f220(const c10::IValue* s) {
+void f221(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_prod.dim_dtype");
 }
-void f221(const c10::IValue* s) {
+void f222(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_sum.dim_dtype");
 }
-void f222(const c10::IValue* s) {
+void f223(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_csr_tensor_unsafe");
 }
-void f223(const c10::IValue* s) {
+void f224(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax");
 }
-void f224(const c10::IValue* s) {
+void f225(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.int");
 }
-void f225(const c10::IValue* s) {
+void f226(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax_backward_data");
 }
-void f226(const c10::IValue* s) {
+void f227(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mask_projection");
 }
-void f227(const c10::IValue* s) {
+void f228(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm");
 }
-void f228(const c10::IValue* s) {
+void f229(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm.reduce");
 }
-void f229(const c10::IValue* s) {
+void f230(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm_reduce_impl");
 }
-void f230(const c10::IValue* s) {
+void f231(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_mm_reduce_impl_backward");
 }
-void f231(const c10::IValue* s) {
+void f232(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_addmm");
 }
-void f232(const c10::IValue* s) {
+void f233(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_apply");
 }
-void f233(const c10::IValue* s) {
+void f234(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_apply_dense");
 }
-void f234(const c10::IValue* s) {
+void f235(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_linear");
 }
-void f235(const c10::IValue* s) {
+void f236(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_mm");
 }
-void f236(const c10::IValue* s) {
+void f237(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_semi_structured_tile");
 }
-void f237(const c10::IValue* s) {
+void f238(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax");
 }
-void f238(const c10::IValue* s) {
+void f239(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.int");
 }
-void f239(const c10::IValue* s) {
+void f240(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax_backward_data");
 }
-void f240(const c10::IValue* s) {
+void f241(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sparse_matmul");
 }
-void f241(const c10::IValue* s) {
+void f242(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum");
 }
-void f242(const c10::IValue* s) {
+void f243(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dim");
 }
-void f243(const c10::IValue* s) {
+void f244(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dim_dtype");
 }
-void f244(const c10::IValue* s) {
+void f245(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum.dtype");
 }
-void f245(const c10::IValue* s) {
+void f246(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_sum_backward");
 }
-void f246(const c10::IValue* s) {
+void f247(const c10::IValue* s) {
 	rule::refuse_unsafe("_spdiags");
 }
-void f247(const c10::IValue* s) {
+void f248(const c10::IValue* s) {
 	rule::refuse_unsafe("_spsolve");
 }
-void f248(const c10::IValue* s) {
+void f249(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack");
 	rule::some(boxed::tensors(s[0]));
 }
-void f249(const c10::IValue* s) {
+void f250(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma");
 }
-void f250(const c10::IValue* s) {
+void f251(const c10::IValue* s) {
 	rule::refuse_unsafe("_standard_gamma_grad");
 }
-void f251(const c10::IValue* s) {
+void f252(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_gru_cell_backward");
 }
-void f252(const c10::IValue* s) {
+void f253(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_differentiable_lstm_cell_backward");
 }
-void f253(const c10::IValue* s) {
+void f254(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell");
 }
-void f254(const c10::IValue* s) {
+void f255(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_gru_cell_backward");
 }
-void f255(const c10::IValue* s) {
+void f256(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell");
 }
-void f256(const c10::IValue* s) {
+void f257(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward");
 }
-void f257(const c10::IValue* s) {
+void f258(const c10::IValue* s) {
 	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward_impl");
 }
-void f258(const c10::IValue* s) {
+void f259(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::opt_dtype(s[1]));
 }
-void f259(const c10::IValue* s) {
+void f260(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse");
 }
-void f260(const c10::IValue* s) {
+void f261(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse.sparse_dim");
 }
-void f261(const c10::IValue* s) {
+void f262(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsc");
 }
-void f262(const c10::IValue* s) {
+void f263(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_bsr");
 }
-void f263(const c10::IValue* s) {
+void f264(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csc");
 }
-void f264(const c10::IValue* s) {
+void f265(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_csr");
 }
-void f265(const c10::IValue* s) {
+void f266(const c10::IValue* s) {
 	rule::refuse_unsafe("_to_sparse_semi_structured");
 }
-void f266(const c10::IValue* s) {
+void f267(const c10::IValue* s) {
 	rule::refuse_unsafe("_transform_bias_rescale_qkv");
 }
-void f267(const c10::IValue* s) {
+void f268(const c10::IValue* s) {
 	rule::refuse_unsafe("_transformer_encoder_layer_fwd");
 }
-void f268(const c10::IValue* s) {
+void f269(const c10::IValue* s) {
 	rule::refuse_unsafe("_trilinear");
 }
-void f269(const c10::IValue* s) {
+void f270(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_multi_head_attention");
 }
-void f270(const c10::IValue* s) {
+void f271(const c10::IValue* s) {
 	rule::refuse_unsafe("_triton_scaled_dot_attention");
 }
-void f271(const c10::IValue* s) {
+void f272(const c10::IValue* s) {
 	rule::refuse_unsafe("_unpack_dual");
 }
-void f272(const c10::IValue* s) {
+void f273(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index.Tensor");
 }
-void f273(const c10::IValue* s) {
+void f274(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_index_put");
 }
-void f274(const c10::IValue* s) {
+void f275(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index");
 }
-void f275(const c10::IValue* s) {
+void f276(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_masked_index_put_accumulate");
 }
-void f276(const c10::IValue* s) {
+void f277(const c10::IValue* s) {
 	rule::refuse_unsafe("_unsafe_view");
 }
-void f277(const c10::IValue* s) {
+void f278(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f278(const c10::IValue* s) {
+void f279(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[3]));
 }
-void f279(const c10::IValue* s) {
+void f280(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f280(const c10::IValue* s) {
+void f281(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f281(const c10::IValue* s) {
+void f282(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[2]));
 }
-void f282(const c10::IValue* s) {
+void f283(const c10::IValue* s) {
 	rule::resized(boxed::tensor(s[0]), boxed::opt_ints(s[1]), boxed::opt_numbers(s[2]));
 }
-void f283(const c10::IValue* s) {
+void f284(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f284(const c10::IValue* s) {
+void f285(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[2]), boxed::opt_number(s[3]));
 }
-void f285(const c10::IValue* s) {
+void f286(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f286(const c10::IValue* s) {
+void f287(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[2]), boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f287(const c10::IValue* s) {
+void f288(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f288(const c10::IValue* s) {
+void f289(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss");
 }
-void f289(const c10::IValue* s) {
+void f290(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_ctc_loss.Tensor");
 }
-void f290(const c10::IValue* s) {
+void f291(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_cudnn_rnn_flatten_weight");
 }
-void f291(const c10::IValue* s) {
+void f292(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss");
 }
-void f292(const c10::IValue* s) {
+void f293(const c10::IValue* s) {
 	rule::refuse_unsafe("_use_miopen_ctc_loss.Tensor");
 }
-void f293(const c10::IValue* s) {
+void f294(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_compressed_sparse_indices");
 }
-void f294(const c10::IValue* s) {
+void f295(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsc_tensor_args");
 }
-void f295(const c10::IValue* s) {
+void f296(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_bsr_tensor_args");
 }
-void f296(const c10::IValue* s) {
+void f297(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_compressed_tensor_args");
 }
-void f297(const c10::IValue* s) {
+void f298(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_coo_tensor_args");
 }
-void f298(const c10::IValue* s) {
+void f299(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csc_tensor_args");
 }
-void f299(const c10::IValue* s) {
+void f300(const c10::IValue* s) {
 	rule::refuse_unsafe("_validate_sparse_csr_tensor_args");
 }
-void f300(const c10::IValue* s) {
+void f301(const c10::IValue* s) {
 	rule::refuse_unsafe("_values_copy");
 }
-void f301(const c10::IValue* s) {
+void f302(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm");
 }
-void f302(const c10::IValue* s) {
+void f303(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_for_cpu");
 }
-void f303(const c10::IValue* s) {
+void f304(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int4pack_mm_with_scales_and_zeros");
 }
-void f304(const c10::IValue* s) {
+void f305(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_int8pack_mm");
 }
-void f305(const c10::IValue* s) {
+void f306(const c10::IValue* s) {
 	rule::weight_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[2]));
 }
-void f306(const c10::IValue* s) {
+void f307(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_differentiable_backward");
 }
-void f307(const c10::IValue* s) {
+void f308(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface");
 }
-void f308(const c10::IValue* s) {
+void f309(const c10::IValue* s) {
 	rule::refuse_unsafe("_weight_norm_interface_backward");
 }
-void f309(const c10::IValue* s) {
+void f310(const c10::IValue* s) {
 	rule::refuse_unsafe("_wrapped_linear_prepack");
 }
-void f310(const c10::IValue* s) {
-	rule::refuse_unsafe("_wrapped_quantized_linear_prepacked");
-}
 void f311(const c10::IValue* s) {
-	rule::lengths("output_size", boxed::ints(s[1]));
-	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
+	rule::refuse_unsafe("_wrapped_quantized_linear_prepacked");
 }
 void f312(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
-	rule::numbers("output_size", 2, boxed::ints(s[1]), boxed::tensor(s[0]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f313(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
-	rule::numbers("output_size", 3, boxed::ints(s[1]), boxed::tensor(s[0]));
+	rule::numbers("output_size", 2, boxed::ints(s[1]), boxed::tensor(s[0]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f314(const c10::IValue* s) {
-	rule::refuse_unsafe("adaptive_max_pool2d_backward");
+	rule::lengths("output_size", boxed::ints(s[1]));
+	rule::numbers("output_size", 3, boxed::ints(s[1]), boxed::tensor(s[0]));
+	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
 void f315(const c10::IValue* s) {
-	rule::refuse_unsafe("adaptive_max_pool3d_backward");
+	rule::refuse_unsafe("adaptive_max_pool2d_backward");
 }
 void f316(const c10::IValue* s) {
-	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
+	rule::refuse_unsafe("adaptive_max_pool3d_backward");
 }
 void f317(const c10::IValue* s) {
-	rule::one_backend(boxed::tensor(s[1]), boxed::tensor(s[2]));
+	rule::no_offset(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f318(const c10::IValue* s) {
-	rule::refuse_unsafe("affine_grid_generator_backward");
+	rule::one_backend(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
 void f319(const c10::IValue* s) {
-	rule::some(boxed::tensors(s[0]));
+	rule::refuse_unsafe("affine_grid_generator_backward");
 }
 void f320(const c10::IValue* s) {
-	rule::not_sparse(boxed::tensor(s[0]));
+	rule::some(boxed::tensors(s[0]));
 }
 void f321(const c10::IValue* s) {
+	rule::not_sparse(boxed::tensor(s[0]));
+}
+void f322(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), boxed::opt_dtype(s[3]), {});
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f322(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
-}
 void f323(const c10::IValue* s) {
-	rule::refuse_unsafe("as_strided_copy");
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f324(const c10::IValue* s) {
-	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
+	rule::refuse_unsafe("as_strided_copy");
+	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), boxed::opt_integer(s[3]));
 }
 void f325(const c10::IValue* s) {
+	rule::strides(boxed::ints(s[2]), boxed::ints(s[3]), boxed::opt_integer(s[4]));
+}
+void f326(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f326(const c10::IValue* s) {
+void f327(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 }
-void f327(const c10::IValue* s) {
+void f328(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f328(const c10::IValue* s) {
+void f329(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::divides_sums(boxed::tensor(s[0]), boxed::opt_integer(s[6]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), {});
 }
-void f329(const c10::IValue* s) {
+void f330(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f330(const c10::IValue* s) {
+void f331(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward");
 }
-void f331(const c10::IValue* s) {
+void f332(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_elemt");
 }
-void f332(const c10::IValue* s) {
+void f333(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_backward_reduce");
 }
-void f333(const c10::IValue* s) {
+void f334(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt");
 }
-void f334(const c10::IValue* s) {
+void f335(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats");
 }
-void f335(const c10::IValue* s) {
+void f336(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_gather_stats_with_counts");
 }
-void f336(const c10::IValue* s) {
+void f337(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_stats");
 }
-void f337(const c10::IValue* s) {
+void f338(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_update_stats");
 }
-void f338(const c10::IValue* s) {
+void f339(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 	rule::fits(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f339(const c10::IValue* s) {
+void f340(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f340(const c10::IValue* s) {
+void f341(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[4]));
 }
-void f341(const c10::IValue* s) {
+void f342(const c10::IValue* s) {
 	rule::trials(boxed::tensor(s[0]));
 }
-void f342(const c10::IValue* s) {
+void f343(const c10::IValue* s) {
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f343(const c10::IValue* s) {
+void f344(const c10::IValue* s) {
 	rule::refuse_unsafe("ccol_indices_copy");
 }
-void f344(const c10::IValue* s) {
+void f345(const c10::IValue* s) {
 	rule::refuse_unsafe("choose_qparams_optimized");
 }
-void f345(const c10::IValue* s) {
+void f346(const c10::IValue* s) {
 	rule::chunks(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f346(const c10::IValue* s) {
+void f347(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
@@ -1155,23 +1158,23 @@ void f346(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[3]));
 	rule::folded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f347(const c10::IValue* s) {
+void f348(const c10::IValue* s) {
 	rule::refuse_unsafe("col_indices_copy");
 }
-void f348(const c10::IValue* s) {
+void f349(const c10::IValue* s) {
 	rule::combined(boxed::integer(s[1]));
 }
-void f349(const c10::IValue* s) {
+void f350(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f350(const c10::IValue* s) {
+void f351(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {});
 }
-void f351(const c10::IValue* s) {
+void f352(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_depthwise3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1180,10 +1183,10 @@ void f351(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f352(const c10::IValue* s) {
+void f353(const c10::IValue* s) {
 	rule::refuse_unsafe("conv_tbc_backward");
 }
-void f353(const c10::IValue* s) {
+void f354(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("output_padding", boxed::ints(s[5]));
@@ -1191,93 +1194,93 @@ void f353(const c10::IValue* s) {
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[7]), boxed::ints(s[5]));
 	rule::scattered(boxed::tensor(s[0]), boxed::ints(s[3]));
 }
-void f354(const c10::IValue* s) {
+void f355(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::boolean(s[6]), boxed::ints(s[7]));
 }
-void f355(const c10::IValue* s) {
+void f356(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward");
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::lengths("output_padding", boxed::ints(s[8]));
 }
-void f356(const c10::IValue* s) {
+void f357(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_backward_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f357(const c10::IValue* s) {
+void f358(const c10::IValue* s) {
 	rule::refuse_unsafe("convolution_overrideable");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[7]));
 }
-void f358(const c10::IValue* s) {
+void f359(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::copied(boxed::tensor(s[0]));
 }
-void f359(const c10::IValue* s) {
+void f360(const c10::IValue* s) {
 	rule::plain_pair(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f360(const c10::IValue* s) {
+void f361(const c10::IValue* s) {
 	rule::refuse_unsafe("copy_sparse_to_sparse_");
 }
-void f361(const c10::IValue* s) {
+void f362(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[3]));
 }
-void f362(const c10::IValue* s) {
+void f363(const c10::IValue* s) {
 	rule::refuse_unsafe("crow_indices_copy");
 }
-void f363(const c10::IValue* s) {
+void f364(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]));
 }
-void f364(const c10::IValue* s) {
+void f365(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 	rule::labels(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[3]));
 	rule::as_they_lie(boxed::tensor(s[2]));
 }
-void f365(const c10::IValue* s) {
+void f366(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator");
 }
-void f366(const c10::IValue* s) {
+void f367(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
 }
-void f367(const c10::IValue* s) {
+void f368(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm");
 }
-void f368(const c10::IValue* s) {
+void f369(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm_backward");
 }
-void f369(const c10::IValue* s) {
+void f370(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[2]), boxed::ints(s[4]), {}, {});
 }
-void f370(const c10::IValue* s) {
+void f371(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[5]), boxed::ints(s[6]), boxed::ints(s[7]), {}, {});
 }
-void f371(const c10::IValue* s) {
+void f372(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {});
 }
-void f372(const c10::IValue* s) {
+void f373(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
@@ -1285,159 +1288,159 @@ void f372(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[2]), boxed::ints(s[5]), boxed::ints(s[3]));
 }
-void f373(const c10::IValue* s) {
+void f374(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler");
 }
-void f374(const c10::IValue* s) {
+void f375(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_grid_sampler_backward");
 }
-void f375(const c10::IValue* s) {
+void f376(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_is_acceptable");
 }
-void f376(const c10::IValue* s) {
+void f377(const c10::IValue* s) {
 	rule::refuse_unsafe("cummaxmin_backward");
 }
-void f377(const c10::IValue* s) {
+void f378(const c10::IValue* s) {
 	rule::refuse_unsafe("cumprod_backward");
 }
-void f378(const c10::IValue* s) {
+void f379(const c10::IValue* s) {
 	rule::not_nested(boxed::tensor(s[0]));
 }
-void f379(const c10::IValue* s) {
+void f380(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensor(s[0]));
 }
-void f380(const c10::IValue* s) {
+void f381(const c10::IValue* s) {
 	rule::quantized_or_constant(boxed::tensors(s[0]));
 }
-void f381(const c10::IValue* s) {
+void f382(const c10::IValue* s) {
 	rule::refuse_unsafe("diagonal_backward");
 }
-void f382(const c10::IValue* s) {
+void f383(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
 }
-void f383(const c10::IValue* s) {
+void f384(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
 }
-void f384(const c10::IValue* s) {
+void f385(const c10::IValue* s) {
 	rule::sections(boxed::integer(s[1]));
 }
-void f385(const c10::IValue* s) {
+void f386(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_backward");
 }
-void f386(const c10::IValue* s) {
+void f387(const c10::IValue* s) {
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
-void f387(const c10::IValue* s) {
+void f388(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_dense_backward");
 }
-void f388(const c10::IValue* s) {
+void f389(const c10::IValue* s) {
 	rule::refuse_unsafe("embedding_sparse_backward");
 }
-void f389(const c10::IValue* s) {
+void f390(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[0]), boxed::ints(s[1]), {});
 }
-void f390(const c10::IValue* s) {
+void f391(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
 }
-void f391(const c10::IValue* s) {
+void f392(const c10::IValue* s) {
 	rule::one(boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f392(const c10::IValue* s) {
+void f393(const c10::IValue* s) {
 	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
 }
-void f393(const c10::IValue* s) {
+void f394(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
 }
-void f394(const c10::IValue* s) {
+void f395(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
 }
-void f395(const c10::IValue* s) {
+void f396(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight");
 }
-void f396(const c10::IValue* s) {
+void f397(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
 }
-void f397(const c10::IValue* s) {
+void f398(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
 }
-void f398(const c10::IValue* s) {
+void f399(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
 }
-void f399(const c10::IValue* s) {
+void f400(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
 }
-void f400(const c10::IValue* s) {
+void f401(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
 }
-void f401(const c10::IValue* s) {
+void f402(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f402(const c10::IValue* s) {
+void f403(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f403(const c10::IValue* s) {
+void f404(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f404(const c10::IValue* s) {
+void f405(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f405(const c10::IValue* s) {
+void f406(const c10::IValue* s) {
 	rule::refuse_unsafe("from_file");
 }
-void f406(const c10::IValue* s) {
+void f407(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[3]));
 }
-void f407(const c10::IValue* s) {
+void f408(const c10::IValue* s) {
 	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
 }
-void f408(const c10::IValue* s) {
+void f409(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f409(const c10::IValue* s) {
+void f410(const c10::IValue* s) {
 	rule::refuse_unsafe("gather_backward");
 }
-void f410(const c10::IValue* s) {
+void f411(const c10::IValue* s) {
 	rule::same_size(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f411(const c10::IValue* s) {
+void f412(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward");
 }
-void f412(const c10::IValue* s) {
+void f413(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward_jvp");
 }
-void f413(const c10::IValue* s) {
+void f414(const c10::IValue* s) {
 	rule::sampler(boxed::integer(s[2]), boxed::integer(s[3]));
 	rule::places(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::integer(s[3]));
 }
-void f414(const c10::IValue* s) {
+void f415(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_2d_backward");
 }
-void f415(const c10::IValue* s) {
+void f416(const c10::IValue* s) {
 	rule::refuse_unsafe("grid_sampler_3d_backward");
 }
-void f416(const c10::IValue* s) {
+void f417(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[3]));
 }
-void f417(const c10::IValue* s) {
+void f418(const c10::IValue* s) {
 	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f418(const c10::IValue* s) {
+void f419(const c10::IValue* s) {
 	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f419(const c10::IValue* s) {
+void f420(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm");
 }
-void f420(const c10::IValue* s) {
+void f421(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[2]));
 }
-void f421(const c10::IValue* s) {
+void f422(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1445,87 +1448,87 @@ void f421(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[2]));
 	rule::unfolded(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f422(const c10::IValue* s) {
+void f423(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 }
-void f423(const c10::IValue* s) {
+void f424(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 }
-void f424(const c10::IValue* s) {
+void f425(const c10::IValue* s) {
 	rule::refuse_unsafe("index_select_backward");
 }
-void f425(const c10::IValue* s) {
+void f426(const c10::IValue* s) {
 	rule::refuse_unsafe("indices_copy");
 }
-void f426(const c10::IValue* s) {
+void f427(const c10::IValue* s) {
 	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
 }
-void f427(const c10::IValue* s) {
+void f428(const c10::IValue* s) {
 	rule::multiple(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f428(const c10::IValue* s) {
+void f429(const c10::IValue* s) {
 	rule::refuse_unsafe("lift");
 }
-void f429(const c10::IValue* s) {
+void f430(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh");
 }
-void f430(const c10::IValue* s) {
+void f431(const c10::IValue* s) {
 	rule::refuse_unsafe("lift_fresh_copy");
 }
-void f431(const c10::IValue* s) {
+void f432(const c10::IValue* s) {
 	rule::complex_counterpart(boxed::tensor(s[0]), boxed::opt_dtype(s[4]));
 }
-void f432(const c10::IValue* s) {
+void f433(const c10::IValue* s) {
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f433(const c10::IValue* s) {
+void f434(const c10::IValue* s) {
 	rule::pivots(boxed::tensor(s[1]));
 	rule::as_many(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f434(const c10::IValue* s) {
+void f435(const c10::IValue* s) {
 	rule::columns(boxed::tensor(s[1]), boxed::opt_string(s[3]));
 }
-void f435(const c10::IValue* s) {
+void f436(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_backend(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f436(const c10::IValue* s) {
+void f437(const c10::IValue* s) {
 	rule::exponent(boxed::integer(s[1]));
 }
-void f437(const c10::IValue* s) {
+void f438(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
-void f438(const c10::IValue* s) {
+void f439(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
-void f439(const c10::IValue* s) {
+void f440(const c10::IValue* s) {
 	rule::refuse_unsafe("linear_backward");
 }
-void f440(const c10::IValue* s) {
+void f441(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward");
 }
-void f441(const c10::IValue* s) {
+void f442(const c10::IValue* s) {
 	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f442(const c10::IValue* s) {
+void f443(const c10::IValue* s) {
 	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f443(const c10::IValue* s) {
+void f444(const c10::IValue* s) {
 	rule::lu_pivots(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::boolean(s[3]));
 }
-void f444(const c10::IValue* s) {
+void f445(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_scatter_backward");
 }
-void f445(const c10::IValue* s) {
+void f446(const c10::IValue* s) {
 	rule::refuse_unsafe("masked_select_backward");
 }
-void f446(const c10::IValue* s) {
+void f447(const c10::IValue* s) {
 	rule::refuse_unsafe("matmul_backward");
 }
-void f447(const c10::IValue* s) {
+void f448(const c10::IValue* s) {
 	rule::refuse_unsafe("matrix_exp_backward");
 }
-void f448(const c10::IValue* s) {
+void f449(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1533,7 +1536,7 @@ void f448(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f449(const c10::IValue* s) {
+void f450(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::numbers("kernel_size", 2, boxed::ints(s[1]), boxed::tensor(s[0]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1545,7 +1548,7 @@ void f449(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f450(const c10::IValue* s) {
+void f451(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1553,7 +1556,7 @@ void f450(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f451(const c10::IValue* s) {
+void f452(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1561,7 +1564,7 @@ void f451(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f452(const c10::IValue* s) {
+void f453(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1569,7 +1572,7 @@ void f452(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f453(const c10::IValue* s) {
+void f454(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
@@ -1577,7 +1580,7 @@ void f453(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f454(const c10::IValue* s) {
+void f455(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -1585,92 +1588,92 @@ void f454(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f455(const c10::IValue* s) {
+void f456(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f456(const c10::IValue* s) {
+void f457(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[2]));
 }
-void f457(const c10::IValue* s) {
+void f458(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm");
 }
-void f458(const c10::IValue* s) {
+void f459(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_batch_norm_backward");
 }
-void f459(const c10::IValue* s) {
+void f460(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f460(const c10::IValue* s) {
+void f461(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_add_relu");
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f461(const c10::IValue* s) {
+void f462(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_relu");
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f462(const c10::IValue* s) {
+void f463(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_convolution_transpose");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f463(const c10::IValue* s) {
+void f464(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss");
 }
-void f464(const c10::IValue* s) {
+void f465(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
 }
-void f465(const c10::IValue* s) {
+void f466(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_depthwise_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f466(const c10::IValue* s) {
+void f467(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn");
 }
-void f467(const c10::IValue* s) {
+void f468(const c10::IValue* s) {
 	rule::refuse_unsafe("miopen_rnn_backward");
 }
-void f468(const c10::IValue* s) {
+void f469(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f469(const c10::IValue* s) {
+void f470(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
 }
-void f470(const c10::IValue* s) {
+void f471(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_convolution");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[3]), boxed::ints(s[5]), {}, {});
 }
-void f471(const c10::IValue* s) {
+void f472(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear");
 }
-void f472(const c10::IValue* s) {
+void f473(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward");
 }
-void f473(const c10::IValue* s) {
+void f474(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_input");
 }
-void f474(const c10::IValue* s) {
+void f475(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_linear_backward_weights");
 }
-void f475(const c10::IValue* s) {
+void f476(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1679,7 +1682,7 @@ void f475(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f476(const c10::IValue* s) {
+void f477(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1687,7 +1690,7 @@ void f476(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f477(const c10::IValue* s) {
+void f478(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1696,7 +1699,7 @@ void f477(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f478(const c10::IValue* s) {
+void f479(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1704,121 +1707,121 @@ void f478(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::reach(boxed::ints(s[3]), boxed::ints(s[6]));
 }
-void f479(const c10::IValue* s) {
+void f480(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f480(const c10::IValue* s) {
+void f481(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f481(const c10::IValue* s) {
+void f482(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer");
 }
-void f482(const c10::IValue* s) {
+void f483(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
 }
-void f483(const c10::IValue* s) {
+void f484(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f484(const c10::IValue* s) {
+void f485(const c10::IValue* s) {
 	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f485(const c10::IValue* s) {
+void f486(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[5]));
 }
-void f486(const c10::IValue* s) {
+void f487(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f487(const c10::IValue* s) {
+void f488(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f488(const c10::IValue* s) {
+void f489(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f489(const c10::IValue* s) {
+void f490(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 	rule::empty_statistics(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f490(const c10::IValue* s) {
+void f491(const c10::IValue* s) {
 	rule::refuse_unsafe("native_batch_norm_backward");
 }
-void f491(const c10::IValue* s) {
+void f492(const c10::IValue* s) {
 	rule::refuse_unsafe("native_channel_shuffle");
 }
-void f492(const c10::IValue* s) {
+void f493(const c10::IValue* s) {
 	rule::refuse_unsafe("native_dropout_backward");
 }
-void f493(const c10::IValue* s) {
+void f494(const c10::IValue* s) {
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[1]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f494(const c10::IValue* s) {
+void f495(const c10::IValue* s) {
 	rule::refuse_unsafe("native_group_norm_backward");
 }
-void f495(const c10::IValue* s) {
+void f496(const c10::IValue* s) {
 	rule::refuse_unsafe("native_layer_norm_backward");
 }
-void f496(const c10::IValue* s) {
+void f497(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[1]), boxed::ints(s[2]), {});
 }
-void f497(const c10::IValue* s) {
+void f498(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[4]));
 }
-void f498(const c10::IValue* s) {
+void f499(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[3]));
 }
-void f499(const c10::IValue* s) {
+void f500(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f500(const c10::IValue* s) {
+void f501(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f501(const c10::IValue* s) {
+void f502(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f502(const c10::IValue* s) {
+void f503(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f503(const c10::IValue* s) {
+void f504(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[5]));
 }
-void f504(const c10::IValue* s) {
+void f505(const c10::IValue* s) {
 	rule::filled(boxed::opt_layout(s[2]));
 }
-void f505(const c10::IValue* s) {
+void f506(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 	rule::circular(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::string(s[2]));
 }
-void f506(const c10::IValue* s) {
+void f507(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_batch_norm");
 }
-void f507(const c10::IValue* s) {
+void f508(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_gru_cell");
 }
-void f508(const c10::IValue* s) {
+void f509(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_lstm_cell");
 }
-void f509(const c10::IValue* s) {
+void f510(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool1d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1827,7 +1830,7 @@ void f509(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled1(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f510(const c10::IValue* s) {
+void f511(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool2d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1836,7 +1839,7 @@ void f510(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled2(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f511(const c10::IValue* s) {
+void f512(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_max_pool3d");
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
@@ -1845,140 +1848,140 @@ void f511(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[1]), boxed::ints(s[4]));
 	rule::pooled3(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::ints(s[2]), boxed::ints(s[3]), boxed::ints(s[4]));
 }
-void f512(const c10::IValue* s) {
+void f513(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_relu_cell");
 }
-void f513(const c10::IValue* s) {
+void f514(const c10::IValue* s) {
 	rule::refuse_unsafe("quantized_rnn_tanh_cell");
 }
-void f514(const c10::IValue* s) {
+void f515(const c10::IValue* s) {
 	rule::range(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::opt_integer(s[2]));
 }
-void f515(const c10::IValue* s) {
+void f516(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 2, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f516(const c10::IValue* s) {
+void f517(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f517(const c10::IValue* s) {
+void f518(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 4, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f518(const c10::IValue* s) {
+void f519(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f519(const c10::IValue* s) {
+void f520(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::numbers("padding", 6, boxed::ints(s[1]));
 	rule::padded(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f520(const c10::IValue* s) {
+void f521(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f521(const c10::IValue* s) {
+void f522(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[0]));
 }
-void f522(const c10::IValue* s) {
+void f523(const c10::IValue* s) {
 	rule::repeats(boxed::tensor(s[1]));
 }
-void f523(const c10::IValue* s) {
+void f524(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f524(const c10::IValue* s) {
+void f525(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f525(const c10::IValue* s) {
+void f526(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f526(const c10::IValue* s) {
+void f527(const c10::IValue* s) {
 	rule::reshaped(boxed::tensor(s[0]), boxed::ints(s[1]));
 }
-void f527(const c10::IValue* s) {
+void f528(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::ints(s[1]), boxed::opt_format(s[2]));
 }
-void f528(const c10::IValue* s) {
+void f529(const c10::IValue* s) {
 	rule::restride(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_format(s[2]));
 }
-void f529(const c10::IValue* s) {
+void f530(const c10::IValue* s) {
 	rule::refuse_unsafe("resize_as_sparse_");
 }
-void f530(const c10::IValue* s) {
+void f531(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f531(const c10::IValue* s) {
+void f532(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f532(const c10::IValue* s) {
+void f533(const c10::IValue* s) {
 	rule::refuse_unsafe("row_indices_copy");
 }
-void f533(const c10::IValue* s) {
+void f534(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise");
 }
-void f534(const c10::IValue* s) {
+void f535(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_");
 }
-void f535(const c10::IValue* s) {
+void f536(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise_backward");
 }
-void f536(const c10::IValue* s) {
+void f537(const c10::IValue* s) {
 	rule::attention(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f537(const c10::IValue* s) {
+void f538(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::tensor(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f538(const c10::IValue* s) {
+void f539(const c10::IValue* s) {
 	rule::dense(boxed::tensor(s[2]), boxed::scalar(s[3]));
 	rule::one_device(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f539(const c10::IValue* s) {
+void f540(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f540(const c10::IValue* s) {
+void f541(const c10::IValue* s) {
 	rule::nested_dim(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f541(const c10::IValue* s) {
+void f542(const c10::IValue* s) {
 	rule::refuse_unsafe("select_backward");
 }
-void f542(const c10::IValue* s) {
+void f543(const c10::IValue* s) {
 	rule::strides(boxed::ints(s[3]), boxed::ints(s[4]), boxed::integer(s[2]));
 }
-void f543(const c10::IValue* s) {
+void f544(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_backward");
 }
-void f544(const c10::IValue* s) {
+void f545(const c10::IValue* s) {
 	rule::refuse_unsafe("slice_inverse");
 }
-void f545(const c10::IValue* s) {
+void f546(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f546(const c10::IValue* s) {
+void f547(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f547(const c10::IValue* s) {
+void f548(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1987,7 +1990,7 @@ void f547(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f548(const c10::IValue* s) {
+void f549(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_dilated3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -1996,7 +1999,7 @@ void f548(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f549(const c10::IValue* s) {
+void f550(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2006,7 +2009,7 @@ void f549(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f550(const c10::IValue* s) {
+void f551(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2016,334 +2019,338 @@ void f550(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f551(const c10::IValue* s) {
+void f552(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f552(const c10::IValue* s) {
+void f553(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f553(const c10::IValue* s) {
+void f554(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f554(const c10::IValue* s) {
+void f555(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f555(const c10::IValue* s) {
+void f556(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f556(const c10::IValue* s) {
+void f557(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f557(const c10::IValue* s) {
+void f558(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f558(const c10::IValue* s) {
+void f559(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f559(const c10::IValue* s) {
+void f560(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f560(const c10::IValue* s) {
+void f561(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f561(const c10::IValue* s) {
+void f562(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f562(const c10::IValue* s) {
+void f563(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_");
 }
-void f563(const c10::IValue* s) {
+void f564(const c10::IValue* s) {
 	rule::refuse_unsafe("sparse_resize_and_clear_");
 }
-void f564(const c10::IValue* s) {
+void f565(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f565(const c10::IValue* s) {
+void f566(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f566(const c10::IValue* s) {
+void f567(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
-void f567(const c10::IValue* s) {
+void f568(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]), boxed::integer(s[2]));
 }
-void f568(const c10::IValue* s) {
+void f569(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm");
 }
-void f569(const c10::IValue* s) {
+void f570(const c10::IValue* s) {
 	rule::sections(boxed::tensor(s[1]));
 }
-void f570(const c10::IValue* s) {
+void f571(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f571(const c10::IValue* s) {
+void f572(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[2]));
 }
-void f572(const c10::IValue* s) {
+void f573(const c10::IValue* s) {
 	rule::quantizable(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f573(const c10::IValue* s) {
+void f574(const c10::IValue* s) {
 	rule::refuse_unsafe("to_dense_backward");
 }
-void f574(const c10::IValue* s) {
+void f575(const c10::IValue* s) {
 	rule::some_elements(boxed::tensor(s[0]));
 }
-void f575(const c10::IValue* s) {
+void f576(const c10::IValue* s) {
 	rule::refuse_unsafe("to_mkldnn_backward");
 }
-void f576(const c10::IValue* s) {
+void f577(const c10::IValue* s) {
 	rule::refuse_unsafe("trace_backward");
 }
-void f577(const c10::IValue* s) {
+void f578(const c10::IValue* s) {
 	rule::one_matrix(boxed::tensor(s[1]));
 }
-void f578(const c10::IValue* s) {
+void f579(const c10::IValue* s) {
 	rule::reduction(boxed::integer(s[7]));
 }
-void f579(const c10::IValue* s) {
+void f580(const c10::IValue* s) {
 	rule::pieces(boxed::tensor(s[0]), boxed::integer(s[1]));
 }
-void f580(const c10::IValue* s) {
+void f581(const c10::IValue* s) {
 	rule::refuse_unsafe("unfold_backward");
 }
-void f581(const c10::IValue* s) {
+void f582(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, boxed::opt_number(s[3]), boxed::opt_number(s[4]));
 }
-void f582(const c10::IValue* s) {
+void f583(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f583(const c10::IValue* s) {
+void f584(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f584(const c10::IValue* s) {
+void f585(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), {}, {}, boxed::opt_number(s[3]));
 }
-void f585(const c10::IValue* s) {
+void f586(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f586(const c10::IValue* s) {
+void f587(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f587(const c10::IValue* s) {
+void f588(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f588(const c10::IValue* s) {
+void f589(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f589(const c10::IValue* s) {
+void f590(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::factors(boxed::ints(s[1]), boxed::opt_number(s[3]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f590(const c10::IValue* s) {
+void f591(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f591(const c10::IValue* s) {
+void f592(const c10::IValue* s) {
 	rule::refuse_unsafe("value_selecting_reduction_backward");
 }
-void f592(const c10::IValue* s) {
+void f593(const c10::IValue* s) {
 	rule::refuse_unsafe("values_copy");
 }
-void f593(const c10::IValue* s) {
+void f594(const c10::IValue* s) {
 	rule::no_gradient(boxed::tensor(s[0]));
 }
-void f594(const c10::IValue* s) {
+void f595(const c10::IValue* s) {
 	rule::not_quantized(boxed::tensor(s[0]), boxed::dtype(s[1]));
 }
-void f595(const c10::IValue* s) {
+void f596(const c10::IValue* s) {
 	rule::no_mkldnn(boxed::opt_layout(s[2]));
 }
-void f596(const c10::IValue* s) {
+void f597(const c10::IValue* s) {
 	rule::refuse_unsafe("align_to.ellipsis_idx");
 }
-void f597(const c10::IValue* s) {
+void f598(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
-void f598(const c10::IValue* s) {
+void f599(const c10::IValue* s) {
+	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[3]));
+	rule::one_dtype(boxed::tensor(s[0]), boxed::tensor(s[1]));
+}
+void f600(const c10::IValue* s) {
 	rule::step(boxed::scalar(s[2]), {}, boxed::tensor(s[3]));
 	rule::span(boxed::scalar(s[0]), boxed::scalar(s[1]), boxed::scalar(s[2]));
 }
-void f599(const c10::IValue* s) {
+void f601(const c10::IValue* s) {
 	rule::refuse_unsafe("binary_cross_entropy_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f600(const c10::IValue* s) {
+void f602(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_batch_norm.out");
 }
-void f601(const c10::IValue* s) {
+void f603(const c10::IValue* s) {
 	rule::refuse_unsafe("cudnn_convolution.out");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[3]), boxed::ints(s[2]), boxed::ints(s[4]), {}, {});
 }
-void f602(const c10::IValue* s) {
+void f604(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_r2c.out");
 }
-void f603(const c10::IValue* s) {
+void f605(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2r.out");
 }
-void f604(const c10::IValue* s) {
+void f606(const c10::IValue* s) {
 	rule::refuse_unsafe("_fft_c2c.out");
 }
-void f605(const c10::IValue* s) {
+void f607(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation.out");
 }
-void f606(const c10::IValue* s) {
+void f608(const c10::IValue* s) {
 	rule::refuse_unsafe("fbgemm_linear_fp16_weight.out");
 }
-void f607(const c10::IValue* s) {
+void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
-void f608(const c10::IValue* s) {
+void f610(const c10::IValue* s) {
 	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
-void f609(const c10::IValue* s) {
+void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");
 }
-void f610(const c10::IValue* s) {
+void f612(const c10::IValue* s) {
 	rule::refuse_unsafe("_int_mm.out");
 }
-void f611(const c10::IValue* s) {
+void f613(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[2]), boxed::tensor(s[1]));
 }
-void f612(const c10::IValue* s) {
+void f614(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.out");
 }
-void f613(const c10::IValue* s) {
+void f615(const c10::IValue* s) {
 	rule::refuse_unsafe("_native_batch_norm_legit.no_stats_out");
 }
-void f614(const c10::IValue* s) {
+void f616(const c10::IValue* s) {
 	rule::refuse_unsafe("batch_norm_elemt.out");
 }
-void f615(const c10::IValue* s) {
+void f617(const c10::IValue* s) {
 	rule::refuse_unsafe("_softmax_backward_data.out");
 }
-void f616(const c10::IValue* s) {
+void f618(const c10::IValue* s) {
 	rule::refuse_unsafe("sspaddmm.out");
 }
-void f617(const c10::IValue* s) {
+void f619(const c10::IValue* s) {
 	rule::refuse_unsafe("_chunk_cat.out");
 }
-void f618(const c10::IValue* s) {
+void f620(const c10::IValue* s) {
 	rule::refuse_unsafe("_stack.out");
 	rule::some(boxed::tensors(s[0]));
 }
-void f619(const c10::IValue* s) {
+void f621(const c10::IValue* s) {
 	rule::refuse_unsafe("_batch_norm_with_update.out");
 }
-void f620(const c10::IValue* s) {
+void f622(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_softmax.Dimname");
 }
-void f621(const c10::IValue* s) {
+void f623(const c10::IValue* s) {
 	rule::refuse_unsafe("_sparse_log_softmax.Dimname");
 }
-void f622(const c10::IValue* s) {
+void f624(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm.out");
 }
-void f623(const c10::IValue* s) {
+void f625(const c10::IValue* s) {
 	rule::refuse_unsafe("_scaled_mm_v2.out");
 }
-void f624(const c10::IValue* s) {
+void f626(const c10::IValue* s) {
 	rule::refuse_unsafe("hspmm.out");
 }
-void f625(const c10::IValue* s) {
+void f627(const c10::IValue* s) {
 	rule::refuse_unsafe("lstm_mps_backward");
 }
-void f626(const c10::IValue* s) {
+void f628(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_coo_to_csr.out");
 }
-void f627(const c10::IValue* s) {
+void f629(const c10::IValue* s) {
 	rule::refuse_unsafe("_convert_indices_from_csr_to_coo.out");
 }
-void f628(const c10::IValue* s) {
+void f630(const c10::IValue* s) {
 	rule::refuse_unsafe("multi_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[6]));
 }
-void f629(const c10::IValue* s) {
+void f631(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_forward.output");
 	rule::reduction(boxed::integer(s[2]));
 }
-void f630(const c10::IValue* s) {
+void f632(const c10::IValue* s) {
 	rule::refuse_unsafe("multilabel_margin_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f631(const c10::IValue* s) {
+void f633(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f632(const c10::IValue* s) {
+void f634(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f633(const c10::IValue* s) {
+void f635(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_forward.output");
 	rule::reduction(boxed::integer(s[3]));
 }
-void f634(const c10::IValue* s) {
+void f636(const c10::IValue* s) {
 	rule::refuse_unsafe("nll_loss2d_backward.grad_input");
 	rule::reduction(boxed::integer(s[4]));
 }
-void f635(const c10::IValue* s) {
+void f637(const c10::IValue* s) {
 	rule::refuse_unsafe("glu_backward.grad_input");
 }
-void f636(const c10::IValue* s) {
+void f638(const c10::IValue* s) {
 	rule::refuse_unsafe("log_sigmoid_backward.grad_input");
 }
-void f637(const c10::IValue* s) {
+void f639(const c10::IValue* s) {
 	rule::refuse_unsafe("rrelu_with_noise.out");
 }
-void f638(const c10::IValue* s) {
+void f640(const c10::IValue* s) {
 	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d.out");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f639(const c10::IValue* s) {
+void f641(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_avg_pool3d_backward.grad_input");
 }
-void f640(const c10::IValue* s) {
+void f642(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool2d_backward.grad_input");
 }
-void f641(const c10::IValue* s) {
+void f643(const c10::IValue* s) {
 	rule::refuse_unsafe("adaptive_max_pool3d_backward.grad_input");
 }
-void f642(const c10::IValue* s) {
+void f644(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f643(const c10::IValue* s) {
+void f645(const c10::IValue* s) {
 	rule::refuse_unsafe("avg_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f644(const c10::IValue* s) {
+void f646(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f645(const c10::IValue* s) {
+void f647(const c10::IValue* s) {
 	rule::refuse_unsafe("fractional_max_pool3d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f646(const c10::IValue* s) {
+void f648(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool2d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2351,7 +2358,7 @@ void f646(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f647(const c10::IValue* s) {
+void f649(const c10::IValue* s) {
 	rule::refuse_unsafe("max_pool3d_with_indices_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
@@ -2359,92 +2366,92 @@ void f647(const c10::IValue* s) {
 	rule::lengths("dilation", boxed::ints(s[5]));
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[5]));
 }
-void f648(const c10::IValue* s) {
+void f650(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f649(const c10::IValue* s) {
+void f651(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f650(const c10::IValue* s) {
+void f652(const c10::IValue* s) {
 	rule::refuse_unsafe("reflection_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f651(const c10::IValue* s) {
+void f653(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad1d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 2, boxed::ints(s[2]));
 }
-void f652(const c10::IValue* s) {
+void f654(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad2d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 4, boxed::ints(s[2]));
 }
-void f653(const c10::IValue* s) {
+void f655(const c10::IValue* s) {
 	rule::refuse_unsafe("replication_pad3d_backward.grad_input");
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::numbers("padding", 6, boxed::ints(s[2]));
 }
-void f654(const c10::IValue* s) {
+void f656(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_linear1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f655(const c10::IValue* s) {
+void f657(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bilinear2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f656(const c10::IValue* s) {
+void f658(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f657(const c10::IValue* s) {
+void f659(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_bicubic2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f658(const c10::IValue* s) {
+void f660(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 	rule::antialiased(boxed::ints(s[2]), boxed::ints(s[1]), boxed::opt_number(s[4]), boxed::opt_number(s[5]));
 }
-void f659(const c10::IValue* s) {
+void f661(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_trilinear3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f660(const c10::IValue* s) {
+void f662(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f661(const c10::IValue* s) {
+void f663(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact1d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f662(const c10::IValue* s) {
+void f664(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f663(const c10::IValue* s) {
+void f665(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact2d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f664(const c10::IValue* s) {
+void f666(const c10::IValue* s) {
 	rule::refuse_unsafe("upsample_nearest3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 }
-void f665(const c10::IValue* s) {
+void f667(const c10::IValue* s) {
 	rule::refuse_unsafe("_upsample_nearest_exact3d_backward.grad_input");
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::resized(boxed::tensor(s[0]), boxed::ints(s[1]), {});
 }
-void f666(const c10::IValue* s) {
+void f668(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2454,7 +2461,7 @@ void f666(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f667(const c10::IValue* s) {
+void f669(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv_transpose3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2464,27 +2471,27 @@ void f667(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[7]));
 	rule::spread(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[7]), boxed::ints(s[6]));
 }
-void f668(const c10::IValue* s) {
+void f670(const c10::IValue* s) {
 	rule::refuse_unsafe("thnn_conv2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f669(const c10::IValue* s) {
+void f671(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f670(const c10::IValue* s) {
+void f672(const c10::IValue* s) {
 	rule::refuse_unsafe("_slow_conv2d_backward.grad_input");
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f671(const c10::IValue* s) {
+void f673(const c10::IValue* s) {
 	rule::refuse_unsafe("_conv_depthwise2d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
@@ -2493,34 +2500,34 @@ void f671(const c10::IValue* s) {
 	rule::reach(boxed::ints(s[2]), boxed::ints(s[6]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), boxed::ints(s[6]), {}, {});
 }
-void f672(const c10::IValue* s) {
+void f674(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d.out");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f673(const c10::IValue* s) {
+void f675(const c10::IValue* s) {
 	rule::refuse_unsafe("slow_conv3d_forward.output");
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::convolved(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[4]), boxed::ints(s[5]), {}, {}, {});
 }
-void f674(const c10::IValue* s) {
+void f676(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_det.result");
 }
-void f675(const c10::IValue* s) {
+void f677(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_slogdet.sign");
 }
-void f676(const c10::IValue* s) {
+void f678(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_eigh.eigenvalues");
 	rule::no_infinite(boxed::tensor(s[0]));
 }
-void f677(const c10::IValue* s) {
+void f679(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_svd.U");
 }
-void f678(const c10::IValue* s) {
+void f680(const c10::IValue* s) {
 	rule::refuse_unsafe("_linalg_solve_ex.result");
 }
 
@@ -2532,1036 +2539,1038 @@ const GuardRow guard_rows[] = {
 	{"aten::_adaptive_avg_pool3d", "", f2},
 	{"aten::_adaptive_avg_pool3d_backward", "", f3},
 	{"aten::_add_batch_dim", "", f4},
-	{"aten::_assert_tensor_metadata", "", f5},
-	{"aten::_batch_norm_impl_index", "", f6},
-	{"aten::_batch_norm_impl_index_backward", "", f7},
-	{"aten::_batch_norm_no_update", "", f8},
-	{"aten::_batch_norm_with_update", "", f9},
-	{"aten::_cdist_backward", "", f10},
-	{"aten::_cdist_forward", "", f11},
-	{"aten::_cholesky_solve_helper", "", f12},
-	{"aten::_choose_qparams_per_tensor", "", f13},
-	{"aten::_chunk_cat", "", f14},
-	{"aten::_coalesced_", "", f15},
-	{"aten::_compute_linear_combination", "", f16},
-	{"aten::_conj", "", f17},
-	{"aten::_conj_copy", "", f17},
-	{"aten::_conv_depthwise2d", "", f18},
-	{"aten::_convert_indices_from_coo_to_csr", "", f19},
-	{"aten::_convert_indices_from_csr_to_coo", "", f20},
-	{"aten::_convert_weight_to_int4pack", "", f21},
-	{"aten::_convert_weight_to_int4pack_for_cpu", "", f22},
-	{"aten::_convolution", "", f23},
-	{"aten::_convolution", "deprecated", f24},
-	{"aten::_convolution_double_backward", "", f25},
-	{"aten::_convolution_mode", "", f26},
-	{"aten::_copy_from", "", f27},
-	{"aten::_copy_from_and_resize", "", f28},
-	{"aten::_cslt_compress", "", f29},
-	{"aten::_cslt_sparse_mm", "", f30},
-	{"aten::_cslt_sparse_mm_search", "", f31},
-	{"aten::_ctc_loss", "", f32},
-	{"aten::_ctc_loss", "Tensor", f33},
-	{"aten::_ctc_loss_backward", "", f34},
-	{"aten::_ctc_loss_backward", "Tensor", f35},
-	{"aten::_cudnn_attention_backward", "", f36},
-	{"aten::_cudnn_attention_forward", "", f37},
-	{"aten::_cudnn_ctc_loss", "", f38},
-	{"aten::_cudnn_ctc_loss", "Tensor", f39},
-	{"aten::_cudnn_init_dropout_state", "", f40},
-	{"aten::_cudnn_rnn", "", f41},
-	{"aten::_cudnn_rnn_backward", "", f42},
-	{"aten::_cudnn_rnn_flatten_weight", "", f43},
-	{"aten::_cummax_helper", "", f44},
-	{"aten::_cummin_helper", "", f45},
-	{"aten::_dim_arange", "", f46},
-	{"aten::_dirichlet_grad", "", f47},
-	{"aten::_dyn_quant_matmul_4bit", "", f48},
-	{"aten::_dyn_quant_pack_4bit_weight", "", f49},
-	{"aten::_efficient_attention_backward", "", f50},
-	{"aten::_efficient_attention_forward", "", f51},
-	{"aten::_embedding_bag", "", f52},
-	{"aten::_embedding_bag_backward", "", f53},
-	{"aten::_embedding_bag_dense_backward", "", f54},
-	{"aten::_embedding_bag_forward_only", "", f55},
-	{"aten::_embedding_bag_per_sample_weights_backward", "", f56},
-	{"aten::_embedding_bag_sparse_backward", "", f57},
-	{"aten::_empty_affine_quantized", "", f58},
-	{"aten::_empty_per_channel_affine_quantized", "", f59},
-	{"aten::_euclidean_dist", "", f60},
-	{"aten::_fake_quantize_learnable_per_channel_affine", "", f61},
-	{"aten::_fake_quantize_learnable_per_channel_affine_backward", "", f62},
-	{"aten::_fake_quantize_learnable_per_tensor_affine", "", f63},
-	{"aten::_fake_quantize_learnable_per_tensor_affine_backward", "", f64},
-	{"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "", f65},
-	{"aten::_fft_c2c", "", f66},
-	{"aten::_fft_c2r", "", f67},
-	{"aten::_fft_r2c", "", f68},
-	{"aten::_fill_mem_eff_dropout_mask_", "", f69},
-	{"aten::_flash_attention_backward", "", f70},
-	{"aten::_flash_attention_forward", "", f71},
-	{"aten::_flash_attention_forward", "quantized", f72},
-	{"aten::_foreach_add", "ScalarList", f73},
-	{"aten::_foreach_add_", "List", f74},
-	{"aten::_foreach_add_", "ScalarList", f73},
-	{"aten::_foreach_addcdiv", "ScalarList", f75},
-	{"aten::_foreach_addcdiv_", "ScalarList", f75},
-	{"aten::_foreach_addcmul", "ScalarList", f75},
-	{"aten::_foreach_addcmul_", "ScalarList", f75},
-	{"aten::_foreach_clamp_max", "ScalarList", f73},
-	{"aten::_foreach_clamp_max_", "ScalarList", f73},
-	{"aten::_foreach_clamp_min", "ScalarList", f73},
-	{"aten::_foreach_clamp_min_", "ScalarList", f73},
-	{"aten::_foreach_copy", "", f76},
-	{"aten::_foreach_copy_", "", f76},
-	{"aten::_foreach_div", "ScalarList", f73},
-	{"aten::_foreach_div_", "ScalarList", f73},
-	{"aten::_foreach_lerp", "ScalarList", f77},
-	{"aten::_foreach_lerp_", "ScalarList", f77},
-	{"aten::_foreach_maximum", "ScalarList", f73},
-	{"aten::_foreach_maximum_", "ScalarList", f73},
-	{"aten::_foreach_minimum", "ScalarList", f73},
-	{"aten::_foreach_minimum_", "ScalarList", f73},
-	{"aten::_foreach_mul", "ScalarList", f73},
-	{"aten::_foreach_mul_", "List", f74},
-	{"aten::_foreach_mul_", "ScalarList", f73},
-	{"aten::_foreach_pow", "ScalarList", f73},
-	{"aten::_foreach_pow_", "ScalarList", f73},
-	{"aten::_foreach_powsum", "Scalar", f78},
-	{"aten::_foreach_sub", "ScalarList", f73},
-	{"aten::_foreach_sub_", "List", f74},
-	{"aten::_foreach_sub_", "ScalarList", f73},
-	{"aten::_foreach_zero_", "", f79},
-	{"aten::_functional_assert_async", "msg", f80},
-	{"aten::_functional_assert_scalar", "", f81},
-	{"aten::_functional_sym_constrain_range", "", f82},
-	{"aten::_functional_sym_constrain_range_for_size", "", f83},
-	{"aten::_fused_adagrad_", "", f84},
-	{"aten::_fused_adagrad_", "tensor_lr", f84},
-	{"aten::_fused_adam_", "", f85},
-	{"aten::_fused_adam_", "tensor_lr", f85},
-	{"aten::_fused_adamw_", "", f85},
-	{"aten::_fused_adamw_", "tensor_lr", f85},
-	{"aten::_fused_dropout", "", f86},
-	{"aten::_fused_moving_avg_obs_fq_helper", "", f87},
-	{"aten::_fused_rms_norm", "", f88},
-	{"aten::_fused_rms_norm_backward", "", f89},
-	{"aten::_fused_sdp_choice", "", f90},
-	{"aten::_fused_sgd_", "", f91},
-	{"aten::_fused_sgd_", "tensor_lr", f91},
-	{"aten::_fw_primal", "", f92},
-	{"aten::_fw_primal_copy", "", f93},
-	{"aten::_gather_sparse_backward", "", f94},
-	{"aten::_grid_sampler_2d_cpu_fallback", "", f95},
-	{"aten::_grid_sampler_2d_cpu_fallback_backward", "", f96},
-	{"aten::_grouped_mm", "", f97},
-	{"aten::_has_compatible_shallow_copy_type", "", f98},
-	{"aten::_has_same_storage_numel", "", f99},
-	{"aten::_histogramdd_bin_edges", "", f100},
-	{"aten::_histogramdd_from_bin_cts", "", f101},
-	{"aten::_histogramdd_from_bin_tensors", "", f102},
-	{"aten::_index_put_impl_", "", f103},
-	{"aten::_indices_copy", "", f104},
-	{"aten::_int_mm", "", f105},
-	{"aten::_jagged_to_padded_dense_forward", "", f106},
-	{"aten::_lazy_clone", "", f107},
-	{"aten::_linalg_check_errors", "", f108},
-	{"aten::_linalg_det", "", f109},
-	{"aten::_linalg_eigh", "", f110},
-	{"aten::_linalg_eigvals", "", f111},
-	{"aten::_linalg_slogdet", "", f112},
-	{"aten::_linalg_solve_ex", "", f113},
-	{"aten::_linalg_svd", "", f114},
-	{"aten::_local_scalar_dense", "", f115},
-	{"aten::_log_softmax_backward_data", "", f116},
-	{"aten::_lstm_mps", "", f117},
-	{"aten::_lu_with_info", "", f118},
-	{"aten::_make_dep_token", "", f119},
-	{"aten::_make_dual", "", f120},
-	{"aten::_make_dual_copy", "", f121},
-	{"aten::_make_per_channel_quantized_tensor", "", f122},
-	{"aten::_make_per_tensor_quantized_tensor", "", f123},
-	{"aten::_masked_scale", "", f124},
-	{"aten::_masked_softmax", "", f125},
-	{"aten::_masked_softmax_backward", "", f126},
-	{"aten::_mixed_dtypes_linear", "", f127},
-	{"aten::_mkldnn_reshape", "", f128},
-	{"aten::_mkldnn_transpose", "", f129},
-	{"aten::_mkldnn_transpose_", "", f130},
-	{"aten::_mps_convolution", "", f131},
-	{"aten::_mps_convolution_transpose", "", f132},
-	{"aten::_native_batch_norm_legit", "", f133},
-	{"aten::_native_batch_norm_legit", "no_stats", f134},
-	{"aten::_native_batch_norm_legit_no_training", "", f135},
-	{"aten::_native_multi_head_attention", "", f136},
-	{"aten::_neg_view", "", f17},
-	{"aten::_neg_view_copy", "", f17},
-	{"aten::_nested_compute_contiguous_strides_offsets", "", f137},
-	{"aten::_nested_from_padded", "", f138},
-	{"aten::_nested_from_padded_and_nested_example", "", f139},
-	{"aten::_nested_from_padded_tensor", "", f140},
-	{"aten::_nested_get_jagged_dummy", "", f141},
-	{"aten::_nested_get_lengths", "", f142},
-	{"aten::_nested_get_max_seqlen", "", f143},
-	{"aten::_nested_get_min_seqlen", "", f144},
-	{"aten::_nested_get_offsets", "", f145},
-	{"aten::_nested_get_ragged_idx", "", f146},
-	{"aten::_nested_get_values", "", f147},
-	{"aten::_nested_get_values_copy", "", f148},
-	{"aten::_nested_select_backward", "", f149},
-	{"aten::_nested_sum_backward", "", f150},
-	{"aten::_nested_tensor_from_mask", "", f151},
-	{"aten::_nested_tensor_from_mask_left_aligned", "", f152},
-	{"aten::_nested_tensor_from_tensor_list", "", f153},
-	{"aten::_nested_tensor_size", "", f154},
-	{"aten::_nested_tensor_softmax_with_shape", "", f155},
-	{"aten::_nested_tensor_storage_offsets", "", f156},
-	{"aten::_nested_tensor_strides", "", f157},
-	{"aten::_nested_view_from_buffer", "", f158},
-	{"aten::_nested_view_from_buffer_copy", "", f159},
-	{"aten::_nested_view_from_jagged", "", f160},
-	{"aten::_nested_view_from_jagged_copy", "", f161},
-	{"aten::_new_zeros_with_same_feature_meta", "", f162},
-	{"aten::_nnpack_available", "", f163},
-	{"aten::_nnpack_spatial_convolution", "", f164},
-	{"aten::_pack_padded_sequence_backward", "", f165},
-	{"aten::_pad_circular", "", f166},
-	{"aten::_pad_enum", "", f167},
-	{"aten::_pad_packed_sequence", "", f168},
-	{"aten::_padded_dense_to_jagged_forward", "", f169},
-	{"aten::_pdist_backward", "", f170},
-	{"aten::_pdist_forward", "", f171},
-	{"aten::_prelu_kernel", "", f172},
-	{"aten::_prelu_kernel_backward", "", f173},
-	{"aten::_print", "", f174},
-	{"aten::_propagate_xla_data", "", f175},
-	{"aten::_remove_batch_dim", "", f176},
-	{"aten::_reshape_alias", "", f177},
-	{"aten::_reshape_alias_copy", "", f178},
-	{"aten::_reshape_from_tensor", "", f179},
-	{"aten::_resize_output_", "", f180},
-	{"aten::_rowwise_prune", "", f181},
-	{"aten::_sample_dirichlet", "", f182},
-	{"aten::_saturate_weight_to_fp16", "", f183},
-	{"aten::_scaled_dot_product_attention_math", "", f184},
-	{"aten::_scaled_dot_product_attention_math_for_mps", "", f185},
-	{"aten::_scaled_dot_product_cudnn_attention", "", f186},
-	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f187},
-	{"aten::_scaled_dot_product_efficient_attention", "", f188},
-	{"aten::_scaled_dot_product_efficient_attention_backward", "", f189},
-	{"aten::_scaled_dot_product_flash_attention", "", f190},
-	{"aten::_scaled_dot_product_flash_attention", "quantized", f191},
-	{"aten::_scaled_dot_product_flash_attention_backward", "", f192},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f193},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f194},
-	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f195},
-	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f196},
-	{"aten::_scaled_grouped_mm", "", f197},
-	{"aten::_scaled_grouped_mm_v2", "", f198},
-	{"aten::_scaled_mm", "", f199},
-	{"aten::_scaled_mm_v2", "", f200},
-	{"aten::_segment_reduce_backward", "", f201},
-	{"aten::_slow_conv2d_backward", "output_mask", f202},
-	{"aten::_slow_conv2d_forward", "", f203},
-	{"aten::_sobol_engine_draw", "", f204},
-	{"aten::_sobol_engine_ff_", "", f205},
-	{"aten::_sobol_engine_initialize_state_", "", f206},
-	{"aten::_sobol_engine_scramble_", "", f207},
-	{"aten::_softmax_backward_data", "", f208},
-	{"aten::_sparse_addmm", "", f209},
-	{"aten::_sparse_broadcast_to", "", f210},
-	{"aten::_sparse_broadcast_to_copy", "", f211},
-	{"aten::_sparse_bsc_tensor_unsafe", "", f212},
-	{"aten::_sparse_bsr_tensor_unsafe", "", f213},
-	{"aten::_sparse_compressed_tensor_unsafe", "", f214},
-	{"aten::_sparse_compressed_tensor_with_dims", "", f215},
-	{"aten::_sparse_coo_tensor_unsafe", "", f216},
-	{"aten::_sparse_coo_tensor_with_dims", "", f217},
-	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f218},
-	{"aten::_sparse_csc_tensor_unsafe", "", f219},
-	{"aten::_sparse_csr_prod", "dim_dtype", f220},
-	{"aten::_sparse_csr_sum", "dim_dtype", f221},
-	{"aten::_sparse_csr_tensor_unsafe", "", f222},
-	{"aten::_sparse_log_softmax", "", f223},
-	{"aten::_sparse_log_softmax", "int", f224},
-	{"aten::_sparse_log_softmax_backward_data", "", f225},
-	{"aten::_sparse_mask_projection", "", f226},
-	{"aten::_sparse_mm", "", f227},
-	{"aten::_sparse_mm", "reduce", f228},
-	{"aten::_sparse_mm_reduce_impl", "", f229},
-	{"aten::_sparse_mm_reduce_impl_backward", "", f230},
-	{"aten::_sparse_semi_structured_addmm", "", f231},
-	{"aten::_sparse_semi_structured_apply", "", f232},
-	{"aten::_sparse_semi_structured_apply_dense", "", f233},
-	{"aten::_sparse_semi_structured_linear", "", f234},
-	{"aten::_sparse_semi_structured_mm", "", f235},
-	{"aten::_sparse_semi_structured_tile", "", f236},
-	{"aten::_sparse_softmax", "", f237},
-	{"aten::_sparse_softmax", "int", f238},
-	{"aten::_sparse_softmax_backward_data", "", f239},
-	{"aten::_sparse_sparse_matmul", "", f240},
-	{"aten::_sparse_sum", "", f241},
-	{"aten::_sparse_sum", "dim", f242},
-	{"aten::_sparse_sum", "dim_dtype", f243},
-	{"aten::_sparse_sum", "dtype", f244},
-	{"aten::_sparse_sum_backward", "", f245},
-	{"aten::_spdiags", "", f246},
-	{"aten::_spsolve", "", f247},
-	{"aten::_stack", "", f248},
-	{"aten::_standard_gamma", "", f249},
-	{"aten::_standard_gamma_grad", "", f250},
-	{"aten::_thnn_differentiable_gru_cell_backward", "", f251},
-	{"aten::_thnn_differentiable_lstm_cell_backward", "", f252},
-	{"aten::_thnn_fused_gru_cell", "", f253},
-	{"aten::_thnn_fused_gru_cell_backward", "", f254},
-	{"aten::_thnn_fused_lstm_cell", "", f255},
-	{"aten::_thnn_fused_lstm_cell_backward", "", f256},
-	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f257},
-	{"aten::_to_copy", "", f258},
-	{"aten::_to_sparse", "", f259},
-	{"aten::_to_sparse", "sparse_dim", f260},
-	{"aten::_to_sparse_bsc", "", f261},
-	{"aten::_to_sparse_bsr", "", f262},
-	{"aten::_to_sparse_csc", "", f263},
-	{"aten::_to_sparse_csr", "", f264},
-	{"aten::_to_sparse_semi_structured", "", f265},
-	{"aten::_transform_bias_rescale_qkv", "", f266},
-	{"aten::_transformer_encoder_layer_fwd", "", f267},
-	{"aten::_trilinear", "", f268},
-	{"aten::_triton_multi_head_attention", "", f269},
-	{"aten::_triton_scaled_dot_attention", "", f270},
-	{"aten::_unpack_dual", "", f271},
-	{"aten::_unsafe_index", "Tensor", f272},
-	{"aten::_unsafe_index_put", "", f273},
-	{"aten::_unsafe_masked_index", "", f274},
-	{"aten::_unsafe_masked_index_put_accumulate", "", f275},
-	{"aten::_unsafe_view", "", f276},
-	{"aten::_upsample_bicubic2d_aa", "", f277},
-	{"aten::_upsample_bicubic2d_aa", "vec", f278},
-	{"aten::_upsample_bicubic2d_aa_backward", "", f279},
-	{"aten::_upsample_bilinear2d_aa", "", f277},
-	{"aten::_upsample_bilinear2d_aa", "vec", f278},
-	{"aten::_upsample_bilinear2d_aa_backward", "", f280},
-	{"aten::_upsample_nearest_exact1d", "", f281},
-	{"aten::_upsample_nearest_exact1d", "vec", f282},
-	{"aten::_upsample_nearest_exact1d_backward", "", f283},
-	{"aten::_upsample_nearest_exact2d", "", f284},
-	{"aten::_upsample_nearest_exact2d", "vec", f282},
-	{"aten::_upsample_nearest_exact2d_backward", "", f285},
-	{"aten::_upsample_nearest_exact3d", "", f286},
-	{"aten::_upsample_nearest_exact3d", "vec", f282},
-	{"aten::_upsample_nearest_exact3d_backward", "", f287},
-	{"aten::_use_cudnn_ctc_loss", "", f288},
-	{"aten::_use_cudnn_ctc_loss", "Tensor", f289},
-	{"aten::_use_cudnn_rnn_flatten_weight", "", f290},
-	{"aten::_use_miopen_ctc_loss", "", f291},
-	{"aten::_use_miopen_ctc_loss", "Tensor", f292},
-	{"aten::_validate_compressed_sparse_indices", "", f293},
-	{"aten::_validate_sparse_bsc_tensor_args", "", f294},
-	{"aten::_validate_sparse_bsr_tensor_args", "", f295},
-	{"aten::_validate_sparse_compressed_tensor_args", "", f296},
-	{"aten::_validate_sparse_coo_tensor_args", "", f297},
-	{"aten::_validate_sparse_csc_tensor_args", "", f298},
-	{"aten::_validate_sparse_csr_tensor_args", "", f299},
-	{"aten::_values_copy", "", f300},
-	{"aten::_weight_int4pack_mm", "", f301},
-	{"aten::_weight_int4pack_mm_for_cpu", "", f302},
-	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f303},
-	{"aten::_weight_int8pack_mm", "", f304},
-	{"aten::_weight_norm", "", f305},
-	{"aten::_weight_norm_differentiable_backward", "", f306},
-	{"aten::_weight_norm_interface", "", f307},
-	{"aten::_weight_norm_interface_backward", "", f308},
-	{"aten::_wrapped_linear_prepack", "", f309},
-	{"aten::_wrapped_quantized_linear_prepacked", "", f310},
-	{"aten::adaptive_avg_pool1d", "", f311},
-	{"aten::adaptive_avg_pool2d", "", f312},
-	{"aten::adaptive_avg_pool3d", "", f313},
-	{"aten::adaptive_max_pool1d", "", f311},
-	{"aten::adaptive_max_pool2d", "", f311},
-	{"aten::adaptive_max_pool2d_backward", "", f314},
-	{"aten::adaptive_max_pool3d", "", f311},
-	{"aten::adaptive_max_pool3d_backward", "", f315},
-	{"aten::add_", "Tensor", f316},
-	{"aten::addbmm", "", f317},
-	{"aten::addbmm_", "", f317},
-	{"aten::addmm", "", f317},
-	{"aten::addmm_", "", f317},
-	{"aten::addmv", "", f317},
-	{"aten::addmv_", "", f317},
-	{"aten::affine_grid_generator_backward", "", f318},
-	{"aten::align_tensors", "", f319},
-	{"aten::alpha_dropout", "", f320},
-	{"aten::alpha_dropout_", "", f320},
-	{"aten::arange", "start_step", f321},
-	{"aten::as_strided", "", f322},
-	{"aten::as_strided_", "", f322},
-	{"aten::as_strided_copy", "", f323},
-	{"aten::as_strided_scatter", "", f324},
-	{"aten::avg_pool1d", "", f325},
-	{"aten::avg_pool2d", "", f326},
-	{"aten::avg_pool2d_backward", "", f327},
-	{"aten::avg_pool3d", "", f328},
-	{"aten::avg_pool3d_backward", "", f329},
-	{"aten::baddbmm", "", f317},
-	{"aten::baddbmm_", "", f317},
-	{"aten::batch_norm_backward", "", f330},
-	{"aten::batch_norm_backward_elemt", "", f331},
-	{"aten::batch_norm_backward_reduce", "", f332},
-	{"aten::batch_norm_elemt", "", f333},
-	{"aten::batch_norm_gather_stats", "", f334},
-	{"aten::batch_norm_gather_stats_with_counts", "", f335},
-	{"aten::batch_norm_stats", "", f336},
-	{"aten::batch_norm_update_stats", "", f337},
-	{"aten::binary_cross_entropy", "", f338},
-	{"aten::binary_cross_entropy_backward", "", f339},
-	{"aten::binary_cross_entropy_with_logits", "", f340},
-	{"aten::binomial", "", f341},
-	{"aten::bmm", "", f342},
-	{"aten::ccol_indices_copy", "", f343},
-	{"aten::choose_qparams_optimized", "", f344},
-	{"aten::chunk", "", f345},
-	{"aten::col2im", "", f346},
-	{"aten::col_indices_copy", "", f347},
-	{"aten::combinations", "", f348},
-	{"aten::constant_pad_nd", "", f349},
-	{"aten::conv1d", "", f350},
-	{"aten::conv2d", "", f350},
-	{"aten::conv3d", "", f350},
-	{"aten::conv_depthwise3d", "", f351},
-	{"aten::conv_tbc_backward", "", f352},
-	{"aten::conv_transpose1d", "", f353},
-	{"aten::conv_transpose2d", "input", f353},
-	{"aten::conv_transpose3d", "input", f353},
-	{"aten::convolution", "", f354},
-	{"aten::convolution_backward", "", f355},
-	{"aten::convolution_backward_overrideable", "", f356},
-	{"aten::convolution_overrideable", "", f357},
-	{"aten::copy", "", f358},
-	{"aten::copy_", "", f359},
-	{"aten::copy_sparse_to_sparse_", "", f360},
-	{"aten::cosine_embedding_loss", "", f340},
-	{"aten::cross_entropy_loss", "", f361},
-	{"aten::crow_indices_copy", "", f362},
-	{"aten::ctc_loss", "IntList", f363},
-	{"aten::ctc_loss", "Tensor", f364},
-	{"aten::cudnn_affine_grid_generator", "", f365},
-	{"aten::cudnn_affine_grid_generator_backward", "", f366},
-	{"aten::cudnn_batch_norm", "", f367},
-	{"aten::cudnn_batch_norm_backward", "", f368},
-	{"aten::cudnn_convolution", "", f369},
-	{"aten::cudnn_convolution_add_relu", "", f370},
-	{"aten::cudnn_convolution_relu", "", f371},
-	{"aten::cudnn_convolution_transpose", "", f372},
-	{"aten::cudnn_grid_sampler", "", f373},
-	{"aten::cudnn_grid_sampler_backward", "", f374},
-	{"aten::cudnn_is_acceptable", "", f375},
-	{"aten::cummaxmin_backward", "", f376},
-	{"aten::cumprod_backward", "", f377},
-	{"aten::cumulative_trapezoid", "dx", f378},
-	{"aten::cumulative_trapezoid", "x", f378},
-	{"aten::dequantize", "self", f379},
-	{"aten::dequantize", "tensors", f380},
-	{"aten::diagonal_backward", "", f381},
-	{"aten::div", "Scalar_mode", f382},
-	{"aten::div", "Tensor_mode", f383},
-	{"aten::div_", "Scalar_mode", f382},
-	{"aten::div_", "Tensor_mode", f383},
-	{"aten::divide", "Scalar_mode", f382},
-	{"aten::divide", "Tensor_mode", f383},
-	{"aten::divide_", "Scalar_mode", f382},
-	{"aten::divide_", "Tensor_mode", f383},
-	{"aten::dot", "", f342},
-	{"aten::dropout", "", f320},
-	{"aten::dropout_", "", f320},
-	{"aten::dsplit", "int", f384},
-	{"aten::embedding_backward", "", f385},
-	{"aten::embedding_bag", "", f386},
-	{"aten::embedding_bag", "padding_idx", f386},
-	{"aten::embedding_dense_backward", "", f387},
-	{"aten::embedding_sparse_backward", "", f388},
-	{"aten::empty_strided", "", f389},
-	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f390},
-	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f391},
-	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f392},
-	{"aten::fbgemm_linear_fp16_weight", "", f393},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f394},
-	{"aten::fbgemm_linear_int8_weight", "", f395},
-	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f396},
-	{"aten::fbgemm_linear_quantize_weight", "", f397},
-	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f398},
-	{"aten::fbgemm_pack_quantized_matrix", "", f399},
-	{"aten::fbgemm_pack_quantized_matrix", "KN", f400},
-	{"aten::feature_alpha_dropout", "", f320},
-	{"aten::feature_alpha_dropout_", "", f320},
-	{"aten::feature_dropout", "", f320},
-	{"aten::feature_dropout_", "", f320},
-	{"aten::fill", "Tensor", f401},
-	{"aten::fill_", "Tensor", f401},
-	{"aten::fractional_max_pool2d", "", f402},
-	{"aten::fractional_max_pool2d_backward", "", f403},
-	{"aten::fractional_max_pool3d", "", f402},
-	{"aten::fractional_max_pool3d_backward", "", f404},
-	{"aten::from_file", "", f405},
-	{"aten::full", "", f406},
-	{"aten::full_like", "", f406},
-	{"aten::fused_moving_avg_obs_fake_quant", "", f407},
-	{"aten::gather", "", f408},
-	{"aten::gather_backward", "", f409},
-	{"aten::gelu_backward", "", f410},
-	{"aten::glu_backward", "", f411},
-	{"aten::glu_backward_jvp", "", f412},
-	{"aten::grid_sampler", "", f413},
-	{"aten::grid_sampler_2d", "", f413},
-	{"aten::grid_sampler_2d_backward", "", f414},
-	{"aten::grid_sampler_3d", "", f413},
-	{"aten::grid_sampler_3d_backward", "", f415},
-	{"aten::group_norm", "", f416},
-	{"aten::gru", "data", f417},
-	{"aten::gru", "input", f418},
-	{"aten::hinge_embedding_loss", "", f361},
-	{"aten::hsplit", "int", f384},
-	{"aten::hspmm", "", f419},
-	{"aten::huber_loss", "", f420},
-	{"aten::huber_loss_backward", "", f361},
-	{"aten::im2col", "", f421},
-	{"aten::index_add", "", f422},
-	{"aten::index_add_", "", f422},
-	{"aten::index_copy", "", f422},
-	{"aten::index_copy_", "", f422},
-	{"aten::index_fill", "int_Scalar", f423},
-	{"aten::index_fill", "int_Tensor", f422},
-	{"aten::index_fill_", "int_Scalar", f423},
-	{"aten::index_fill_", "int_Tensor", f422},
-	{"aten::index_reduce", "", f422},
-	{"aten::index_reduce_", "", f422},
-	{"aten::index_select_backward", "", f424},
-	{"aten::indices_copy", "", f425},
-	{"aten::infinitely_differentiable_gelu_backward", "", f426},
-	{"aten::kl_div", "", f420},
-	{"aten::l1_loss", "", f420},
-	{"aten::lcm", "", f427},
-	{"aten::lcm_", "", f427},
-	{"aten::lift", "", f428},
-	{"aten::lift_fresh", "", f429},
-	{"aten::lift_fresh_copy", "", f430},
-	{"aten::linalg__powsum", "", f431},
-	{"aten::linalg_eigh", "", f432},
-	{"aten::linalg_eigvals", "", f432},
-	{"aten::linalg_eigvalsh", "", f432},
-	{"aten::linalg_ldl_solve", "", f433},
-	{"aten::linalg_lstsq", "", f434},
-	{"aten::linalg_matmul", "", f435},
-	{"aten::linalg_matrix_power", "", f436},
-	{"aten::linalg_matrix_rank", "", f437},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f438},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f438},
-	{"aten::linalg_matrix_rank", "tol_tensor", f437},
-	{"aten::linalg_pinv", "", f437},
-	{"aten::linalg_pinv", "atol_rtol_float", f438},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f438},
-	{"aten::linalg_pinv", "rcond_tensor", f437},
-	{"aten::linear_backward", "", f439},
-	{"aten::log_sigmoid_backward", "", f440},
-	{"aten::lstm", "data", f441},
-	{"aten::lstm", "input", f442},
-	{"aten::lu_unpack", "", f443},
-	{"aten::margin_ranking_loss", "", f340},
-	{"aten::masked_scatter_backward", "", f444},
-	{"aten::masked_select_backward", "", f445},
-	{"aten::matmul", "", f435},
-	{"aten::matmul_backward", "", f446},
-	{"aten::matrix_exp_backward", "", f447},
-	{"aten::matrix_power", "", f436},
-	{"aten::max_pool1d", "", f448},
-	{"aten::max_pool1d_with_indices", "", f448},
-	{"aten::max_pool2d", "", f449},
-	{"aten::max_pool2d_backward", "", f450},
-	{"aten::max_pool2d_with_indices", "", f451},
-	{"aten::max_pool2d_with_indices_backward", "", f452},
-	{"aten::max_pool3d", "", f453},
-	{"aten::max_pool3d_with_indices", "", f453},
-	{"aten::max_pool3d_with_indices_backward", "", f454},
-	{"aten::max_unpool2d", "", f455},
-	{"aten::max_unpool3d", "", f456},
-	{"aten::miopen_batch_norm", "", f457},
-	{"aten::miopen_batch_norm_backward", "", f458},
-	{"aten::miopen_convolution", "", f459},
-	{"aten::miopen_convolution_add_relu", "", f460},
-	{"aten::miopen_convolution_relu", "", f461},
-	{"aten::miopen_convolution_transpose", "", f462},
-	{"aten::miopen_ctc_loss", "", f463},
-	{"aten::miopen_ctc_loss", "Tensor", f464},
-	{"aten::miopen_depthwise_convolution", "", f465},
-	{"aten::miopen_rnn", "", f466},
-	{"aten::miopen_rnn_backward", "", f467},
-	{"aten::mkldnn_adaptive_avg_pool2d", "", f468},
-	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f469},
-	{"aten::mkldnn_convolution", "", f470},
-	{"aten::mkldnn_linear", "", f471},
-	{"aten::mkldnn_linear_backward", "", f472},
-	{"aten::mkldnn_linear_backward_input", "", f473},
-	{"aten::mkldnn_linear_backward_weights", "", f474},
-	{"aten::mkldnn_max_pool2d", "", f475},
-	{"aten::mkldnn_max_pool2d_backward", "", f476},
-	{"aten::mkldnn_max_pool3d", "", f477},
-	{"aten::mkldnn_max_pool3d_backward", "", f478},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f479},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f480},
-	{"aten::mkldnn_rnn_layer", "", f481},
-	{"aten::mkldnn_rnn_layer_backward", "", f482},
-	{"aten::mm", "", f342},
-	{"aten::mps_convolution_backward", "", f483},
-	{"aten::mps_convolution_transpose_backward", "", f484},
-	{"aten::mse_loss", "", f420},
-	{"aten::mse_loss_backward", "", f361},
-	{"aten::mul_", "Tensor", f316},
-	{"aten::multi_margin_loss", "", f485},
-	{"aten::multi_margin_loss_backward", "", f486},
-	{"aten::multilabel_margin_loss", "", f420},
-	{"aten::multilabel_margin_loss_backward", "", f487},
-	{"aten::multilabel_margin_loss_forward", "", f488},
-	{"aten::multiply_", "Tensor", f316},
-	{"aten::mv", "", f435},
-	{"aten::native_batch_norm", "", f489},
-	{"aten::native_batch_norm_backward", "", f490},
-	{"aten::native_channel_shuffle", "", f491},
-	{"aten::native_dropout_backward", "", f492},
-	{"aten::native_group_norm", "", f493},
-	{"aten::native_group_norm_backward", "", f494},
-	{"aten::native_layer_norm_backward", "", f495},
-	{"aten::new_empty_strided", "", f496},
-	{"aten::new_full", "", f497},
-	{"aten::new_ones", "", f406},
-	{"aten::new_zeros", "", f498},
-	{"aten::nll_loss", "", f361},
-	{"aten::nll_loss2d", "", f361},
-	{"aten::nll_loss2d_backward", "", f499},
-	{"aten::nll_loss2d_forward", "", f500},
-	{"aten::nll_loss_backward", "", f501},
-	{"aten::nll_loss_forward", "", f502},
-	{"aten::nll_loss_nd", "", f361},
-	{"aten::normal", "float_float", f503},
-	{"aten::ones", "", f504},
-	{"aten::ones_like", "", f504},
-	{"aten::pad", "", f505},
-	{"aten::poisson_nll_loss", "", f485},
-	{"aten::quantize_per_tensor", "tensor_qparams", f391},
-	{"aten::quantized_batch_norm", "", f506},
-	{"aten::quantized_gru_cell", "", f507},
-	{"aten::quantized_lstm_cell", "", f508},
-	{"aten::quantized_max_pool1d", "", f509},
-	{"aten::quantized_max_pool2d", "", f510},
-	{"aten::quantized_max_pool3d", "", f511},
-	{"aten::quantized_rnn_relu_cell", "", f512},
-	{"aten::quantized_rnn_tanh_cell", "", f513},
-	{"aten::rand", "", f504},
-	{"aten::rand", "generator", f406},
-	{"aten::rand_like", "", f504},
-	{"aten::rand_like", "generator", f406},
-	{"aten::randint", "", f406},
-	{"aten::randint", "generator", f497},
-	{"aten::randint", "low", f497},
-	{"aten::randint", "low_generator", f503},
-	{"aten::randint_like", "", f406},
-	{"aten::randint_like", "Tensor", f406},
-	{"aten::randint_like", "Tensor_generator", f497},
-	{"aten::randint_like", "generator", f497},
-	{"aten::randint_like", "low_dtype", f497},
-	{"aten::randint_like", "low_generator_dtype", f503},
-	{"aten::randn", "", f504},
-	{"aten::randn", "generator", f406},
-	{"aten::randn_like", "", f504},
-	{"aten::randn_like", "generator", f406},
-	{"aten::random_", "from", f514},
-	{"aten::randperm", "", f504},
-	{"aten::randperm", "generator", f406},
-	{"aten::range", "step", f321},
-	{"aten::reflection_pad1d", "", f515},
-	{"aten::reflection_pad1d_backward", "", f516},
-	{"aten::reflection_pad2d", "", f517},
-	{"aten::reflection_pad2d_backward", "", f518},
-	{"aten::reflection_pad3d", "", f519},
-	{"aten::reflection_pad3d_backward", "", f520},
-	{"aten::repeat_interleave", "Tensor", f521},
-	{"aten::repeat_interleave", "self_Tensor", f522},
-	{"aten::replication_pad1d", "", f515},
-	{"aten::replication_pad1d_backward", "", f523},
-	{"aten::replication_pad2d", "", f517},
-	{"aten::replication_pad2d_backward", "", f524},
-	{"aten::replication_pad3d", "", f519},
-	{"aten::replication_pad3d_backward", "", f525},
-	{"aten::reshape", "", f526},
-	{"aten::resize_", "", f527},
-	{"aten::resize_as_", "", f528},
-	{"aten::resize_as_sparse_", "", f529},
-	{"aten::rnn_relu", "data", f530},
-	{"aten::rnn_relu", "input", f531},
-	{"aten::rnn_tanh", "data", f530},
-	{"aten::rnn_tanh", "input", f531},
-	{"aten::row_indices_copy", "", f532},
-	{"aten::rrelu_with_noise", "", f533},
-	{"aten::rrelu_with_noise_", "", f534},
-	{"aten::rrelu_with_noise_backward", "", f535},
-	{"aten::scaled_dot_product_attention", "", f536},
-	{"aten::scatter", "reduce", f537},
-	{"aten::scatter", "src", f537},
-	{"aten::scatter", "value", f538},
-	{"aten::scatter", "value_reduce", f538},
-	{"aten::scatter_", "reduce", f537},
-	{"aten::scatter_", "src", f537},
-	{"aten::scatter_", "value", f538},
-	{"aten::scatter_", "value_reduce", f538},
-	{"aten::scatter_add", "", f537},
-	{"aten::scatter_add_", "", f537},
-	{"aten::scatter_reduce", "two", f537},
-	{"aten::scatter_reduce_", "two", f537},
-	{"aten::segment_reduce", "", f539},
-	{"aten::select", "int", f540},
-	{"aten::select_backward", "", f541},
-	{"aten::select_copy", "int", f540},
-	{"aten::set_", "source_Tensor_storage_offset", f542},
-	{"aten::slice_backward", "", f543},
-	{"aten::slice_inverse", "", f544},
-	{"aten::slow_conv3d", "", f545},
-	{"aten::slow_conv3d_forward", "", f546},
-	{"aten::slow_conv_dilated2d", "", f547},
-	{"aten::slow_conv_dilated3d", "", f548},
-	{"aten::slow_conv_transpose2d", "", f549},
-	{"aten::slow_conv_transpose3d", "", f550},
-	{"aten::smooth_l1_loss", "", f420},
-	{"aten::smooth_l1_loss_backward", "", f361},
-	{"aten::soft_margin_loss", "", f420},
-	{"aten::soft_margin_loss_backward", "", f361},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f551},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f552},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f553},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f554},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f555},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f556},
-	{"aten::sparse_coo_tensor", "indices_size", f557},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f558},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f559},
-	{"aten::sparse_csr_tensor", "crow_col_value", f560},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f561},
-	{"aten::sparse_resize_", "", f562},
-	{"aten::sparse_resize_and_clear_", "", f563},
-	{"aten::special_chebyshev_polynomial_t", "", f564},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f565},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f566},
-	{"aten::special_chebyshev_polynomial_u", "", f564},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f565},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f566},
-	{"aten::special_chebyshev_polynomial_v", "", f564},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f565},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f566},
-	{"aten::special_chebyshev_polynomial_w", "", f564},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f565},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f566},
-	{"aten::special_hermite_polynomial_h", "", f564},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f565},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f566},
-	{"aten::special_hermite_polynomial_he", "", f564},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f565},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f566},
-	{"aten::special_laguerre_polynomial_l", "", f564},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f565},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f566},
-	{"aten::special_legendre_polynomial_p", "", f564},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f565},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f566},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f564},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f565},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f566},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f564},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f565},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f566},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f564},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f565},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f566},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f564},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f565},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f566},
-	{"aten::split", "Tensor", f567},
-	{"aten::split_copy", "Tensor", f567},
-	{"aten::sspaddmm", "", f568},
-	{"aten::sub_", "Tensor", f316},
-	{"aten::subtract_", "Tensor", f316},
-	{"aten::tensor_split", "sections", f384},
-	{"aten::tensor_split", "tensor_indices_or_sections", f569},
-	{"aten::thnn_conv2d", "", f570},
-	{"aten::to", "device", f571},
-	{"aten::to", "dtype", f572},
-	{"aten::to", "dtype_layout", f258},
-	{"aten::to_dense_backward", "", f573},
-	{"aten::to_mkldnn", "", f574},
-	{"aten::to_mkldnn_backward", "", f575},
-	{"aten::trace_backward", "", f576},
-	{"aten::trapezoid", "dx", f378},
-	{"aten::trapezoid", "x", f378},
-	{"aten::trapz", "dx", f378},
-	{"aten::trapz", "x", f378},
-	{"aten::triangular_solve", "", f577},
-	{"aten::triplet_margin_loss", "", f578},
-	{"aten::unbind", "int", f579},
-	{"aten::unbind_copy", "int", f579},
-	{"aten::unfold_backward", "", f580},
-	{"aten::unsafe_chunk", "", f345},
-	{"aten::unsafe_split", "Tensor", f567},
-	{"aten::upsample_bicubic2d", "", f581},
-	{"aten::upsample_bicubic2d", "vec", f278},
-	{"aten::upsample_bicubic2d_backward", "", f582},
-	{"aten::upsample_bilinear2d", "", f581},
-	{"aten::upsample_bilinear2d", "vec", f278},
-	{"aten::upsample_bilinear2d_backward", "", f583},
-	{"aten::upsample_linear1d", "", f584},
-	{"aten::upsample_linear1d", "vec", f278},
-	{"aten::upsample_linear1d_backward", "", f585},
-	{"aten::upsample_nearest1d", "", f281},
-	{"aten::upsample_nearest1d", "vec", f282},
-	{"aten::upsample_nearest1d_backward", "", f586},
-	{"aten::upsample_nearest2d", "", f284},
-	{"aten::upsample_nearest2d", "vec", f282},
-	{"aten::upsample_nearest2d_backward", "", f587},
-	{"aten::upsample_nearest3d", "", f286},
-	{"aten::upsample_nearest3d", "vec", f282},
-	{"aten::upsample_nearest3d_backward", "", f588},
-	{"aten::upsample_trilinear3d", "", f589},
-	{"aten::upsample_trilinear3d", "vec", f278},
-	{"aten::upsample_trilinear3d_backward", "", f590},
-	{"aten::value_selecting_reduction_backward", "", f591},
-	{"aten::values_copy", "", f592},
-	{"aten::vander", "", f593},
-	{"aten::view", "dtype", f594},
-	{"aten::view_copy", "dtype", f594},
-	{"aten::vsplit", "int", f384},
-	{"aten::zeros", "", f595},
-	{"aten::zeros_like", "", f595},
-	{"aten::align_to", "ellipsis_idx", f596},
-	{"aten::add", "out", f597},
-	{"aten::addmv", "out", f317},
-	{"aten::arange", "start_out", f598},
-	{"aten::baddbmm", "out", f317},
-	{"aten::binary_cross_entropy", "out", f338},
-	{"aten::binary_cross_entropy_backward", "grad_input", f599},
-	{"aten::bmm", "out", f342},
-	{"aten::cat", "out", f319},
-	{"aten::concat", "out", f319},
-	{"aten::concatenate", "out", f319},
-	{"aten::cudnn_batch_norm", "out", f600},
-	{"aten::cudnn_convolution", "out", f601},
-	{"aten::div", "out_mode", f383},
-	{"aten::divide", "out_mode", f383},
-	{"aten::dot", "out", f342},
-	{"aten::full", "names", f497},
-	{"aten::lcm", "out", f427},
-	{"aten::_fft_r2c", "out", f602},
-	{"aten::_fft_c2r", "out", f603},
-	{"aten::_fft_c2c", "out", f604},
-	{"aten::index_copy", "out", f422},
-	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f605},
-	{"aten::fbgemm_linear_fp16_weight", "out", f606},
-	{"aten::_log_softmax_backward_data", "out", f607},
-	{"aten::_logcumsumexp", "out", f608},
-	{"aten::matmul", "out", f435},
-	{"aten::matrix_power", "out", f436},
-	{"aten::_compute_linear_combination", "out", f609},
-	{"aten::mm", "out", f342},
-	{"aten::_int_mm", "out", f610},
-	{"aten::mul", "out", f611},
-	{"aten::multiply", "out", f611},
-	{"aten::mv", "out", f435},
-	{"aten::native_batch_norm", "out", f489},
-	{"aten::_native_batch_norm_legit", "out", f612},
-	{"aten::_native_batch_norm_legit", "no_stats_out", f613},
-	{"aten::batch_norm_elemt", "out", f614},
-	{"aten::ones", "names", f406},
-	{"aten::rand", "names", f406},
-	{"aten::rand", "generator_with_names", f497},
-	{"aten::randn", "names", f406},
-	{"aten::randn", "generator_with_names", f497},
-	{"aten::range", "out", f598},
-	{"aten::gelu_backward", "grad_input", f410},
-	{"aten::_softmax_backward_data", "out", f615},
-	{"aten::sspaddmm", "out", f616},
-	{"aten::_chunk_cat", "out", f617},
-	{"aten::_stack", "out", f618},
-	{"aten::zeros", "names", f498},
-	{"aten::_batch_norm_with_update", "out", f619},
-	{"aten::_sparse_softmax", "Dimname", f620},
-	{"aten::_sparse_log_softmax", "Dimname", f621},
-	{"aten::sub", "out", f597},
-	{"aten::subtract", "out", f597},
-	{"aten::addmm", "out", f317},
-	{"aten::_scaled_mm", "out", f622},
-	{"aten::_scaled_mm_v2", "out", f623},
-	{"aten::hspmm", "out", f624},
-	{"aten::lstm_mps_backward", "", f625},
-	{"aten::set_", "source_Storage_storage_offset", f542},
-	{"aten::index_add", "out", f422},
-	{"aten::index_reduce", "out", f422},
-	{"aten::scatter", "src_out", f537},
-	{"aten::scatter", "value_out", f538},
-	{"aten::scatter", "reduce_out", f537},
-	{"aten::scatter", "value_reduce_out", f538},
-	{"aten::scatter", "dimname_src", f408},
-	{"aten::scatter", "dimname_value", f408},
-	{"aten::scatter_add", "out", f537},
-	{"aten::scatter_reduce", "two_out", f537},
-	{"aten::addbmm", "out", f317},
-	{"aten::gather", "out", f408},
-	{"aten::triangular_solve", "X", f577},
-	{"aten::lu_unpack", "out", f443},
-	{"aten::_convert_indices_from_coo_to_csr", "out", f626},
-	{"aten::_convert_indices_from_csr_to_coo", "out", f627},
-	{"aten::mse_loss", "out", f420},
-	{"aten::mse_loss_backward", "grad_input", f361},
-	{"aten::multi_margin_loss", "out", f485},
-	{"aten::multi_margin_loss_backward", "grad_input", f628},
-	{"aten::multilabel_margin_loss", "out", f420},
-	{"aten::multilabel_margin_loss_forward", "output", f629},
-	{"aten::multilabel_margin_loss_backward", "grad_input", f630},
-	{"aten::nll_loss", "out", f361},
-	{"aten::nll_loss_forward", "output", f631},
-	{"aten::nll_loss_backward", "grad_input", f632},
-	{"aten::nll_loss2d", "out", f361},
-	{"aten::nll_loss2d_forward", "output", f633},
-	{"aten::nll_loss2d_backward", "grad_input", f634},
-	{"aten::smooth_l1_loss", "out", f420},
-	{"aten::smooth_l1_loss_backward", "grad_input", f361},
-	{"aten::huber_loss", "out", f420},
-	{"aten::huber_loss_backward", "out", f361},
-	{"aten::soft_margin_loss", "out", f420},
-	{"aten::soft_margin_loss_backward", "grad_input", f361},
-	{"aten::glu_backward", "grad_input", f635},
-	{"aten::log_sigmoid_backward", "grad_input", f636},
-	{"aten::rrelu_with_noise", "out", f637},
-	{"aten::adaptive_avg_pool2d", "out", f312},
-	{"aten::mkldnn_adaptive_avg_pool2d", "out", f638},
-	{"aten::adaptive_avg_pool3d", "out", f313},
-	{"aten::adaptive_avg_pool3d_backward", "grad_input", f639},
-	{"aten::adaptive_max_pool2d", "out", f311},
-	{"aten::adaptive_max_pool2d_backward", "grad_input", f640},
-	{"aten::adaptive_max_pool3d", "out", f311},
-	{"aten::adaptive_max_pool3d_backward", "grad_input", f641},
-	{"aten::avg_pool2d", "out", f326},
-	{"aten::avg_pool2d_backward", "grad_input", f642},
-	{"aten::avg_pool3d", "out", f328},
-	{"aten::avg_pool3d_backward", "grad_input", f643},
-	{"aten::fractional_max_pool2d", "output", f402},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f644},
-	{"aten::fractional_max_pool3d", "output", f402},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f645},
-	{"aten::max_pool2d_with_indices", "out", f451},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f646},
-	{"aten::max_pool3d_with_indices", "out", f453},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f647},
-	{"aten::max_unpool2d", "out", f455},
-	{"aten::max_unpool3d", "out", f456},
-	{"aten::reflection_pad1d", "out", f515},
-	{"aten::reflection_pad1d_backward", "grad_input", f648},
-	{"aten::reflection_pad2d", "out", f517},
-	{"aten::reflection_pad2d_backward", "grad_input", f649},
-	{"aten::reflection_pad3d", "out", f519},
-	{"aten::reflection_pad3d_backward", "grad_input", f650},
-	{"aten::replication_pad1d", "out", f515},
-	{"aten::replication_pad1d_backward", "grad_input", f651},
-	{"aten::replication_pad2d", "out", f517},
-	{"aten::replication_pad2d_backward", "grad_input", f652},
-	{"aten::replication_pad3d", "out", f519},
-	{"aten::replication_pad3d_backward", "grad_input", f653},
-	{"aten::upsample_linear1d", "out", f584},
-	{"aten::upsample_linear1d_backward", "grad_input", f654},
-	{"aten::upsample_bilinear2d", "out", f581},
-	{"aten::upsample_bilinear2d_backward", "grad_input", f655},
-	{"aten::_upsample_bilinear2d_aa", "out", f277},
-	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f656},
-	{"aten::upsample_bicubic2d", "out", f581},
-	{"aten::upsample_bicubic2d_backward", "grad_input", f657},
-	{"aten::_upsample_bicubic2d_aa", "out", f277},
-	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f658},
-	{"aten::upsample_trilinear3d", "out", f589},
-	{"aten::upsample_trilinear3d_backward", "grad_input", f659},
-	{"aten::upsample_nearest1d", "out", f281},
-	{"aten::_upsample_nearest_exact1d", "out", f281},
-	{"aten::upsample_nearest1d_backward", "grad_input", f660},
-	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f661},
-	{"aten::upsample_nearest2d", "out", f284},
-	{"aten::_upsample_nearest_exact2d", "out", f284},
-	{"aten::upsample_nearest2d_backward", "grad_input", f662},
-	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f663},
-	{"aten::upsample_nearest3d", "out", f286},
-	{"aten::_upsample_nearest_exact3d", "out", f286},
-	{"aten::upsample_nearest3d_backward", "grad_input", f664},
-	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f665},
-	{"aten::slow_conv_transpose2d", "out", f666},
-	{"aten::slow_conv_transpose3d", "out", f667},
-	{"aten::thnn_conv2d", "out", f668},
-	{"aten::_slow_conv2d_forward", "output", f669},
-	{"aten::_slow_conv2d_backward", "grad_input", f670},
-	{"aten::_conv_depthwise2d", "out", f671},
-	{"aten::slow_conv3d", "out", f672},
-	{"aten::slow_conv3d_forward", "output", f673},
-	{"aten::col2im", "out", f346},
-	{"aten::im2col", "out", f421},
-	{"aten::_linalg_det", "result", f674},
-	{"aten::linalg_ldl_solve", "out", f433},
-	{"aten::linalg_lstsq", "out", f434},
-	{"aten::linalg_matmul", "out", f435},
-	{"aten::_linalg_slogdet", "sign", f675},
-	{"aten::linalg_eigvals", "out", f432},
-	{"aten::_linalg_eigh", "eigenvalues", f676},
-	{"aten::linalg_eigh", "eigvals", f432},
-	{"aten::linalg_eigvalsh", "out", f432},
-	{"aten::_linalg_svd", "U", f677},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f438},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f438},
-	{"aten::linalg_pinv", "out", f437},
-	{"aten::linalg_pinv", "out_rcond_tensor", f437},
-	{"aten::_linalg_solve_ex", "result", f678},
-	{"aten::linalg_matrix_power", "out", f436},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f438},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f438},
-	{"aten::linalg_matrix_rank", "out", f437},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f437},
-	{"aten::unbind_copy", "int_out", f579},
-	{"aten::split_copy", "Tensor_out", f567},
-	{"aten::special_chebyshev_polynomial_t", "out", f564},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f566},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f565},
-	{"aten::special_chebyshev_polynomial_u", "out", f564},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f566},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f565},
-	{"aten::special_chebyshev_polynomial_v", "out", f564},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f566},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f565},
-	{"aten::special_chebyshev_polynomial_w", "out", f564},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f566},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f565},
-	{"aten::special_hermite_polynomial_h", "out", f564},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f566},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f565},
-	{"aten::special_hermite_polynomial_he", "out", f564},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f566},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f565},
-	{"aten::special_laguerre_polynomial_l", "out", f564},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f566},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f565},
-	{"aten::special_legendre_polynomial_p", "out", f564},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f566},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f565},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f564},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f566},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f565},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f564},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f566},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f565},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f564},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f566},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f565},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f564},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f566},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f565},
+	{"aten::_add_relu_", "Tensor", f5},
+	{"aten::_assert_tensor_metadata", "", f6},
+	{"aten::_batch_norm_impl_index", "", f7},
+	{"aten::_batch_norm_impl_index_backward", "", f8},
+	{"aten::_batch_norm_no_update", "", f9},
+	{"aten::_batch_norm_with_update", "", f10},
+	{"aten::_cdist_backward", "", f11},
+	{"aten::_cdist_forward", "", f12},
+	{"aten::_cholesky_solve_helper", "", f13},
+	{"aten::_choose_qparams_per_tensor", "", f14},
+	{"aten::_chunk_cat", "", f15},
+	{"aten::_coalesced_", "", f16},
+	{"aten::_compute_linear_combination", "", f17},
+	{"aten::_conj", "", f18},
+	{"aten::_conj_copy", "", f18},
+	{"aten::_conv_depthwise2d", "", f19},
+	{"aten::_convert_indices_from_coo_to_csr", "", f20},
+	{"aten::_convert_indices_from_csr_to_coo", "", f21},
+	{"aten::_convert_weight_to_int4pack", "", f22},
+	{"aten::_convert_weight_to_int4pack_for_cpu", "", f23},
+	{"aten::_convolution", "", f24},
+	{"aten::_convolution", "deprecated", f25},
+	{"aten::_convolution_double_backward", "", f26},
+	{"aten::_convolution_mode", "", f27},
+	{"aten::_copy_from", "", f28},
+	{"aten::_copy_from_and_resize", "", f29},
+	{"aten::_cslt_compress", "", f30},
+	{"aten::_cslt_sparse_mm", "", f31},
+	{"aten::_cslt_sparse_mm_search", "", f32},
+	{"aten::_ctc_loss", "", f33},
+	{"aten::_ctc_loss", "Tensor", f34},
+	{"aten::_ctc_loss_backward", "", f35},
+	{"aten::_ctc_loss_backward", "Tensor", f36},
+	{"aten::_cudnn_attention_backward", "", f37},
+	{"aten::_cudnn_attention_forward", "", f38},
+	{"aten::_cudnn_ctc_loss", "", f39},
+	{"aten::_cudnn_ctc_loss", "Tensor", f40},
+	{"aten::_cudnn_init_dropout_state", "", f41},
+	{"aten::_cudnn_rnn", "", f42},
+	{"aten::_cudnn_rnn_backward", "", f43},
+	{"aten::_cudnn_rnn_flatten_weight", "", f44},
+	{"aten::_cummax_helper", "", f45},
+	{"aten::_cummin_helper", "", f46},
+	{"aten::_dim_arange", "", f47},
+	{"aten::_dirichlet_grad", "", f48},
+	{"aten::_dyn_quant_matmul_4bit", "", f49},
+	{"aten::_dyn_quant_pack_4bit_weight", "", f50},
+	{"aten::_efficient_attention_backward", "", f51},
+	{"aten::_efficient_attention_forward", "", f52},
+	{"aten::_embedding_bag", "", f53},
+	{"aten::_embedding_bag_backward", "", f54},
+	{"aten::_embedding_bag_dense_backward", "", f55},
+	{"aten::_embedding_bag_forward_only", "", f56},
+	{"aten::_embedding_bag_per_sample_weights_backward", "", f57},
+	{"aten::_embedding_bag_sparse_backward", "", f58},
+	{"aten::_empty_affine_quantized", "", f59},
+	{"aten::_empty_per_channel_affine_quantized", "", f60},
+	{"aten::_euclidean_dist", "", f61},
+	{"aten::_fake_quantize_learnable_per_channel_affine", "", f62},
+	{"aten::_fake_quantize_learnable_per_channel_affine_backward", "", f63},
+	{"aten::_fake_quantize_learnable_per_tensor_affine", "", f64},
+	{"aten::_fake_quantize_learnable_per_tensor_affine_backward", "", f65},
+	{"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "", f66},
+	{"aten::_fft_c2c", "", f67},
+	{"aten::_fft_c2r", "", f68},
+	{"aten::_fft_r2c", "", f69},
+	{"aten::_fill_mem_eff_dropout_mask_", "", f70},
+	{"aten::_flash_attention_backward", "", f71},
+	{"aten::_flash_attention_forward", "", f72},
+	{"aten::_flash_attention_forward", "quantized", f73},
+	{"aten::_foreach_add", "ScalarList", f74},
+	{"aten::_foreach_add_", "List", f75},
+	{"aten::_foreach_add_", "ScalarList", f74},
+	{"aten::_foreach_addcdiv", "ScalarList", f76},
+	{"aten::_foreach_addcdiv_", "ScalarList", f76},
+	{"aten::_foreach_addcmul", "ScalarList", f76},
+	{"aten::_foreach_addcmul_", "ScalarList", f76},
+	{"aten::_foreach_clamp_max", "ScalarList", f74},
+	{"aten::_foreach_clamp_max_", "ScalarList", f74},
+	{"aten::_foreach_clamp_min", "ScalarList", f74},
+	{"aten::_foreach_clamp_min_", "ScalarList", f74},
+	{"aten::_foreach_copy", "", f77},
+	{"aten::_foreach_copy_", "", f77},
+	{"aten::_foreach_div", "ScalarList", f74},
+	{"aten::_foreach_div_", "ScalarList", f74},
+	{"aten::_foreach_lerp", "ScalarList", f78},
+	{"aten::_foreach_lerp_", "ScalarList", f78},
+	{"aten::_foreach_maximum", "ScalarList", f74},
+	{"aten::_foreach_maximum_", "ScalarList", f74},
+	{"aten::_foreach_minimum", "ScalarList", f74},
+	{"aten::_foreach_minimum_", "ScalarList", f74},
+	{"aten::_foreach_mul", "ScalarList", f74},
+	{"aten::_foreach_mul_", "List", f75},
+	{"aten::_foreach_mul_", "ScalarList", f74},
+	{"aten::_foreach_pow", "ScalarList", f74},
+	{"aten::_foreach_pow_", "ScalarList", f74},
+	{"aten::_foreach_powsum", "Scalar", f79},
+	{"aten::_foreach_sub", "ScalarList", f74},
+	{"aten::_foreach_sub_", "List", f75},
+	{"aten::_foreach_sub_", "ScalarList", f74},
+	{"aten::_foreach_zero_", "", f80},
+	{"aten::_functional_assert_async", "msg", f81},
+	{"aten::_functional_assert_scalar", "", f82},
+	{"aten::_functional_sym_constrain_range", "", f83},
+	{"aten::_functional_sym_constrain_range_for_size", "", f84},
+	{"aten::_fused_adagrad_", "", f85},
+	{"aten::_fused_adagrad_", "tensor_lr", f85},
+	{"aten::_fused_adam_", "", f86},
+	{"aten::_fused_adam_", "tensor_lr", f86},
+	{"aten::_fused_adamw_", "", f86},
+	{"aten::_fused_adamw_", "tensor_lr", f86},
+	{"aten::_fused_dropout", "", f87},
+	{"aten::_fused_moving_avg_obs_fq_helper", "", f88},
+	{"aten::_fused_rms_norm", "", f89},
+	{"aten::_fused_rms_norm_backward", "", f90},
+	{"aten::_fused_sdp_choice", "", f91},
+	{"aten::_fused_sgd_", "", f92},
+	{"aten::_fused_sgd_", "tensor_lr", f92},
+	{"aten::_fw_primal", "", f93},
+	{"aten::_fw_primal_copy", "", f94},
+	{"aten::_gather_sparse_backward", "", f95},
+	{"aten::_grid_sampler_2d_cpu_fallback", "", f96},
+	{"aten::_grid_sampler_2d_cpu_fallback_backward", "", f97},
+	{"aten::_grouped_mm", "", f98},
+	{"aten::_has_compatible_shallow_copy_type", "", f99},
+	{"aten::_has_same_storage_numel", "", f100},
+	{"aten::_histogramdd_bin_edges", "", f101},
+	{"aten::_histogramdd_from_bin_cts", "", f102},
+	{"aten::_histogramdd_from_bin_tensors", "", f103},
+	{"aten::_index_put_impl_", "", f104},
+	{"aten::_indices_copy", "", f105},
+	{"aten::_int_mm", "", f106},
+	{"aten::_jagged_to_padded_dense_forward", "", f107},
+	{"aten::_lazy_clone", "", f108},
+	{"aten::_linalg_check_errors", "", f109},
+	{"aten::_linalg_det", "", f110},
+	{"aten::_linalg_eigh", "", f111},
+	{"aten::_linalg_eigvals", "", f112},
+	{"aten::_linalg_slogdet", "", f113},
+	{"aten::_linalg_solve_ex", "", f114},
+	{"aten::_linalg_svd", "", f115},
+	{"aten::_local_scalar_dense", "", f116},
+	{"aten::_log_softmax_backward_data", "", f117},
+	{"aten::_lstm_mps", "", f118},
+	{"aten::_lu_with_info", "", f119},
+	{"aten::_make_dep_token", "", f120},
+	{"aten::_make_dual", "", f121},
+	{"aten::_make_dual_copy", "", f122},
+	{"aten::_make_per_channel_quantized_tensor", "", f123},
+	{"aten::_make_per_tensor_quantized_tensor", "", f124},
+	{"aten::_masked_scale", "", f125},
+	{"aten::_masked_softmax", "", f126},
+	{"aten::_masked_softmax_backward", "", f127},
+	{"aten::_mixed_dtypes_linear", "", f128},
+	{"aten::_mkldnn_reshape", "", f129},
+	{"aten::_mkldnn_transpose", "", f130},
+	{"aten::_mkldnn_transpose_", "", f131},
+	{"aten::_mps_convolution", "", f132},
+	{"aten::_mps_convolution_transpose", "", f133},
+	{"aten::_native_batch_norm_legit", "", f134},
+	{"aten::_native_batch_norm_legit", "no_stats", f135},
+	{"aten::_native_batch_norm_legit_no_training", "", f136},
+	{"aten::_native_multi_head_attention", "", f137},
+	{"aten::_neg_view", "", f18},
+	{"aten::_neg_view_copy", "", f18},
+	{"aten::_nested_compute_contiguous_strides_offsets", "", f138},
+	{"aten::_nested_from_padded", "", f139},
+	{"aten::_nested_from_padded_and_nested_example", "", f140},
+	{"aten::_nested_from_padded_tensor", "", f141},
+	{"aten::_nested_get_jagged_dummy", "", f142},
+	{"aten::_nested_get_lengths", "", f143},
+	{"aten::_nested_get_max_seqlen", "", f144},
+	{"aten::_nested_get_min_seqlen", "", f145},
+	{"aten::_nested_get_offsets", "", f146},
+	{"aten::_nested_get_ragged_idx", "", f147},
+	{"aten::_nested_get_values", "", f148},
+	{"aten::_nested_get_values_copy", "", f149},
+	{"aten::_nested_select_backward", "", f150},
+	{"aten::_nested_sum_backward", "", f151},
+	{"aten::_nested_tensor_from_mask", "", f152},
+	{"aten::_nested_tensor_from_mask_left_aligned", "", f153},
+	{"aten::_nested_tensor_from_tensor_list", "", f154},
+	{"aten::_nested_tensor_size", "", f155},
+	{"aten::_nested_tensor_softmax_with_shape", "", f156},
+	{"aten::_nested_tensor_storage_offsets", "", f157},
+	{"aten::_nested_tensor_strides", "", f158},
+	{"aten::_nested_view_from_buffer", "", f159},
+	{"aten::_nested_view_from_buffer_copy", "", f160},
+	{"aten::_nested_view_from_jagged", "", f161},
+	{"aten::_nested_view_from_jagged_copy", "", f162},
+	{"aten::_new_zeros_with_same_feature_meta", "", f163},
+	{"aten::_nnpack_available", "", f164},
+	{"aten::_nnpack_spatial_convolution", "", f165},
+	{"aten::_pack_padded_sequence_backward", "", f166},
+	{"aten::_pad_circular", "", f167},
+	{"aten::_pad_enum", "", f168},
+	{"aten::_pad_packed_sequence", "", f169},
+	{"aten::_padded_dense_to_jagged_forward", "", f170},
+	{"aten::_pdist_backward", "", f171},
+	{"aten::_pdist_forward", "", f172},
+	{"aten::_prelu_kernel", "", f173},
+	{"aten::_prelu_kernel_backward", "", f174},
+	{"aten::_print", "", f175},
+	{"aten::_propagate_xla_data", "", f176},
+	{"aten::_remove_batch_dim", "", f177},
+	{"aten::_reshape_alias", "", f178},
+	{"aten::_reshape_alias_copy", "", f179},
+	{"aten::_reshape_from_tensor", "", f180},
+	{"aten::_resize_output_", "", f181},
+	{"aten::_rowwise_prune", "", f182},
+	{"aten::_sample_dirichlet", "", f183},
+	{"aten::_saturate_weight_to_fp16", "", f184},
+	{"aten::_scaled_dot_product_attention_math", "", f185},
+	{"aten::_scaled_dot_product_attention_math_for_mps", "", f186},
+	{"aten::_scaled_dot_product_cudnn_attention", "", f187},
+	{"aten::_scaled_dot_product_cudnn_attention_backward", "", f188},
+	{"aten::_scaled_dot_product_efficient_attention", "", f189},
+	{"aten::_scaled_dot_product_efficient_attention_backward", "", f190},
+	{"aten::_scaled_dot_product_flash_attention", "", f191},
+	{"aten::_scaled_dot_product_flash_attention", "quantized", f192},
+	{"aten::_scaled_dot_product_flash_attention_backward", "", f193},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu", "", f194},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", "", f195},
+	{"aten::_scaled_dot_product_fused_attention_overrideable", "", f196},
+	{"aten::_scaled_dot_product_fused_attention_overrideable_backward", "", f197},
+	{"aten::_scaled_grouped_mm", "", f198},
+	{"aten::_scaled_grouped_mm_v2", "", f199},
+	{"aten::_scaled_mm", "", f200},
+	{"aten::_scaled_mm_v2", "", f201},
+	{"aten::_segment_reduce_backward", "", f202},
+	{"aten::_slow_conv2d_backward", "output_mask", f203},
+	{"aten::_slow_conv2d_forward", "", f204},
+	{"aten::_sobol_engine_draw", "", f205},
+	{"aten::_sobol_engine_ff_", "", f206},
+	{"aten::_sobol_engine_initialize_state_", "", f207},
+	{"aten::_sobol_engine_scramble_", "", f208},
+	{"aten::_softmax_backward_data", "", f209},
+	{"aten::_sparse_addmm", "", f210},
+	{"aten::_sparse_broadcast_to", "", f211},
+	{"aten::_sparse_broadcast_to_copy", "", f212},
+	{"aten::_sparse_bsc_tensor_unsafe", "", f213},
+	{"aten::_sparse_bsr_tensor_unsafe", "", f214},
+	{"aten::_sparse_compressed_tensor_unsafe", "", f215},
+	{"aten::_sparse_compressed_tensor_with_dims", "", f216},
+	{"aten::_sparse_coo_tensor_unsafe", "", f217},
+	{"aten::_sparse_coo_tensor_with_dims", "", f218},
+	{"aten::_sparse_coo_tensor_with_dims_and_tensors", "", f219},
+	{"aten::_sparse_csc_tensor_unsafe", "", f220},
+	{"aten::_sparse_csr_prod", "dim_dtype", f221},
+	{"aten::_sparse_csr_sum", "dim_dtype", f222},
+	{"aten::_sparse_csr_tensor_unsafe", "", f223},
+	{"aten::_sparse_log_softmax", "", f224},
+	{"aten::_sparse_log_softmax", "int", f225},
+	{"aten::_sparse_log_softmax_backward_data", "", f226},
+	{"aten::_sparse_mask_projection", "", f227},
+	{"aten::_sparse_mm", "", f228},
+	{"aten::_sparse_mm", "reduce", f229},
+	{"aten::_sparse_mm_reduce_impl", "", f230},
+	{"aten::_sparse_mm_reduce_impl_backward", "", f231},
+	{"aten::_sparse_semi_structured_addmm", "", f232},
+	{"aten::_sparse_semi_structured_apply", "", f233},
+	{"aten::_sparse_semi_structured_apply_dense", "", f234},
+	{"aten::_sparse_semi_structured_linear", "", f235},
+	{"aten::_sparse_semi_structured_mm", "", f236},
+	{"aten::_sparse_semi_structured_tile", "", f237},
+	{"aten::_sparse_softmax", "", f238},
+	{"aten::_sparse_softmax", "int", f239},
+	{"aten::_sparse_softmax_backward_data", "", f240},
+	{"aten::_sparse_sparse_matmul", "", f241},
+	{"aten::_sparse_sum", "", f242},
+	{"aten::_sparse_sum", "dim", f243},
+	{"aten::_sparse_sum", "dim_dtype", f244},
+	{"aten::_sparse_sum", "dtype", f245},
+	{"aten::_sparse_sum_backward", "", f246},
+	{"aten::_spdiags", "", f247},
+	{"aten::_spsolve", "", f248},
+	{"aten::_stack", "", f249},
+	{"aten::_standard_gamma", "", f250},
+	{"aten::_standard_gamma_grad", "", f251},
+	{"aten::_thnn_differentiable_gru_cell_backward", "", f252},
+	{"aten::_thnn_differentiable_lstm_cell_backward", "", f253},
+	{"aten::_thnn_fused_gru_cell", "", f254},
+	{"aten::_thnn_fused_gru_cell_backward", "", f255},
+	{"aten::_thnn_fused_lstm_cell", "", f256},
+	{"aten::_thnn_fused_lstm_cell_backward", "", f257},
+	{"aten::_thnn_fused_lstm_cell_backward_impl", "", f258},
+	{"aten::_to_copy", "", f259},
+	{"aten::_to_sparse", "", f260},
+	{"aten::_to_sparse", "sparse_dim", f261},
+	{"aten::_to_sparse_bsc", "", f262},
+	{"aten::_to_sparse_bsr", "", f263},
+	{"aten::_to_sparse_csc", "", f264},
+	{"aten::_to_sparse_csr", "", f265},
+	{"aten::_to_sparse_semi_structured", "", f266},
+	{"aten::_transform_bias_rescale_qkv", "", f267},
+	{"aten::_transformer_encoder_layer_fwd", "", f268},
+	{"aten::_trilinear", "", f269},
+	{"aten::_triton_multi_head_attention", "", f270},
+	{"aten::_triton_scaled_dot_attention", "", f271},
+	{"aten::_unpack_dual", "", f272},
+	{"aten::_unsafe_index", "Tensor", f273},
+	{"aten::_unsafe_index_put", "", f274},
+	{"aten::_unsafe_masked_index", "", f275},
+	{"aten::_unsafe_masked_index_put_accumulate", "", f276},
+	{"aten::_unsafe_view", "", f277},
+	{"aten::_upsample_bicubic2d_aa", "", f278},
+	{"aten::_upsample_bicubic2d_aa", "vec", f279},
+	{"aten::_upsample_bicubic2d_aa_backward", "", f280},
+	{"aten::_upsample_bilinear2d_aa", "", f278},
+	{"aten::_upsample_bilinear2d_aa", "vec", f279},
+	{"aten::_upsample_bilinear2d_aa_backward", "", f281},
+	{"aten::_upsample_nearest_exact1d", "", f282},
+	{"aten::_upsample_nearest_exact1d", "vec", f283},
+	{"aten::_upsample_nearest_exact1d_backward", "", f284},
+	{"aten::_upsample_nearest_exact2d", "", f285},
+	{"aten::_upsample_nearest_exact2d", "vec", f283},
+	{"aten::_upsample_nearest_exact2d_backward", "", f286},
+	{"aten::_upsample_nearest_exact3d", "", f287},
+	{"aten::_upsample_nearest_exact3d", "vec", f283},
+	{"aten::_upsample_nearest_exact3d_backward", "", f288},
+	{"aten::_use_cudnn_ctc_loss", "", f289},
+	{"aten::_use_cudnn_ctc_loss", "Tensor", f290},
+	{"aten::_use_cudnn_rnn_flatten_weight", "", f291},
+	{"aten::_use_miopen_ctc_loss", "", f292},
+	{"aten::_use_miopen_ctc_loss", "Tensor", f293},
+	{"aten::_validate_compressed_sparse_indices", "", f294},
+	{"aten::_validate_sparse_bsc_tensor_args", "", f295},
+	{"aten::_validate_sparse_bsr_tensor_args", "", f296},
+	{"aten::_validate_sparse_compressed_tensor_args", "", f297},
+	{"aten::_validate_sparse_coo_tensor_args", "", f298},
+	{"aten::_validate_sparse_csc_tensor_args", "", f299},
+	{"aten::_validate_sparse_csr_tensor_args", "", f300},
+	{"aten::_values_copy", "", f301},
+	{"aten::_weight_int4pack_mm", "", f302},
+	{"aten::_weight_int4pack_mm_for_cpu", "", f303},
+	{"aten::_weight_int4pack_mm_with_scales_and_zeros", "", f304},
+	{"aten::_weight_int8pack_mm", "", f305},
+	{"aten::_weight_norm", "", f306},
+	{"aten::_weight_norm_differentiable_backward", "", f307},
+	{"aten::_weight_norm_interface", "", f308},
+	{"aten::_weight_norm_interface_backward", "", f309},
+	{"aten::_wrapped_linear_prepack", "", f310},
+	{"aten::_wrapped_quantized_linear_prepacked", "", f311},
+	{"aten::adaptive_avg_pool1d", "", f312},
+	{"aten::adaptive_avg_pool2d", "", f313},
+	{"aten::adaptive_avg_pool3d", "", f314},
+	{"aten::adaptive_max_pool1d", "", f312},
+	{"aten::adaptive_max_pool2d", "", f312},
+	{"aten::adaptive_max_pool2d_backward", "", f315},
+	{"aten::adaptive_max_pool3d", "", f312},
+	{"aten::adaptive_max_pool3d_backward", "", f316},
+	{"aten::add_", "Tensor", f317},
+	{"aten::addbmm", "", f318},
+	{"aten::addbmm_", "", f318},
+	{"aten::addmm", "", f318},
+	{"aten::addmm_", "", f318},
+	{"aten::addmv", "", f318},
+	{"aten::addmv_", "", f318},
+	{"aten::affine_grid_generator_backward", "", f319},
+	{"aten::align_tensors", "", f320},
+	{"aten::alpha_dropout", "", f321},
+	{"aten::alpha_dropout_", "", f321},
+	{"aten::arange", "start_step", f322},
+	{"aten::as_strided", "", f323},
+	{"aten::as_strided_", "", f323},
+	{"aten::as_strided_copy", "", f324},
+	{"aten::as_strided_scatter", "", f325},
+	{"aten::avg_pool1d", "", f326},
+	{"aten::avg_pool2d", "", f327},
+	{"aten::avg_pool2d_backward", "", f328},
+	{"aten::avg_pool3d", "", f329},
+	{"aten::avg_pool3d_backward", "", f330},
+	{"aten::baddbmm", "", f318},
+	{"aten::baddbmm_", "", f318},
+	{"aten::batch_norm_backward", "", f331},
+	{"aten::batch_norm_backward_elemt", "", f332},
+	{"aten::batch_norm_backward_reduce", "", f333},
+	{"aten::batch_norm_elemt", "", f334},
+	{"aten::batch_norm_gather_stats", "", f335},
+	{"aten::batch_norm_gather_stats_with_counts", "", f336},
+	{"aten::batch_norm_stats", "", f337},
+	{"aten::batch_norm_update_stats", "", f338},
+	{"aten::binary_cross_entropy", "", f339},
+	{"aten::binary_cross_entropy_backward", "", f340},
+	{"aten::binary_cross_entropy_with_logits", "", f341},
+	{"aten::binomial", "", f342},
+	{"aten::bmm", "", f343},
+	{"aten::ccol_indices_copy", "", f344},
+	{"aten::choose_qparams_optimized", "", f345},
+	{"aten::chunk", "", f346},
+	{"aten::col2im", "", f347},
+	{"aten::col_indices_copy", "", f348},
+	{"aten::combinations", "", f349},
+	{"aten::constant_pad_nd", "", f350},
+	{"aten::conv1d", "", f351},
+	{"aten::conv2d", "", f351},
+	{"aten::conv3d", "", f351},
+	{"aten::conv_depthwise3d", "", f352},
+	{"aten::conv_tbc_backward", "", f353},
+	{"aten::conv_transpose1d", "", f354},
+	{"aten::conv_transpose2d", "input", f354},
+	{"aten::conv_transpose3d", "input", f354},
+	{"aten::convolution", "", f355},
+	{"aten::convolution_backward", "", f356},
+	{"aten::convolution_backward_overrideable", "", f357},
+	{"aten::convolution_overrideable", "", f358},
+	{"aten::copy", "", f359},
+	{"aten::copy_", "", f360},
+	{"aten::copy_sparse_to_sparse_", "", f361},
+	{"aten::cosine_embedding_loss", "", f341},
+	{"aten::cross_entropy_loss", "", f362},
+	{"aten::crow_indices_copy", "", f363},
+	{"aten::ctc_loss", "IntList", f364},
+	{"aten::ctc_loss", "Tensor", f365},
+	{"aten::cudnn_affine_grid_generator", "", f366},
+	{"aten::cudnn_affine_grid_generator_backward", "", f367},
+	{"aten::cudnn_batch_norm", "", f368},
+	{"aten::cudnn_batch_norm_backward", "", f369},
+	{"aten::cudnn_convolution", "", f370},
+	{"aten::cudnn_convolution_add_relu", "", f371},
+	{"aten::cudnn_convolution_relu", "", f372},
+	{"aten::cudnn_convolution_transpose", "", f373},
+	{"aten::cudnn_grid_sampler", "", f374},
+	{"aten::cudnn_grid_sampler_backward", "", f375},
+	{"aten::cudnn_is_acceptable", "", f376},
+	{"aten::cummaxmin_backward", "", f377},
+	{"aten::cumprod_backward", "", f378},
+	{"aten::cumulative_trapezoid", "dx", f379},
+	{"aten::cumulative_trapezoid", "x", f379},
+	{"aten::dequantize", "self", f380},
+	{"aten::dequantize", "tensors", f381},
+	{"aten::diagonal_backward", "", f382},
+	{"aten::div", "Scalar_mode", f383},
+	{"aten::div", "Tensor_mode", f384},
+	{"aten::div_", "Scalar_mode", f383},
+	{"aten::div_", "Tensor_mode", f384},
+	{"aten::divide", "Scalar_mode", f383},
+	{"aten::divide", "Tensor_mode", f384},
+	{"aten::divide_", "Scalar_mode", f383},
+	{"aten::divide_", "Tensor_mode", f384},
+	{"aten::dot", "", f343},
+	{"aten::dropout", "", f321},
+	{"aten::dropout_", "", f321},
+	{"aten::dsplit", "int", f385},
+	{"aten::embedding_backward", "", f386},
+	{"aten::embedding_bag", "", f387},
+	{"aten::embedding_bag", "padding_idx", f387},
+	{"aten::embedding_dense_backward", "", f388},
+	{"aten::embedding_sparse_backward", "", f389},
+	{"aten::empty_strided", "", f390},
+	{"aten::fake_quantize_per_channel_affine_cachemask_backward", "", f391},
+	{"aten::fake_quantize_per_tensor_affine", "tensor_qparams", f392},
+	{"aten::fake_quantize_per_tensor_affine_cachemask_backward", "", f393},
+	{"aten::fbgemm_linear_fp16_weight", "", f394},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "", f395},
+	{"aten::fbgemm_linear_int8_weight", "", f396},
+	{"aten::fbgemm_linear_int8_weight_fp32_activation", "", f397},
+	{"aten::fbgemm_linear_quantize_weight", "", f398},
+	{"aten::fbgemm_pack_gemm_matrix_fp16", "", f399},
+	{"aten::fbgemm_pack_quantized_matrix", "", f400},
+	{"aten::fbgemm_pack_quantized_matrix", "KN", f401},
+	{"aten::feature_alpha_dropout", "", f321},
+	{"aten::feature_alpha_dropout_", "", f321},
+	{"aten::feature_dropout", "", f321},
+	{"aten::feature_dropout_", "", f321},
+	{"aten::fill", "Tensor", f402},
+	{"aten::fill_", "Tensor", f402},
+	{"aten::fractional_max_pool2d", "", f403},
+	{"aten::fractional_max_pool2d_backward", "", f404},
+	{"aten::fractional_max_pool3d", "", f403},
+	{"aten::fractional_max_pool3d_backward", "", f405},
+	{"aten::from_file", "", f406},
+	{"aten::full", "", f407},
+	{"aten::full_like", "", f407},
+	{"aten::fused_moving_avg_obs_fake_quant", "", f408},
+	{"aten::gather", "", f409},
+	{"aten::gather_backward", "", f410},
+	{"aten::gelu_backward", "", f411},
+	{"aten::glu_backward", "", f412},
+	{"aten::glu_backward_jvp", "", f413},
+	{"aten::grid_sampler", "", f414},
+	{"aten::grid_sampler_2d", "", f414},
+	{"aten::grid_sampler_2d_backward", "", f415},
+	{"aten::grid_sampler_3d", "", f414},
+	{"aten::grid_sampler_3d_backward", "", f416},
+	{"aten::group_norm", "", f417},
+	{"aten::gru", "data", f418},
+	{"aten::gru", "input", f419},
+	{"aten::hinge_embedding_loss", "", f362},
+	{"aten::hsplit", "int", f385},
+	{"aten::hspmm", "", f420},
+	{"aten::huber_loss", "", f421},
+	{"aten::huber_loss_backward", "", f362},
+	{"aten::im2col", "", f422},
+	{"aten::index_add", "", f423},
+	{"aten::index_add_", "", f423},
+	{"aten::index_copy", "", f423},
+	{"aten::index_copy_", "", f423},
+	{"aten::index_fill", "int_Scalar", f424},
+	{"aten::index_fill", "int_Tensor", f423},
+	{"aten::index_fill_", "int_Scalar", f424},
+	{"aten::index_fill_", "int_Tensor", f423},
+	{"aten::index_reduce", "", f423},
+	{"aten::index_reduce_", "", f423},
+	{"aten::index_select_backward", "", f425},
+	{"aten::indices_copy", "", f426},
+	{"aten::infinitely_differentiable_gelu_backward", "", f427},
+	{"aten::kl_div", "", f421},
+	{"aten::l1_loss", "", f421},
+	{"aten::lcm", "", f428},
+	{"aten::lcm_", "", f428},
+	{"aten::lift", "", f429},
+	{"aten::lift_fresh", "", f430},
+	{"aten::lift_fresh_copy", "", f431},
+	{"aten::linalg__powsum", "", f432},
+	{"aten::linalg_eigh", "", f433},
+	{"aten::linalg_eigvals", "", f433},
+	{"aten::linalg_eigvalsh", "", f433},
+	{"aten::linalg_ldl_solve", "", f434},
+	{"aten::linalg_lstsq", "", f435},
+	{"aten::linalg_matmul", "", f436},
+	{"aten::linalg_matrix_power", "", f437},
+	{"aten::linalg_matrix_rank", "", f438},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f439},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f439},
+	{"aten::linalg_matrix_rank", "tol_tensor", f438},
+	{"aten::linalg_pinv", "", f438},
+	{"aten::linalg_pinv", "atol_rtol_float", f439},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f439},
+	{"aten::linalg_pinv", "rcond_tensor", f438},
+	{"aten::linear_backward", "", f440},
+	{"aten::log_sigmoid_backward", "", f441},
+	{"aten::lstm", "data", f442},
+	{"aten::lstm", "input", f443},
+	{"aten::lu_unpack", "", f444},
+	{"aten::margin_ranking_loss", "", f341},
+	{"aten::masked_scatter_backward", "", f445},
+	{"aten::masked_select_backward", "", f446},
+	{"aten::matmul", "", f436},
+	{"aten::matmul_backward", "", f447},
+	{"aten::matrix_exp_backward", "", f448},
+	{"aten::matrix_power", "", f437},
+	{"aten::max_pool1d", "", f449},
+	{"aten::max_pool1d_with_indices", "", f449},
+	{"aten::max_pool2d", "", f450},
+	{"aten::max_pool2d_backward", "", f451},
+	{"aten::max_pool2d_with_indices", "", f452},
+	{"aten::max_pool2d_with_indices_backward", "", f453},
+	{"aten::max_pool3d", "", f454},
+	{"aten::max_pool3d_with_indices", "", f454},
+	{"aten::max_pool3d_with_indices_backward", "", f455},
+	{"aten::max_unpool2d", "", f456},
+	{"aten::max_unpool3d", "", f457},
+	{"aten::miopen_batch_norm", "", f458},
+	{"aten::miopen_batch_norm_backward", "", f459},
+	{"aten::miopen_convolution", "", f460},
+	{"aten::miopen_convolution_add_relu", "", f461},
+	{"aten::miopen_convolution_relu", "", f462},
+	{"aten::miopen_convolution_transpose", "", f463},
+	{"aten::miopen_ctc_loss", "", f464},
+	{"aten::miopen_ctc_loss", "Tensor", f465},
+	{"aten::miopen_depthwise_convolution", "", f466},
+	{"aten::miopen_rnn", "", f467},
+	{"aten::miopen_rnn_backward", "", f468},
+	{"aten::mkldnn_adaptive_avg_pool2d", "", f469},
+	{"aten::mkldnn_adaptive_avg_pool2d_backward", "", f470},
+	{"aten::mkldnn_convolution", "", f471},
+	{"aten::mkldnn_linear", "", f472},
+	{"aten::mkldnn_linear_backward", "", f473},
+	{"aten::mkldnn_linear_backward_input", "", f474},
+	{"aten::mkldnn_linear_backward_weights", "", f475},
+	{"aten::mkldnn_max_pool2d", "", f476},
+	{"aten::mkldnn_max_pool2d_backward", "", f477},
+	{"aten::mkldnn_max_pool3d", "", f478},
+	{"aten::mkldnn_max_pool3d_backward", "", f479},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f480},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f481},
+	{"aten::mkldnn_rnn_layer", "", f482},
+	{"aten::mkldnn_rnn_layer_backward", "", f483},
+	{"aten::mm", "", f343},
+	{"aten::mps_convolution_backward", "", f484},
+	{"aten::mps_convolution_transpose_backward", "", f485},
+	{"aten::mse_loss", "", f421},
+	{"aten::mse_loss_backward", "", f362},
+	{"aten::mul_", "Tensor", f317},
+	{"aten::multi_margin_loss", "", f486},
+	{"aten::multi_margin_loss_backward", "", f487},
+	{"aten::multilabel_margin_loss", "", f421},
+	{"aten::multilabel_margin_loss_backward", "", f488},
+	{"aten::multilabel_margin_loss_forward", "", f489},
+	{"aten::multiply_", "Tensor", f317},
+	{"aten::mv", "", f436},
+	{"aten::native_batch_norm", "", f490},
+	{"aten::native_batch_norm_backward", "", f491},
+	{"aten::native_channel_shuffle", "", f492},
+	{"aten::native_dropout_backward", "", f493},
+	{"aten::native_group_norm", "", f494},
+	{"aten::native_group_norm_backward", "", f495},
+	{"aten::native_layer_norm_backward", "", f496},
+	{"aten::new_empty_strided", "", f497},
+	{"aten::new_full", "", f498},
+	{"aten::new_ones", "", f407},
+	{"aten::new_zeros", "", f499},
+	{"aten::nll_loss", "", f362},
+	{"aten::nll_loss2d", "", f362},
+	{"aten::nll_loss2d_backward", "", f500},
+	{"aten::nll_loss2d_forward", "", f501},
+	{"aten::nll_loss_backward", "", f502},
+	{"aten::nll_loss_forward", "", f503},
+	{"aten::nll_loss_nd", "", f362},
+	{"aten::normal", "float_float", f504},
+	{"aten::ones", "", f505},
+	{"aten::ones_like", "", f505},
+	{"aten::pad", "", f506},
+	{"aten::poisson_nll_loss", "", f486},
+	{"aten::quantize_per_tensor", "tensor_qparams", f392},
+	{"aten::quantized_batch_norm", "", f507},
+	{"aten::quantized_gru_cell", "", f508},
+	{"aten::quantized_lstm_cell", "", f509},
+	{"aten::quantized_max_pool1d", "", f510},
+	{"aten::quantized_max_pool2d", "", f511},
+	{"aten::quantized_max_pool3d", "", f512},
+	{"aten::quantized_rnn_relu_cell", "", f513},
+	{"aten::quantized_rnn_tanh_cell", "", f514},
+	{"aten::rand", "", f505},
+	{"aten::rand", "generator", f407},
+	{"aten::rand_like", "", f505},
+	{"aten::rand_like", "generator", f407},
+	{"aten::randint", "", f407},
+	{"aten::randint", "generator", f498},
+	{"aten::randint", "low", f498},
+	{"aten::randint", "low_generator", f504},
+	{"aten::randint_like", "", f407},
+	{"aten::randint_like", "Tensor", f407},
+	{"aten::randint_like", "Tensor_generator", f498},
+	{"aten::randint_like", "generator", f498},
+	{"aten::randint_like", "low_dtype", f498},
+	{"aten::randint_like", "low_generator_dtype", f504},
+	{"aten::randn", "", f505},
+	{"aten::randn", "generator", f407},
+	{"aten::randn_like", "", f505},
+	{"aten::randn_like", "generator", f407},
+	{"aten::random_", "from", f515},
+	{"aten::randperm", "", f505},
+	{"aten::randperm", "generator", f407},
+	{"aten::range", "step", f322},
+	{"aten::reflection_pad1d", "", f516},
+	{"aten::reflection_pad1d_backward", "", f517},
+	{"aten::reflection_pad2d", "", f518},
+	{"aten::reflection_pad2d_backward", "", f519},
+	{"aten::reflection_pad3d", "", f520},
+	{"aten::reflection_pad3d_backward", "", f521},
+	{"aten::repeat_interleave", "Tensor", f522},
+	{"aten::repeat_interleave", "self_Tensor", f523},
+	{"aten::replication_pad1d", "", f516},
+	{"aten::replication_pad1d_backward", "", f524},
+	{"aten::replication_pad2d", "", f518},
+	{"aten::replication_pad2d_backward", "", f525},
+	{"aten::replication_pad3d", "", f520},
+	{"aten::replication_pad3d_backward", "", f526},
+	{"aten::reshape", "", f527},
+	{"aten::resize_", "", f528},
+	{"aten::resize_as_", "", f529},
+	{"aten::resize_as_sparse_", "", f530},
+	{"aten::rnn_relu", "data", f531},
+	{"aten::rnn_relu", "input", f532},
+	{"aten::rnn_tanh", "data", f531},
+	{"aten::rnn_tanh", "input", f532},
+	{"aten::row_indices_copy", "", f533},
+	{"aten::rrelu_with_noise", "", f534},
+	{"aten::rrelu_with_noise_", "", f535},
+	{"aten::rrelu_with_noise_backward", "", f536},
+	{"aten::scaled_dot_product_attention", "", f537},
+	{"aten::scatter", "reduce", f538},
+	{"aten::scatter", "src", f538},
+	{"aten::scatter", "value", f539},
+	{"aten::scatter", "value_reduce", f539},
+	{"aten::scatter_", "reduce", f538},
+	{"aten::scatter_", "src", f538},
+	{"aten::scatter_", "value", f539},
+	{"aten::scatter_", "value_reduce", f539},
+	{"aten::scatter_add", "", f538},
+	{"aten::scatter_add_", "", f538},
+	{"aten::scatter_reduce", "two", f538},
+	{"aten::scatter_reduce_", "two", f538},
+	{"aten::segment_reduce", "", f540},
+	{"aten::select", "int", f541},
+	{"aten::select_backward", "", f542},
+	{"aten::select_copy", "int", f541},
+	{"aten::set_", "source_Tensor_storage_offset", f543},
+	{"aten::slice_backward", "", f544},
+	{"aten::slice_inverse", "", f545},
+	{"aten::slow_conv3d", "", f546},
+	{"aten::slow_conv3d_forward", "", f547},
+	{"aten::slow_conv_dilated2d", "", f548},
+	{"aten::slow_conv_dilated3d", "", f549},
+	{"aten::slow_conv_transpose2d", "", f550},
+	{"aten::slow_conv_transpose3d", "", f551},
+	{"aten::smooth_l1_loss", "", f421},
+	{"aten::smooth_l1_loss_backward", "", f362},
+	{"aten::soft_margin_loss", "", f421},
+	{"aten::soft_margin_loss_backward", "", f362},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f552},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f553},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f554},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f555},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f556},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f557},
+	{"aten::sparse_coo_tensor", "indices_size", f558},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f559},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f560},
+	{"aten::sparse_csr_tensor", "crow_col_value", f561},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f562},
+	{"aten::sparse_resize_", "", f563},
+	{"aten::sparse_resize_and_clear_", "", f564},
+	{"aten::special_chebyshev_polynomial_t", "", f565},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f566},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f567},
+	{"aten::special_chebyshev_polynomial_u", "", f565},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f566},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f567},
+	{"aten::special_chebyshev_polynomial_v", "", f565},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f566},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f567},
+	{"aten::special_chebyshev_polynomial_w", "", f565},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f566},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f567},
+	{"aten::special_hermite_polynomial_h", "", f565},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f566},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f567},
+	{"aten::special_hermite_polynomial_he", "", f565},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f566},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f567},
+	{"aten::special_laguerre_polynomial_l", "", f565},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f566},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f567},
+	{"aten::special_legendre_polynomial_p", "", f565},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f566},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f567},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f565},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f566},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f567},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f565},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f566},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f567},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f565},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f566},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f567},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f565},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f566},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f567},
+	{"aten::split", "Tensor", f568},
+	{"aten::split_copy", "Tensor", f568},
+	{"aten::sspaddmm", "", f569},
+	{"aten::sub_", "Tensor", f317},
+	{"aten::subtract_", "Tensor", f317},
+	{"aten::tensor_split", "sections", f385},
+	{"aten::tensor_split", "tensor_indices_or_sections", f570},
+	{"aten::thnn_conv2d", "", f571},
+	{"aten::to", "device", f572},
+	{"aten::to", "dtype", f573},
+	{"aten::to", "dtype_layout", f259},
+	{"aten::to_dense_backward", "", f574},
+	{"aten::to_mkldnn", "", f575},
+	{"aten::to_mkldnn_backward", "", f576},
+	{"aten::trace_backward", "", f577},
+	{"aten::trapezoid", "dx", f379},
+	{"aten::trapezoid", "x", f379},
+	{"aten::trapz", "dx", f379},
+	{"aten::trapz", "x", f379},
+	{"aten::triangular_solve", "", f578},
+	{"aten::triplet_margin_loss", "", f579},
+	{"aten::unbind", "int", f580},
+	{"aten::unbind_copy", "int", f580},
+	{"aten::unfold_backward", "", f581},
+	{"aten::unsafe_chunk", "", f346},
+	{"aten::unsafe_split", "Tensor", f568},
+	{"aten::upsample_bicubic2d", "", f582},
+	{"aten::upsample_bicubic2d", "vec", f279},
+	{"aten::upsample_bicubic2d_backward", "", f583},
+	{"aten::upsample_bilinear2d", "", f582},
+	{"aten::upsample_bilinear2d", "vec", f279},
+	{"aten::upsample_bilinear2d_backward", "", f584},
+	{"aten::upsample_linear1d", "", f585},
+	{"aten::upsample_linear1d", "vec", f279},
+	{"aten::upsample_linear1d_backward", "", f586},
+	{"aten::upsample_nearest1d", "", f282},
+	{"aten::upsample_nearest1d", "vec", f283},
+	{"aten::upsample_nearest1d_backward", "", f587},
+	{"aten::upsample_nearest2d", "", f285},
+	{"aten::upsample_nearest2d", "vec", f283},
+	{"aten::upsample_nearest2d_backward", "", f588},
+	{"aten::upsample_nearest3d", "", f287},
+	{"aten::upsample_nearest3d", "vec", f283},
+	{"aten::upsample_nearest3d_backward", "", f589},
+	{"aten::upsample_trilinear3d", "", f590},
+	{"aten::upsample_trilinear3d", "vec", f279},
+	{"aten::upsample_trilinear3d_backward", "", f591},
+	{"aten::value_selecting_reduction_backward", "", f592},
+	{"aten::values_copy", "", f593},
+	{"aten::vander", "", f594},
+	{"aten::view", "dtype", f595},
+	{"aten::view_copy", "dtype", f595},
+	{"aten::vsplit", "int", f385},
+	{"aten::zeros", "", f596},
+	{"aten::zeros_like", "", f596},
+	{"aten::align_to", "ellipsis_idx", f597},
+	{"aten::add", "out", f598},
+	{"aten::_add_relu", "out", f599},
+	{"aten::addmv", "out", f318},
+	{"aten::arange", "start_out", f600},
+	{"aten::baddbmm", "out", f318},
+	{"aten::binary_cross_entropy", "out", f339},
+	{"aten::binary_cross_entropy_backward", "grad_input", f601},
+	{"aten::bmm", "out", f343},
+	{"aten::cat", "out", f320},
+	{"aten::concat", "out", f320},
+	{"aten::concatenate", "out", f320},
+	{"aten::cudnn_batch_norm", "out", f602},
+	{"aten::cudnn_convolution", "out", f603},
+	{"aten::div", "out_mode", f384},
+	{"aten::divide", "out_mode", f384},
+	{"aten::dot", "out", f343},
+	{"aten::full", "names", f498},
+	{"aten::lcm", "out", f428},
+	{"aten::_fft_r2c", "out", f604},
+	{"aten::_fft_c2r", "out", f605},
+	{"aten::_fft_c2c", "out", f606},
+	{"aten::index_copy", "out", f423},
+	{"aten::fbgemm_linear_fp16_weight_fp32_activation", "out", f607},
+	{"aten::fbgemm_linear_fp16_weight", "out", f608},
+	{"aten::_log_softmax_backward_data", "out", f609},
+	{"aten::_logcumsumexp", "out", f610},
+	{"aten::matmul", "out", f436},
+	{"aten::matrix_power", "out", f437},
+	{"aten::_compute_linear_combination", "out", f611},
+	{"aten::mm", "out", f343},
+	{"aten::_int_mm", "out", f612},
+	{"aten::mul", "out", f613},
+	{"aten::multiply", "out", f613},
+	{"aten::mv", "out", f436},
+	{"aten::native_batch_norm", "out", f490},
+	{"aten::_native_batch_norm_legit", "out", f614},
+	{"aten::_native_batch_norm_legit", "no_stats_out", f615},
+	{"aten::batch_norm_elemt", "out", f616},
+	{"aten::ones", "names", f407},
+	{"aten::rand", "names", f407},
+	{"aten::rand", "generator_with_names", f498},
+	{"aten::randn", "names", f407},
+	{"aten::randn", "generator_with_names", f498},
+	{"aten::range", "out", f600},
+	{"aten::gelu_backward", "grad_input", f411},
+	{"aten::_softmax_backward_data", "out", f617},
+	{"aten::sspaddmm", "out", f618},
+	{"aten::_chunk_cat", "out", f619},
+	{"aten::_stack", "out", f620},
+	{"aten::zeros", "names", f499},
+	{"aten::_batch_norm_with_update", "out", f621},
+	{"aten::_sparse_softmax", "Dimname", f622},
+	{"aten::_sparse_log_softmax", "Dimname", f623},
+	{"aten::sub", "out", f598},
+	{"aten::subtract", "out", f598},
+	{"aten::addmm", "out", f318},
+	{"aten::_scaled_mm", "out", f624},
+	{"aten::_scaled_mm_v2", "out", f625},
+	{"aten::hspmm", "out", f626},
+	{"aten::lstm_mps_backward", "", f627},
+	{"aten::set_", "source_Storage_storage_offset", f543},
+	{"aten::index_add", "out", f423},
+	{"aten::index_reduce", "out", f423},
+	{"aten::scatter", "src_out", f538},
+	{"aten::scatter", "value_out", f539},
+	{"aten::scatter", "reduce_out", f538},
+	{"aten::scatter", "value_reduce_out", f539},
+	{"aten::scatter", "dimname_src", f409},
+	{"aten::scatter", "dimname_value", f409},
+	{"aten::scatter_add", "out", f538},
+	{"aten::scatter_reduce", "two_out", f538},
+	{"aten::addbmm", "out", f318},
+	{"aten::gather", "out", f409},
+	{"aten::triangular_solve", "X", f578},
+	{"aten::lu_unpack", "out", f444},
+	{"aten::_convert_indices_from_coo_to_csr", "out", f628},
+	{"aten::_convert_indices_from_csr_to_coo", "out", f629},
+	{"aten::mse_loss", "out", f421},
+	{"aten::mse_loss_backward", "grad_input", f362},
+	{"aten::multi_margin_loss", "out", f486},
+	{"aten::multi_margin_loss_backward", "grad_input", f630},
+	{"aten::multilabel_margin_loss", "out", f421},
+	{"aten::multilabel_margin_loss_forward", "output", f631},
+	{"aten::multilabel_margin_loss_backward", "grad_input", f632},
+	{"aten::nll_loss", "out", f362},
+	{"aten::nll_loss_forward", "output", f633},
+	{"aten::nll_loss_backward", "grad_input", f634},
+	{"aten::nll_loss2d", "out", f362},
+	{"aten::nll_loss2d_forward", "output", f635},
+	{"aten::nll_loss2d_backward", "grad_input", f636},
+	{"aten::smooth_l1_loss", "out", f421},
+	{"aten::smooth_l1_loss_backward", "grad_input", f362},
+	{"aten::huber_loss", "out", f421},
+	{"aten::huber_loss_backward", "out", f362},
+	{"aten::soft_margin_loss", "out", f421},
+	{"aten::soft_margin_loss_backward", "grad_input", f362},
+	{"aten::glu_backward", "grad_input", f637},
+	{"aten::log_sigmoid_backward", "grad_input", f638},
+	{"aten::rrelu_with_noise", "out", f639},
+	{"aten::adaptive_avg_pool2d", "out", f313},
+	{"aten::mkldnn_adaptive_avg_pool2d", "out", f640},
+	{"aten::adaptive_avg_pool3d", "out", f314},
+	{"aten::adaptive_avg_pool3d_backward", "grad_input", f641},
+	{"aten::adaptive_max_pool2d", "out", f312},
+	{"aten::adaptive_max_pool2d_backward", "grad_input", f642},
+	{"aten::adaptive_max_pool3d", "out", f312},
+	{"aten::adaptive_max_pool3d_backward", "grad_input", f643},
+	{"aten::avg_pool2d", "out", f327},
+	{"aten::avg_pool2d_backward", "grad_input", f644},
+	{"aten::avg_pool3d", "out", f329},
+	{"aten::avg_pool3d_backward", "grad_input", f645},
+	{"aten::fractional_max_pool2d", "output", f403},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f646},
+	{"aten::fractional_max_pool3d", "output", f403},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f647},
+	{"aten::max_pool2d_with_indices", "out", f452},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f648},
+	{"aten::max_pool3d_with_indices", "out", f454},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f649},
+	{"aten::max_unpool2d", "out", f456},
+	{"aten::max_unpool3d", "out", f457},
+	{"aten::reflection_pad1d", "out", f516},
+	{"aten::reflection_pad1d_backward", "grad_input", f650},
+	{"aten::reflection_pad2d", "out", f518},
+	{"aten::reflection_pad2d_backward", "grad_input", f651},
+	{"aten::reflection_pad3d", "out", f520},
+	{"aten::reflection_pad3d_backward", "grad_input", f652},
+	{"aten::replication_pad1d", "out", f516},
+	{"aten::replication_pad1d_backward", "grad_input", f653},
+	{"aten::replication_pad2d", "out", f518},
+	{"aten::replication_pad2d_backward", "grad_input", f654},
+	{"aten::replication_pad3d", "out", f520},
+	{"aten::replication_pad3d_backward", "grad_input", f655},
+	{"aten::upsample_linear1d", "out", f585},
+	{"aten::upsample_linear1d_backward", "grad_input", f656},
+	{"aten::upsample_bilinear2d", "out", f582},
+	{"aten::upsample_bilinear2d_backward", "grad_input", f657},
+	{"aten::_upsample_bilinear2d_aa", "out", f278},
+	{"aten::_upsample_bilinear2d_aa_backward", "grad_input", f658},
+	{"aten::upsample_bicubic2d", "out", f582},
+	{"aten::upsample_bicubic2d_backward", "grad_input", f659},
+	{"aten::_upsample_bicubic2d_aa", "out", f278},
+	{"aten::_upsample_bicubic2d_aa_backward", "grad_input", f660},
+	{"aten::upsample_trilinear3d", "out", f590},
+	{"aten::upsample_trilinear3d_backward", "grad_input", f661},
+	{"aten::upsample_nearest1d", "out", f282},
+	{"aten::_upsample_nearest_exact1d", "out", f282},
+	{"aten::upsample_nearest1d_backward", "grad_input", f662},
+	{"aten::_upsample_nearest_exact1d_backward", "grad_input", f663},
+	{"aten::upsample_nearest2d", "out", f285},
+	{"aten::_upsample_nearest_exact2d", "out", f285},
+	{"aten::upsample_nearest2d_backward", "grad_input", f664},
+	{"aten::_upsample_nearest_exact2d_backward", "grad_input", f665},
+	{"aten::upsample_nearest3d", "out", f287},
+	{"aten::_upsample_nearest_exact3d", "out", f287},
+	{"aten::upsample_nearest3d_backward", "grad_input", f666},
+	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f667},
+	{"aten::slow_conv_transpose2d", "out", f668},
+	{"aten::slow_conv_transpose3d", "out", f669},
+	{"aten::thnn_conv2d", "out", f670},
+	{"aten::_slow_conv2d_forward", "output", f671},
+	{"aten::_slow_conv2d_backward", "grad_input", f672},
+	{"aten::_conv_depthwise2d", "out", f673},
+	{"aten::slow_conv3d", "out", f674},
+	{"aten::slow_conv3d_forward", "output", f675},
+	{"aten::col2im", "out", f347},
+	{"aten::im2col", "out", f422},
+	{"aten::_linalg_det", "result", f676},
+	{"aten::linalg_ldl_solve", "out", f434},
+	{"aten::linalg_lstsq", "out", f435},
+	{"aten::linalg_matmul", "out", f436},
+	{"aten::_linalg_slogdet", "sign", f677},
+	{"aten::linalg_eigvals", "out", f433},
+	{"aten::_linalg_eigh", "eigenvalues", f678},
+	{"aten::linalg_eigh", "eigvals", f433},
+	{"aten::linalg_eigvalsh", "out", f433},
+	{"aten::_linalg_svd", "U", f679},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f439},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f439},
+	{"aten::linalg_pinv", "out", f438},
+	{"aten::linalg_pinv", "out_rcond_tensor", f438},
+	{"aten::_linalg_solve_ex", "result", f680},
+	{"aten::linalg_matrix_power", "out", f437},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f439},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f439},
+	{"aten::linalg_matrix_rank", "out", f438},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f438},
+	{"aten::unbind_copy", "int_out", f580},
+	{"aten::split_copy", "Tensor_out", f568},
+	{"aten::special_chebyshev_polynomial_t", "out", f565},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f567},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f566},
+	{"aten::special_chebyshev_polynomial_u", "out", f565},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f567},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f566},
+	{"aten::special_chebyshev_polynomial_v", "out", f565},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f567},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f566},
+	{"aten::special_chebyshev_polynomial_w", "out", f565},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f567},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f566},
+	{"aten::special_hermite_polynomial_h", "out", f565},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f567},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f566},
+	{"aten::special_hermite_polynomial_he", "out", f565},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f567},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f566},
+	{"aten::special_laguerre_polynomial_l", "out", f565},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f567},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f566},
+	{"aten::special_legendre_polynomial_p", "out", f565},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f567},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f566},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f565},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f567},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f566},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f565},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f567},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f566},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f565},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f567},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f566},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f565},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f567},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f566},
 };
 const size_t guard_count = std::size(guard_rows);
 

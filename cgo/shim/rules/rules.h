@@ -161,6 +161,7 @@ void quantizable(TensorList xs, std::optional<at::ScalarType> dtype);
 void complex_counterpart(const Tensor& x, std::optional<at::ScalarType> dtype);
 void complex_counterpart(TensorList xs, std::optional<at::ScalarType> dtype);
 void same_dtype(const Tensor& x, const Tensor& out);
+void one_dtype(const Tensor& x, const Tensor& other);
 void nested_dim(const Tensor& x, int64_t dim);
 void same_size(const Tensor& gradient, const Tensor& x);
 void one_device(const Tensor& a, const Tensor& b);

@@ -219,6 +219,12 @@ void same_dtype(const Tensor& x, const Tensor& out) {
 	TORCH_CHECK(!x.defined() || !out.defined() || x.scalar_type() == out.scalar_type(), "expected out of dtype ", x.scalar_type(), ", but got ", out.scalar_type());
 }
 
+// What is computed in the dtype of both would be written to memory of the first one's.
+void one_dtype(const Tensor& x, const Tensor& other) {
+	TORCH_CHECK(!x.defined() || !other.defined() || x.scalar_type() == other.scalar_type(), "expected tensors of one dtype, but got ", x.scalar_type(), " and ",
+	            other.scalar_type());
+}
+
 // A dimension that is counted from the end is not counted at all.
 void nested_dim(const Tensor& x, int64_t dim) {
 	TORCH_CHECK_INDEX(!x.defined() || !x.is_nested() || dim >= 0, "a nested tensor takes the dimension counted from the first, but got ", dim);
