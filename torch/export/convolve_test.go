@@ -332,6 +332,15 @@ func refuses(t *testing.T, cases map[string]refusal) {
 	}
 }
 
+// refusesAll are calls of one operator, by what their errors say.
+func refusesAll(t *testing.T, op string, calls map[string][]any) {
+	cases := map[string]refusal{}
+	for says, args := range calls {
+		cases[says] = refusal{op, args, says}
+	}
+	refuses(t, cases)
+}
+
 // Linear layers of ours take rows in any shape, and their results are those in double precision, as near as float32's.
 func TestOwnLinear(t *testing.T) {
 	for _, c := range []struct {

@@ -132,8 +132,11 @@ func signalOf(n *Node) (c convolution, ok bool) {
 	if !ok {
 		return c, false
 	}
-	return convolution{append([]int64{1}, c.stride...), append([]int64{0}, c.padding...), append([]int64{1}, c.dilation...), c.groups}, true
+	return convolution{ofOneRow(1, c.stride), ofOneRow(0, c.padding), ofOneRow(1, c.dilation), c.groups}, true
 }
+
+// ofOneRow is what a convolution says of the only side of signals, as one of images of one row.
+func ofOneRow(down int64, across []int64) []int64 { return append([]int64{down}, across...) }
 
 // convolutionIn is a convolution with so many sides.
 func convolutionIn(n *Node, sides int) (c convolution, ok bool) {

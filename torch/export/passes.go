@@ -26,21 +26,21 @@ var stepPasses = []pass{{"dead", dead}, {"common", common}, {"copies", copies}, 
 	{"dead", dead}, {"updates", updates}, {"dead", dead}, {"rectified", rectified},
 	{"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}}
 
-// fusedPasses take the weights as they are now.
-var fusedPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities},
+// simplifying passes take the weights as they are now, and find what the others compute at once.
+var simplifying = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities},
 	{"likes", likes}, {"constants", constants}, {"settled", settled},
 	{"constants", constants}, {"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
-	{"dead", dead}, {"batchNorms", batchNorms}, {"taps", taps}, {"residuals", residuals}, {"lower", lower},
+	{"dead", dead}, {"batchNorms", batchNorms}}
+
+// fusedPasses are for a program on the CPU.
+var fusedPasses = slices.Concat(simplifying, []pass{{"taps", taps}, {"residuals", residuals}, {"lower", lower},
 	{"quantize", quantize}, {"heads", heads}, {"recurrent", recurrent}, {"tables", tables}, {"pointwise", pointwise},
 	{"groupNorms", groupNorms}, {"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise},
-	{"inPlace", inPlace}, {"dead", dead}}
+	{"inPlace", inPlace}, {"dead", dead}})
 
-// cardPasses are fusedPasses for a program on a card.
-var cardPasses = []pass{{"dead", dead}, {"functional", functional}, {"identities", identities},
-	{"likes", likes}, {"constants", constants}, {"settled", settled},
-	{"constants", constants}, {"attention", attention}, {"dead", dead}, {"constants", constants}, {"common", common}, {"paddings", paddings},
-	{"dead", dead}, {"batchNorms", batchNorms}, {"lower", lower}, {"cudnn", cudnn}, {"formats", formats}, {"inPlace", inPlace},
-	{"dead", dead}}
+// cardPasses are for one on a card.
+var cardPasses = slices.Concat(simplifying, []pass{{"lower", lower}, {"cudnn", cudnn}, {"formats", formats}, {"inPlace", inPlace},
+	{"dead", dead}})
 
 // rewriter is a copy of a program that passes change.
 type rewriter struct {

@@ -24,7 +24,7 @@ func transposedOf(n *Node) (c transposedConvolution, ok bool) {
 		return c, false
 	}
 	if sides == 1 {
-		c = transposedConvolution{append([]int64{1}, c.stride...), append([]int64{0}, c.padding...), append([]int64{0}, c.outputPadding...)}
+		c = transposedConvolution{ofOneRow(1, c.stride), ofOneRow(0, c.padding), ofOneRow(0, c.outputPadding)}
 	}
 	return c, true
 }
@@ -53,10 +53,8 @@ func (r *rewriter) transposed(n *Node, w torch.Tensor, c transposedConvolution, 
 		return to, false
 	}
 	bias := n.arg("bias")
-	if b, frozen := r.state(r.flow(), bias); frozen {
+	if b, given := r.state(r.flow(), bias); given {
 		bias = r.constant("bias", b.To(torch.Float32).Repeat(places[0]*places[1]))
-	} else if bias != nil {
-		return to, false
 	}
 	return n.with(transposedTarget, given("x", n.arg("input")), given("weight", r.constant("transposed_weight", packed)), given("bias", bias),
 		given("outputs", int64(outputs)), given("kernel", kernel), given("stride", c.stride), given("padding", c.padding),
