@@ -19,6 +19,7 @@ usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
   gen      regenerate the operator sources
   test     all tests; arguments go to go test (-run X, ./torch/...)
   deep     what CI runs besides: fuzzing, other versions of libtorch, sanitizers, the suites on memory and threads
+  emulated the tests of compiled programs, with the kernels for AVX-512 on any processor; arguments go to go test
   parity   every operator against Python, all samples of its test database; -update writes docs/parity.md
   versions the core suites on the newest patch of every libtorch we know, or on those given; -update writes
            their rows of docs/versions.md; other flags go to go test
@@ -85,14 +86,14 @@ page() {
 gen() { go run ./cgo/gen -yaml "$(operator_list)" "$@"; }
 
 clean() {
-	rm -rf dist third_party/{libtorch,headers,lib,lib-asan,asan,peer,rivals,obj,obj-asan,tools}{,.partial,.old}
+	rm -rf dist third_party/{libtorch,headers,lib,lib-asan,lib-emulated,asan,emulated,peer,rivals,obj,obj-asan,tools}{,.partial,.old}
 	rm -rf third_party/[0-9]*.[0-9]*.[0-9]*/
 }
 
 # The steps of each verb; arguments go to the last.
 declare -A steps=(
 	[default]="deps shim" [deps]="deps" [shim]="deps shim" [peer]="deps peer" [gen]="deps gen"
-	[test]="deps shim peer checks" [deep]="deps shim peer deep" [parity]="deps shim peer parity" [bench]="deps shim peer bench" [rivals]="deps peer rivals" [programs]="deps shim peer rivals programs" [page]="deps shim page" [bundle]="deps shim bundle" [clean]="clean"
+	[test]="deps shim peer checks" [deep]="deps shim peer deep" [emulated]="deps shim peer emulated" [parity]="deps shim peer parity" [bench]="deps shim peer bench" [rivals]="deps peer rivals" [programs]="deps shim peer rivals programs" [page]="deps shim page" [bundle]="deps shim bundle" [clean]="clean"
 	[versions]="versions" [core]="deps shim peer core" [fuzz]="deps shim peer fuzz"
 	[reliability]="deps shim peer asan reliability"
 )
@@ -126,8 +127,8 @@ main() {
 	done
 	verb=${verb:-default}
 	[[ -n ${steps[$verb]:-} ]] || die "unknown verb or option $verb (./build.sh help lists them)"
-	[[ " gen test deep parity versions core bench programs fuzz page reliability bundle " != *" $verb "* ]] || need_go
-	[[ $# -eq 0 || " gen test parity versions core bench programs fuzz page reliability " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
+	[[ " gen test deep emulated parity versions core bench programs fuzz page reliability bundle " != *" $verb "* ]] || need_go
+	[[ $# -eq 0 || " gen test emulated parity versions core bench programs fuzz page reliability " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
 	local all
 	read -ra all <<<"${steps[$verb]}"
 	[[ " ${all[*]} " != *" peer "* ]] || for_peer=(--same-python)

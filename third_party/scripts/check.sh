@@ -32,6 +32,7 @@ deep() {
 	step readers
 	step fuzzed
 	step oldest_and_newest
+	step emulated
 	step asan
 	step hardened
 	echo "==> all passed"
@@ -79,6 +80,15 @@ fuzzed() {
 	local seed
 	seed=$(git rev-parse --short=12 HEAD 2>/dev/null) || seed=$RANDOM
 	fuzz -time "${FUZZED:-2m}" -seed "$((16#$seed))"
+}
+
+# emulated [ARGUMENT]...: the tests of compiled programs, whose kernels for AVX-512 run with AVX2, on a processor with and one without. Those
+# of int8 that are left out take oneDNN's kernels as well, which it chooses for the processor that there is.
+emulated() {
+	compile "$home/obj" torchgo_emulated
+	cp "$home/lib/version.txt" "$home/lib-emulated"
+	beside emulated
+	LIBTORCH_GO_HOME=$home/emulated tests ./torch/export -skip '^TestInt8Gates$' "$@"
 }
 
 # road: what README says of a user's own module, from an empty home to a program that is shipped.

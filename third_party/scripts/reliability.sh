@@ -4,14 +4,16 @@
 # The suites that no other step of CI runs.
 HARDENED='^(leaks|exported|cgocheck|finalizers|stress|asan)$'
 
-# asan: the instrumented shim, in a home of its own beside the libtorch of all.
-asan() {
+# asan: the instrumented shim.
+asan() { ASAN=1 shim && beside asan; }
+
+# beside NAME: a home for that shim, with the libtorch of all.
+beside() {
 	local name
-	ASAN=1 shim
-	mkdir -p "$home/asan"
-	ln -sfn ../lib-asan "$home/asan/lib"
+	mkdir -p "$home/$1"
+	ln -sfn "../lib-$1" "$home/$1/lib"
 	for name in libtorch peer; do
-		ln -sfn "../$name" "$home/asan/$name"
+		ln -sfn "../$name" "$home/$1/$name"
 	done
 }
 

@@ -90,7 +90,7 @@ func TestTransposedErrors(t *testing.T) {
 			"stride is":              {x, w, nil, 6, two, none, none, none, "none"},
 			"does not fit images of": {x, w, nil, 6, two, two, none, []int{1, 0}, "none"},
 			"with padding of [9, 0]": {x, w, nil, 6, two, two, []int{9, 0}, none, "none"},
-			"do not fit 28 outputs":  {x, w, nil, 7, two, two, none, none, "none"},
+			"do not fit 36 outputs":  {x, w, nil, 9, two, two, none, none, "none"},
 			"do not fit images":      {torch.RandN(1, 3, 5, 5), w, nil, 6, two, two, none, none, "none"},
 		})
 	})

@@ -56,7 +56,7 @@ INLINE Vec<W> side_by_side(const float* from, const float*, int64_t some) {
 	return load_at_most<W>(from, some);
 }
 
-#if defined(__AVX512BF16__)
+#if defined(TG_BFLOAT16)
 template <int W>
 INLINE Vec<W> side_by_side(const convolution::BFloat16* first, const convolution::BFloat16* second, int64_t some) {
 	auto low = (Ints<W>)load_at_most<W>(first, some) >> 16 & 0xffff;

@@ -1,8 +1,6 @@
 // Numbers in eight bits: how sums become them, and what is done to each of them by itself.
 #pragma once
 
-#include <immintrin.h>
-
 #include "direct.h"
 #include "uint8.h"
 

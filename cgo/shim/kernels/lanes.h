@@ -41,7 +41,7 @@ INLINE Vec<W> maximum(Vec<W> a, Vec<W> b) {
 // c - a * b, rounded once. Of several that are none, the instruction hands on that one which it hands on in libtorch's.
 template <int W>
 INLINE Vec<W> product_subtracted(Vec<W> a, Vec<W> b, Vec<W> c) {
-#if defined(__FMA__) || defined(__AVX512F__)
+#if !defined(TG_EMULATED) && (defined(__FMA__) || defined(TG_AVX512))
 	asm("vfnmadd132ps %2, %1, %0" : "+v"(a) : "v"(c), "v"(b));
 	return a;
 #else

@@ -26,7 +26,7 @@ void pick(const float* row, int64_t depth, int64_t piece, int64_t vectors, uint6
 	for (int64_t first = 0; first < depth; first += piece, row += piece, words += piece) {
 		const int64_t n = least(piece, depth - first);
 		int64_t count = 0, i = 0;
-#if defined(__AVX512F__)
+#if defined(TG_AVX512)
 		static_assert(W == 16);
 		using I = convolution::Ints<W>;
 		const I lanes = I{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} * static_cast<int32_t>(apart);

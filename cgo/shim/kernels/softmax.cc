@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "plain.h"
+#include "processor.h"
 #include "trial.h"
 #include "weights.h"
 
@@ -43,6 +44,9 @@ const Processor* kernels_for(const Tensor& x, int64_t dim) {
 }
 
 ShortRows rows_of(const Processor& k, const float* x, const float* y, float* to, int64_t columns) {
+	if (!processor::abilities().functions) {
+		return {x, y, to, columns, nullptr, nullptr};
+	}
 	const bool wide = k.images.vector == most;
 	return {x, y, to, columns, wide ? Sleef_expf16_u10 : Sleef_expf8_u10, wide ? Sleef_logf16_u10 : Sleef_logf8_u10};
 }

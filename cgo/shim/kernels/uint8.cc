@@ -13,16 +13,13 @@
 #include <string_view>
 
 #include "checks.h"
+#include "processor.h"
 #include "weights.h"
 
 namespace tg::uint8 {
 
 const Kernels& kernels() {
-	bool runs = vnni != nullptr;
-#if defined(__x86_64__)
-	runs = runs && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-#endif
-	TORCH_CHECK_NOT_IMPLEMENTED(runs, "this processor has no kernel of eight bits");
+	TORCH_CHECK_NOT_IMPLEMENTED(vnni != nullptr && processor::abilities().vnni, "this processor has no kernel of eight bits");
 	return *vnni;
 }
 

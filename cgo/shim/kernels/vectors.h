@@ -6,10 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "instructions.h"
 #include "number.h"
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
 
 #define INLINE inline __attribute__((always_inline))
 
@@ -54,7 +52,7 @@ INLINE void store(float* to, V v) {
 }
 
 // The first n numbers of a vector; what is behind them is not touched.
-#if defined(__AVX512F__)
+#if defined(TG_AVX512)
 INLINE __mmask16 first_of(int64_t n) { return static_cast<__mmask16>((1 << n) - 1); }
 
 template <int W>
@@ -101,7 +99,7 @@ INLINE void store_some(float* to, V v, int64_t n) {
 // Whether some of a comparison's lanes hold.
 template <class I>
 INLINE bool any(I lanes) {
-#if defined(__AVX512F__)
+#if defined(TG_AVX512)
 	return _mm512_test_epi32_mask((__m512i)lanes, (__m512i)lanes) != 0;
 #elif defined(__AVX2__)
 	return !_mm256_testz_si256((__m256i)lanes, (__m256i)lanes);
@@ -126,7 +124,7 @@ INLINE float sum_of(Vec<W> v) {
 // Each larger or smaller one of two numbers, and the second where one is none, in one instruction.
 template <class V>
 INLINE V larger(V a, V b) {
-#if defined(__AVX512F__)
+#if defined(TG_AVX512)
 	return (V)_mm512_max_ps((__m512)a, (__m512)b);
 #elif defined(__AVX2__)
 	return (V)_mm256_max_ps((__m256)a, (__m256)b);
@@ -137,7 +135,7 @@ INLINE V larger(V a, V b) {
 
 template <class V>
 INLINE V smaller(V a, V b) {
-#if defined(__AVX512F__)
+#if defined(TG_AVX512)
 	return (V)_mm512_min_ps((__m512)a, (__m512)b);
 #elif defined(__AVX2__)
 	return (V)_mm256_min_ps((__m256)a, (__m256)b);
@@ -149,7 +147,7 @@ INLINE V smaller(V a, V b) {
 // a x b + c, rounded once.
 template <class V>
 INLINE V multiplied_and_added(V a, V b, V c) {
-#if defined(__AVX512F__)
+#if defined(TG_AVX512)
 	return (V)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__AVX2__)
 	return (V)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
@@ -160,7 +158,7 @@ INLINE V multiplied_and_added(V a, V b, V c) {
 
 template <class V>
 INLINE V square_root(V a) {
-#if defined(__AVX512F__)
+#if defined(TG_AVX512)
 	return (V)_mm512_sqrt_ps((__m512)a);
 #elif defined(__AVX2__)
 	return (V)_mm256_sqrt_ps((__m256)a);
@@ -175,7 +173,9 @@ INLINE V square_root(V a) {
 // What has been rounded, of which the compiler does not make one instruction with what comes next.
 template <class V>
 INLINE V rounded(V a) {
-#if defined(__AVX2__)
+#if defined(TG_EMULATED)
+	asm("" : "+m"(a));
+#elif defined(__AVX2__)
 	asm("" : "+v"(a));
 #endif
 	return a;
@@ -201,7 +201,7 @@ INLINE Vec<W> add_product(Vec<W> sums, const float*, Vec<W> numbers, Vec<W> weig
 	return sums + numbers * weights;
 }
 
-#if defined(__AVX512BF16__)
+#if defined(TG_BFLOAT16)
 template <int W>
 INLINE Vec<W> load(const BFloat16* from) {
 	return (Vec<W>)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)from)), 16);

@@ -1,6 +1,8 @@
 #include "uint8.h"
 
-#if defined(__AVX512VNNI__)
+#include "instructions.h"
+
+#if defined(TG_VNNI)
 #include "bytes.h"
 #include "products.h"
 

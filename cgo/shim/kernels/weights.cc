@@ -8,28 +8,18 @@
 #include <algorithm>
 #include <vector>
 
+#include "processor.h"
+
 namespace tg::convolution {
 namespace {
 
 using at::Tensor;
+using processor::abilities;
 
-bool runs(const Processor& p) {
-#if defined(__x86_64__)
-	return &p == &avx512 ? __builtin_cpu_supports("avx512f") : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-	return false;
-#endif
-}
+bool runs(const Processor& p) { return &p == &avx512 ? abilities().avx512 : abilities().avx2; }
 
-// Where there are tiles (AMX), oneDNN computes bfloat16 with them.
-bool computes_bfloat16() {
-#if defined(__x86_64__)
-	return bfloat16 != nullptr && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vl") &&
-	       __builtin_cpu_supports("avx512bw") && !__builtin_cpu_supports("amx-bf16");
-#else
-	return false;
-#endif
-}
+// Where there are tiles, oneDNN computes bfloat16 with them.
+bool computes_bfloat16() { return bfloat16 != nullptr && abilities().bfloat16 && !abilities().tiles; }
 
 std::vector<const Kernels*> found(at::ScalarType dtype) {
 	std::vector<const Kernels*> all;
@@ -138,23 +128,9 @@ const Tensor& images(const Tensor& x) {
 	return x;
 }
 
-bool multiplies_wide() {
-#if defined(__x86_64__)
-	return runs(avx512) && !__builtin_cpu_is("amdfam19h");  // Zen 4
-#else
-	return false;
-#endif
-}
+bool multiplies_wide() { return abilities().wide; }
 
-// Tiles (AMX) take many times as many numbers of bfloat16 as vectors take of float32, and AMD's vectors twice as many. With Intel's vectors
-// bfloat16 took twice as long as float32 where it was measured (bench/README.md).
-bool bfloat16_is_faster() {
-#if defined(__x86_64__)
-	return __builtin_cpu_supports("amx-bf16") || (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512bf16"));
-#else
-	return true;  // wherever libtorch has instructions for it
-#endif
-}
+bool bfloat16_is_faster() { return abilities().fast_bfloat16; }
 
 int form_of(const Tensor& weight) {
 	auto made = [&](const Form& f) { return weight.dim() == (f.fold == 1 ? 4 : 5) && weight.size(0) == f.numbers(); };
