@@ -2178,7 +2178,7 @@ void f598(const c10::IValue* s) {
 	rule::no_offset(boxed::tensor(s[3]), boxed::tensor(s[1]));
 }
 void f599(const c10::IValue* s) {
-	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[3]));
+	rule::one_dtype(boxed::tensor(s[0]), boxed::tensor(s[3]));
 	rule::one_dtype(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
 void f600(const c10::IValue* s) {
@@ -2218,7 +2218,7 @@ void f609(const c10::IValue* s) {
 	rule::refuse_unsafe("_log_softmax_backward_data.out");
 }
 void f610(const c10::IValue* s) {
-	rule::same_dtype(boxed::tensor(s[0]), boxed::tensor(s[2]));
+	rule::one_dtype(boxed::tensor(s[0]), boxed::tensor(s[2]));
 }
 void f611(const c10::IValue* s) {
 	rule::refuse_unsafe("_compute_linear_combination.out");

@@ -103,13 +103,13 @@ func TestVolumeErrors(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, []int{0, 8, 3, 5, 5}, none.Shape())
 		refusesAll(t, "volumes", map[string][]any{
-			"expected volumes":                    {torch.RandN(4, 5, 5, 5), w, nil, nil, 8, three, one, one, false, "none"},
-			"kernel is [3, 3], expected three":    {x, w, nil, nil, 8, []int{3, 3}, one, one, false, "none"},
-			"stride is [0, 1, 1], expected three": {x, w, nil, nil, 8, three, []int{0, 1, 1}, one, false, "none"},
-			"are smaller than the kernel":         {x, w, nil, nil, 8, []int{9, 3, 3}, one, one, false, "none"},
-			"do not fit images of":                {x, w, nil, nil, 8, []int{2, 3, 3}, one, one, false, "none"},
-			"what is added does not fit":          {x, w, nil, torch.RandN(1, 8, 4, 5, 5), 8, three, one, one, false, "none"},
-			"are not those of winograd_weight":    {x, w, nil, nil, 8, three, one, one, true, "none"},
+			"expected volumes":                        {torch.RandN(4, 5, 5, 5), w, nil, nil, 8, three, one, one, false, "none"},
+			"kernel is [3, 3], expected 3 numbers":    {x, w, nil, nil, 8, []int{3, 3}, one, one, false, "none"},
+			"stride is [0, 1, 1], expected 3 numbers": {x, w, nil, nil, 8, three, []int{0, 1, 1}, one, false, "none"},
+			"are smaller than the kernel":             {x, w, nil, nil, 8, []int{9, 3, 3}, one, one, false, "none"},
+			"do not fit images of":                    {x, w, nil, nil, 8, []int{2, 3, 3}, one, one, false, "none"},
+			"what is added does not fit":              {x, w, nil, torch.RandN(1, 8, 4, 5, 5), 8, three, one, one, false, "none"},
+			"are not those of winograd_weight":        {x, w, nil, nil, 8, three, one, one, true, "none"},
 		})
 	})
 }

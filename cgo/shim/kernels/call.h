@@ -47,17 +47,15 @@ struct Call {
 		}
 	}
 
-	static constexpr int64_t most = 1 << 16;  // of steps, and of pixels that a kernel has or that are added
-
 	void step(at::IntArrayRef stride, at::IntArrayRef padding) {
-		check_pair("padding", padding, 0, most);
-		check_pair("stride", stride, 1, most);
+		check_each("padding", padding, 2, 0);
+		check_each("stride", stride, 2, 1);
 		task.down = stride[0], task.across = stride[1];
 	}
 
 	// Weights that direct_weight made from a kernel, for so many outputs.
 	void panels(const at::Tensor& weight, int64_t outputs, at::IntArrayRef kernel) {
-		check_pair("kernel", kernel, 1, most);
+		check_each("kernel", kernel, 2, 1);
 		TORCH_CHECK_VALUE(weight.dim() == 4 && weight.numel() > 0, "weights of ", weight.sizes(), " are not those of direct_weight");
 		int64_t vector = panels_of(weight).vector, all = weight.size(0);
 		TORCH_CHECK_VALUE(outputs > (all - 1) * vector && outputs <= all * vector, "weights of ", weight.sizes(), " do not fit ", outputs,

@@ -9,8 +9,10 @@
 
 namespace tg::convolution {
 
-// Two numbers in a range.
-void check_pair(const char* what, at::IntArrayRef n, int64_t low, int64_t high);
+constexpr int64_t kMost = 1 << 16;  // of a kernel, a step, or pixels that are added or cut off
+
+// So many numbers in a range.
+void check_each(const char* what, at::IntArrayRef n, size_t count, int64_t low, int64_t high = kMost);
 
 Activation activation_of(std::string_view name);
 

@@ -6,17 +6,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
 #include "call.h"
 #include "layers.h"
+#include "padding.h"
 #include "weights.h"
 
 namespace tg::convolution {
 
-void check_pair(const char* what, at::IntArrayRef n, int64_t low, int64_t high) {
-	bool fits = n.size() == 2 && std::all_of(n.begin(), n.end(), [&](int64_t i) { return i >= low && i <= high; });
-	TORCH_CHECK_VALUE(fits, what, " is ", n, ", expected two numbers from ", low, " to ", high);
+void check_each(const char* what, at::IntArrayRef n, size_t count, int64_t low, int64_t high) {
+	bool fits = n.size() == count && std::all_of(n.begin(), n.end(), [&](int64_t i) { return i >= low && i <= high; });
+	TORCH_CHECK_VALUE(fits, what, " is ", n, ", expected ", count, " numbers from ", low, " to ", high);
 }
 
 Activation activation_of(std::string_view name) {
@@ -67,91 +67,6 @@ int64_t block_of(int64_t tiles, int64_t weights) {
 	return even(own, many);
 }
 
-constexpr int64_t few = 4;
-
-// turn lays out pixels of a few channels with these last, four pixels at a time, and returns how many it has done. The fourth number of a
-// pixel of three is overwritten by the next.
-template <int channels, class N>
-int64_t turn(const N* row, int64_t apart, int64_t width, N* to) {
-	typedef N Four __attribute__((vector_size(few * sizeof(N))));
-	using Places = decltype(Four{} < Four{});
-	constexpr Places lower{0, 4, 1, 5}, upper{2, 6, 3, 7}, first{0, 1, 4, 5}, second{2, 3, 6, 7};
-	int64_t at = 0;
-	for (; at + few < width; at += few) {
-		Four c[few] = {};
-		for (int64_t i = 0; i < channels; i++) {
-			memcpy(&c[i], row + i * apart + at, sizeof c[i]);
-		}
-		Four low = __builtin_shuffle(c[0], c[1], lower), high = __builtin_shuffle(c[0], c[1], upper);
-		Four low2 = __builtin_shuffle(c[2], c[3], lower), high2 = __builtin_shuffle(c[2], c[3], upper);
-		const Four pixels[few] = {__builtin_shuffle(low, low2, first), __builtin_shuffle(low, low2, second),
-		                          __builtin_shuffle(high, high2, first), __builtin_shuffle(high, high2, second)};
-		for (int64_t i = 0; i < few; i++) {
-			memcpy(to + (at + i) * channels, &pixels[i], sizeof pixels[i]);
-		}
-	}
-	return at;
-}
-
-// interleave lays out a row of an image with its channels last.
-template <class N>
-void interleave(const void* row, int64_t apart, int64_t step, int64_t width, int64_t channels, void* to) {
-	const N* from = static_cast<const N*>(row);
-	N* own = static_cast<N*>(to);
-	if constexpr (std::is_same_v<N, float>) {
-		if (const auto* best = best_processor(); step == 1 && channels > few && best != nullptr) {
-			return best->turn(from, apart, channels, width, own, channels);
-		}
-	}
-	int64_t done = 0;
-	if (step == 1 && channels == few) {
-		done = turn<few>(from, apart, width, own);
-	} else if (step == 1 && channels == few - 1) {
-		done = turn<few - 1>(from, apart, width, own);
-	}
-	for (int64_t c = 0; c < channels; c++) {
-		for (int64_t at = done; at < width; at++) {
-			own[at * channels + c] = from[c * apart + at * step];
-		}
-	}
-}
-
-// padded are images with zeros around, of a height and a width, whose channels lie last. What is too far below or to the right is left out.
-Tensor padded(const Tensor& x, int64_t above, int64_t left, int64_t all_height, int64_t all_width) {
-	const int64_t channels = x.size(1), row = all_width * channels;
-	const int64_t height = std::min(x.size(2), all_height - above), width = std::min(x.size(3), all_width - left);
-	const int64_t before = left * channels, own = width * channels, after = row - before - own;
-	auto all = at::empty({x.size(0), all_height, all_width, channels}, x.options());
-	bool lies = x.stride(1) == 1 && (width == 1 || x.stride(3) == channels);
-	auto put = x.scalar_type() == at::kFloat ? interleave<float> : interleave<uint16_t>;
-	void* out = all.mutable_data_ptr();
-	for (int64_t i = 0; i < x.size(0); i++) {
-		for (int64_t y = -above; y < all_height - above; y++, out = behind(out, row, x)) {
-			if (y < 0 || y >= height) {
-				memset(out, 0, row * x.element_size());
-				continue;
-			}
-			const void* from = behind(x.const_data_ptr(), i * x.stride(0) + y * x.stride(2), x);
-			memset(out, 0, before * x.element_size());
-			void* to = behind(out, before, x);
-			if (lies) {
-				memcpy(to, from, own * x.element_size());
-			} else {
-				put(from, x.stride(1), x.stride(3), width, channels, to);
-			}
-			memset(behind(to, own, x), 0, after * x.element_size());
-		}
-	}
-	return all;
-}
-
-Tensor padded(const Tensor& x, int64_t above, int64_t left) {
-	if (above == 0 && left == 0 && x.is_contiguous(last_channels)) {
-		return x;
-	}
-	return padded(x, above, left, x.size(2) + 2 * above, x.size(3) + 2 * left);
-}
-
 Tensor winograd_in(bool in_place, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
                    at::IntArrayRef padding, std::string_view activation) {
 	const int64_t two = together_of(weight.scalar_type());
@@ -159,7 +74,7 @@ Tensor winograd_in(bool in_place, const Tensor& x, const Tensor& weight, const s
 	TORCH_CHECK_VALUE(kind >= 0 && weight.size(-1) % (2 * two) == 0,
 	                  "weights of ", weight.sizes(), " are not those of winograd_weight");
 	const Form& form = kForms[kind];
-	check_pair("padding", padding, 0, form.kernel() - 1);
+	check_each("padding", padding, 2, 0, form.kernel() - 1);
 	const auto& k = kernels_of(images(x).scalar_type(), weight.size(-1) / two / 2);
 	const bool alike = weight.scalar_type() == x.scalar_type();
 	Call c;
@@ -233,7 +148,7 @@ Tensor direct_in(bool in_place, const Tensor& x, const Tensor& weight, const std
 	}
 	Call c;
 	c.panels(weight, outputs, kernel);
-	TORCH_CHECK_VALUE(dilation >= 1 && dilation <= Call::most, "rows of a kernel are one or more apart, not ", dilation);
+	TORCH_CHECK_VALUE(dilation >= 1 && dilation <= kMost, "rows of a kernel are one or more apart, not ", dilation);
 	c.task.activation = activation_of(activation), c.task.apart = dilation;
 	c.step(stride, padding);
 	c.take(x, weight, bias);

@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plain.h"
+
 namespace tg::embedding {
 namespace {
 
 using at::Tensor;
-
-// Memory that is as it seems.
-bool is_plain(const Tensor& x) { return x.layout() == at::kStrided && !x.is_conj() && !x.is_neg() && !x.is_quantized(); }
 
 template <class Index>
 void copy_rows(const Tensor& table, const Tensor& indices, Tensor& to) {
@@ -35,7 +34,7 @@ void copy_rows(const Tensor& table, const Tensor& indices, Tensor& to) {
 
 Tensor embedding(const Tensor& table, const Tensor& indices) {
 	const auto kind = indices.scalar_type();
-	bool plain = is_plain(table) && table.is_contiguous() && is_plain(indices) && (kind == at::kLong || kind == at::kInt);
+	bool plain = is_as_it_lies(table) && table.is_contiguous() && is_as_it_lies(indices) && (kind == at::kLong || kind == at::kInt);
 	if (!plain || table.dim() != 2 || table.size(1) == 0) {
 		return at::embedding(table, indices);
 	}

@@ -8,6 +8,7 @@
 
 #include "checks.h"
 #include "groups.h"
+#include "padding.h"
 #include "plain.h"
 #include "weights.h"
 
@@ -17,19 +18,7 @@ namespace {
 using at::Tensor;
 
 // Images, signals or volumes as [images, pixels, channels].
-Tensor rows_of(const Tensor& x, const convolution::Processor& processor) {
-	auto flat = x.flatten(2);
-	const int64_t channels = flat.size(1), pixels = flat.size(2);
-	if (channels == 1 || pixels == 1 || flat.stride(2) != 1 || flat.stride(1) == 1) {
-		return flat.transpose(1, 2).contiguous();
-	}
-	auto rows = at::empty({flat.size(0), pixels, channels}, x.options());
-	for (int64_t i = 0; i < flat.size(0); i++) {
-		const float* from = flat.const_data_ptr<float>() + i * flat.stride(0);
-		processor.turn(from, flat.stride(1), channels, pixels, rows.mutable_data_ptr<float>() + i * pixels * channels, channels);
-	}
-	return rows;
-}
+Tensor rows_of(const Tensor& x) { return convolution::padded(x.flatten(2).unsqueeze(2), 0, 0).squeeze(2).transpose(1, 2); }
 
 const float* of_channels(const char* what, const std::optional<Tensor>& numbers, int64_t channels) {
 	if (!numbers) {
@@ -47,7 +36,7 @@ Tensor group_norm(const Tensor& x, int64_t count, const std::optional<Tensor>& w
 	TORCH_CHECK_VALUE(x.dim() > 2 && x.size(1) > 0 && is_plain(x), "expected images of float32, got ", x.sizes(), " of ", x.scalar_type());
 	const int64_t channels = x.size(1);
 	TORCH_CHECK_VALUE(count > 0 && channels % count == 0, count, " groups do not fit ", channels, " channels");
-	auto rows = rows_of(x, *processor);
+	auto rows = rows_of(x);
 	auto y = at::empty(rows.sizes(), rows.options());
 	const Images g{rows.const_data_ptr<float>(), y.mutable_data_ptr<float>(), rows.size(1), channels, count,
 	               of_channels("weight", weight, channels), of_channels("bias", bias, channels), eps,

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "call.h"
+#include "padding.h"
 
 namespace tg::convolution {
 namespace {
@@ -26,23 +27,13 @@ struct Part {
 
 	// The pixels of channels from one on.
 	void put(int64_t first) {
-		constexpr int64_t some = 32;  // bytes that are copied at once
-		const int64_t size = static_cast<int64_t>(x.element_size()), own = part.size(1) * size;
-		own % some == 0 ? put<some>(first * size, own) : put<1>(first * size, own);
-	}
-
-	template <int64_t some>
-	void put(int64_t first, int64_t own) {
-		const int64_t height = x.size(2), width = x.size(3), all = x.size(1) * static_cast<int64_t>(x.element_size());
-		const auto* from = static_cast<const char*>(x.const_data_ptr()) + first;
-		for (int64_t row = 0; row < x.size(0) * height; row++) {
+		const int64_t size = static_cast<int64_t>(x.element_size()), own = part.size(1) * size, all = x.size(1) * size;
+		const int64_t height = x.size(2), width = x.size(3);
+		const auto* from = static_cast<const char*>(x.const_data_ptr()) + first * size;
+		auto* to = static_cast<char*>(part.mutable_data_ptr());
+		for (int64_t row = 0; row < x.size(0) * height; row++, from += width * all) {
 			const int64_t line = row / height * part.size(2) + padding[0] + row % height;
-			auto* to = static_cast<char*>(part.mutable_data_ptr()) + (line * part.size(3) + padding[1]) * own;
-			for (int64_t i = 0; i < width; i++, from += all, to += own) {
-				for (int64_t k = 0; k < own; k += some) {
-					memcpy(to + k, from + k, some);
-				}
-			}
+			copy_pixels(width, own, from, all, to + (line * part.size(3) + padding[1]) * own, own);
 		}
 	}
 };

@@ -12,11 +12,10 @@ using at::Tensor;
 
 // The largest of each channel of neighbouring pixels, as max_pool2d has it.
 Tensor max_pool2d(const Tensor& x, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding) {
-	constexpr int64_t most = 1 << 16;
 	TORCH_CHECK_VALUE(images(x).size(1) > 0, "expected images of some channels, got ", x.sizes());
-	check_pair("kernel", kernel, 1, most);
-	check_pair("stride", stride, 1, most);
-	check_pair("padding", padding, 0, most);
+	check_each("kernel", kernel, 2, 1);
+	check_each("stride", stride, 2, 1);
+	check_each("padding", padding, 2, 0);
 	TORCH_CHECK_VALUE(padding[0] <= kernel[0] / 2 && padding[1] <= kernel[1] / 2, "padding is ", padding, ", more than half of the kernel");
 	auto from = x.contiguous(last_channels);
 	Task t{};

@@ -42,13 +42,14 @@ struct Layers {
 	Tensor h, c;  // the states before, [layers x directions, rows, hidden]; of c, which LSTM alone has, those that are left
 	at::TensorList weights;
 	bool bidirectional;
+	bool batch_first;  // of the first layer's inputs, and of what those of the last become
 	int64_t rows, hidden;
 
-	Layers(Cell kind, const Tensor& x, const Tensor& states, at::TensorList all, bool both, bool batch_first)
-	    : cell(kind), h(states.contiguous()), weights(all), bidirectional(both), rows(x.dim() == 3 ? x.size(batch_first ? 0 : 1) : 0),
-	      hidden(states.dim() == 3 ? states.size(2) : 0) {
-		TORCH_CHECK_VALUE(x.dim() == 3 && x.size(batch_first ? 1 : 0) > 0 && x.size(2) > 0 && x.scalar_type() == at::kFloat, "expected sequences of float32, got ", x.sizes(),
-		                  " of ", x.scalar_type());
+	Layers(Cell kind, const Tensor& x, const Tensor& states, at::TensorList all, bool both, bool rows_first)
+	    : cell(kind), h(states.contiguous()), weights(all), bidirectional(both), batch_first(rows_first),
+	      rows(x.dim() == 3 ? x.size(batch_first ? 0 : 1) : 0), hidden(states.dim() == 3 ? states.size(2) : 0) {
+		bool fits = x.dim() == 3 && x.size(batch_first ? 1 : 0) > 0 && x.size(2) > 0 && x.scalar_type() == at::kFloat;
+		TORCH_CHECK_VALUE(fits, "expected sequences of float32, got ", x.sizes(), " of ", x.scalar_type());
 		check(states);
 		TORCH_CHECK_VALUE(h.size(0) > 0 && h.size(0) % directions() == 0 && static_cast<int64_t>(all.size()) == parts * h.size(0), all.size(),
 		                  " weights do not fit states of ", states.sizes());
@@ -63,8 +64,9 @@ struct Layers {
 	int64_t directions() const { return bidirectional ? 2 : 1; }
 	int64_t outputs() const { return gates_of(cell) * hidden; }
 
-	// The sequences of one direction of a layer, whose states are numbers from one on of each output.
-	Sequence sequence(int64_t own, const Tensor& inputs, const Tensor& y, bool batch_first, bool backwards) {
+	// The sequences of one direction of a layer, whose states are numbers from one on of each output. The steps of a row of inputs may be
+	// neighbours, or the rows of a step.
+	Sequence sequence(int64_t own, const Tensor& inputs, const Tensor& y, bool steps_last, bool backwards) {
 		const int64_t width = y.size(2), vector = processor().images.vector;
 		const auto &weight = weights[own * parts + 1], &bias = weights[own * parts + 2];
 		const int64_t sizes[] = {(hidden + vector - 1) / vector, hidden, gates_of(cell), vector};
@@ -73,7 +75,7 @@ struct Layers {
 		Sequence s{};
 		s.cell = cell, s.steps = y.size(0), s.hidden = hidden;
 		s.inputs = inputs.const_data_ptr<float>(), s.states = y.mutable_data_ptr<float>() + own % directions() * hidden;
-		s.inputs_row = batch_first ? s.steps * outputs() : outputs(), s.inputs_step = batch_first ? outputs() : rows * outputs();
+		s.inputs_row = steps_last ? s.steps * outputs() : outputs(), s.inputs_step = steps_last ? outputs() : rows * outputs();
 		s.states_row = width, s.states_step = rows * width;
 		if (backwards) {
 			s.inputs += (s.steps - 1) * s.inputs_step, s.states += (s.steps - 1) * s.states_step;
@@ -96,15 +98,16 @@ struct Layers {
 	}
 
 	// A layer's outputs, [steps, rows, directions x hidden]. Its last states go to hy.
-	Tensor layer(int64_t number, const Tensor& x, bool batch_first, const Tensor& hy) {
+	Tensor layer(int64_t number, const Tensor& x, const Tensor& hy) {
 		constexpr int64_t enough = 1 << 18;  // of multiplications for a thread
-		const int64_t steps = x.size(batch_first ? 1 : 0), first = number * directions();
+		const bool steps_last = batch_first && number == 0;
+		const int64_t steps = x.size(steps_last ? 1 : 0), first = number * directions();
 		auto y = at::empty({steps, rows, directions() * hidden}, x.options());
 		Tensor given[2];
 		Sequence sequences[2];
 		for (int64_t i = 0; i < directions(); i++) {
 			given[i] = inputs(first + i, x);
-			sequences[i] = sequence(first + i, given[i], y, batch_first, i > 0);
+			sequences[i] = sequence(first + i, given[i], y, steps_last, i > 0);
 		}
 		const int64_t work = steps * outputs() * hidden;
 		at::parallel_for(0, directions() * rows, std::max<int64_t>(1, enough / work), [&](int64_t from, int64_t to) {
@@ -123,11 +126,11 @@ struct Layers {
 	}
 
 	// The outputs of all layers, which lie as libtorch's, and the last states.
-	std::tuple<Tensor, Tensor> run(const Tensor& x, bool batch_first) {
+	std::tuple<Tensor, Tensor> run(const Tensor& x) {
 		auto hy = at::empty_like(h);
 		Tensor y = x;
 		for (int64_t i = 0; i < h.size(0) / directions(); i++) {
-			y = layer(i, y, batch_first && i == 0, hy);
+			y = layer(i, y, hy);
 		}
 		return {batch_first ? y.transpose(0, 1) : y, hy};
 	}
@@ -138,20 +141,13 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& x, const Tensor& h, const 
 	Layers layers(Cell::lstm, x, h, weights, bidirectional, batch_first);
 	layers.check(c);
 	layers.c = c.clone(at::MemoryFormat::Contiguous);
-	auto [y, hy] = layers.run(x, batch_first);
+	auto [y, hy] = layers.run(x);
 	return {y, hy, layers.c};
 }
 
-std::tuple<Tensor, Tensor> gru(const Tensor& x, const Tensor& h, at::TensorList weights, bool bidirectional, bool batch_first) {
-	return Layers(Cell::gru, x, h, weights, bidirectional, batch_first).run(x, batch_first);
-}
-
-std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& x, const Tensor& h, at::TensorList weights, bool bidirectional, bool batch_first) {
-	return Layers(Cell::tanh, x, h, weights, bidirectional, batch_first).run(x, batch_first);
-}
-
-std::tuple<Tensor, Tensor> rnn_relu(const Tensor& x, const Tensor& h, at::TensorList weights, bool bidirectional, bool batch_first) {
-	return Layers(Cell::relu, x, h, weights, bidirectional, batch_first).run(x, batch_first);
+template <Cell C>
+std::tuple<Tensor, Tensor> others(const Tensor& x, const Tensor& h, at::TensorList weights, bool bidirectional, bool batch_first) {
+	return Layers(C, x, h, weights, bidirectional, batch_first).run(x);
 }
 
 TORCH_LIBRARY_FRAGMENT(libtorchgo, m) {
@@ -165,9 +161,9 @@ TORCH_LIBRARY_FRAGMENT(libtorchgo, m) {
 TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {
 	m.impl("recurrent_weight", recurrent_weight);
 	m.impl("lstm", lstm);
-	m.impl("gru", gru);
-	m.impl("rnn_tanh", rnn_tanh);
-	m.impl("rnn_relu", rnn_relu);
+	m.impl("gru", others<Cell::gru>);
+	m.impl("rnn_tanh", others<Cell::tanh>);
+	m.impl("rnn_relu", others<Cell::relu>);
 }
 
 }  // namespace

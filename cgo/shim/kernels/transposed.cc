@@ -13,8 +13,6 @@ namespace {
 
 using at::Tensor;
 
-constexpr int64_t far = 1 << 16;  // of a kernel, a step, or what is cut off, and of outputs
-
 // Side is one side of images: inputs are so many places of results apart, of which some are cut off at the beginning.
 struct Side {
 	int64_t inputs, kernel, stride, cut, more;
@@ -45,11 +43,11 @@ Tensor transposed(const Tensor& x, const Tensor& weight, const std::optional<Ten
 		return transposed(x.unsqueeze(2), weight, bias, outputs, kernel, stride, padding, output_padding, activation).squeeze(2);
 	}
 	images(x);
-	check_pair("kernel", kernel, 1, far), check_pair("stride", stride, 1, far);
-	check_pair("padding", padding, 0, far), check_pair("output_padding", output_padding, 0, far);
+	check_each("kernel", kernel, 2, 1), check_each("stride", stride, 2, 1);
+	check_each("padding", padding, 2, 0), check_each("output_padding", output_padding, 2, 0);
 	const Side down{x.size(2), kernel[0], stride[0], padding[0], output_padding[0]};
 	const Side across{x.size(3), kernel[1], stride[1], padding[1], output_padding[1]};
-	TORCH_CHECK_VALUE(down.fits() && across.fits() && outputs > 0 && outputs <= far, "a kernel of ", kernel, " with padding of ", padding, " and ",
+	TORCH_CHECK_VALUE(down.fits() && across.fits() && outputs > 0 && outputs <= kMost, "a kernel of ", kernel, " with padding of ", padding, " and ",
 	                  output_padding, " does not fit images of ", x.sizes());
 	const auto all = direct(x, weight, bias, {}, outputs * stride[0] * stride[1], {down.taps(), across.taps()}, {1, 1},
 	                        {down.taps() - 1, across.taps() - 1}, 1, activation);

@@ -68,9 +68,8 @@ struct Call {
 	Task task{};
 
 	void take(const Tensor& images, at::IntArrayRef kernel, at::IntArrayRef stride) {
-		constexpr int64_t most = 1 << 16;
 		x = checked("images", images, at::kByte, 4).contiguous(last_channels);
-		convolution::check_pair("kernel", kernel, 1, most), convolution::check_pair("stride", stride, 1, most);
+		convolution::check_each("kernel", kernel, 2, 1), convolution::check_each("stride", stride, 2, 1);
 		task.images = x.size(0), task.channels = x.size(1), task.height = x.size(2), task.width = x.size(3);
 		task.kernel_height = kernel[0], task.kernel_width = kernel[1], task.down = stride[0], task.across = stride[1];
 	}
@@ -108,7 +107,7 @@ struct Call {
 
 	// place finds the sizes of the results, before images are padded.
 	void place(at::IntArrayRef padding) {
-		convolution::check_pair("padding", padding, 0, 1 << 16);
+		convolution::check_each("padding", padding, 2, 0);
 		task.out_height = convolution::outputs_of(task.height, padding[0], task.kernel_height, task.down);
 		task.out_width = convolution::outputs_of(task.width, padding[1], task.kernel_width, task.across);
 		TORCH_CHECK_VALUE(task.out_height > 0 && task.out_width > 0, "images of ", x.sizes(), " are smaller than the kernel");

@@ -7,6 +7,7 @@
 
 #include "checks.h"
 #include "layers.h"
+#include "padding.h"
 #include "weights.h"
 
 namespace tg::convolution {
@@ -15,7 +16,6 @@ namespace {
 using at::Tensor;
 
 constexpr auto last_of_volumes = at::MemoryFormat::ChannelsLast3d;
-constexpr int64_t most = 1 << 16;  // of a kernel, a step, or zeros
 
 // Slices of volumes as images, which lie as they are.
 Tensor slices(const Tensor& x) {
@@ -48,25 +48,21 @@ struct Stack {
 
 	// The pixels of a slice, or zeros where there is none, between those of others.
 	void put(int64_t volume, int64_t slice, int64_t pixels, int64_t size, char* to) const {
-		const bool there = slice >= 0 && slice < x.size(2);
-		const auto* from = static_cast<const char*>(x.const_data_ptr());
-		from += there ? (volume * x.size(2) + slice) * pixels * size : 0;
+		if (slice >= 0 && slice < x.size(2)) {
+			const auto* from = static_cast<const char*>(x.const_data_ptr()) + (volume * x.size(2) + slice) * pixels * size;
+			return copy_pixels(pixels, size, from, size, to, kernel * size);
+		}
 		for (int64_t i = 0; i < pixels; i++, to += kernel * size) {
-			there ? memcpy(to, from + i * size, size) : memset(to, 0, size);
+			memset(to, 0, size);
 		}
 	}
 };
-
-void check_triple(const char* what, at::IntArrayRef n, int64_t low) {
-	bool fits = n.size() == 3 && std::all_of(n.begin(), n.end(), [&](int64_t i) { return i >= low && i <= most; });
-	TORCH_CHECK_VALUE(fits, what, " is ", n, ", expected three numbers from ", low, " to ", most);
-}
 
 Tensor volumes(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum, int64_t outputs,
                at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding, bool by_winograd, std::string_view activation) {
 	constexpr int64_t many = 1 << 24;  // numbers of images that are made at once
 	TORCH_CHECK_VALUE(x.dim() == 5 && x.size(1) > 0 && x.size(3) > 0 && x.size(4) > 0, "expected volumes, got ", x.sizes());
-	check_triple("kernel", kernel, 1), check_triple("stride", stride, 1), check_triple("padding", padding, 0);
+	check_each("kernel", kernel, 3, 1), check_each("stride", stride, 3, 1), check_each("padding", padding, 3, 0);
 	const Stack stack{x.contiguous(last_of_volumes), kernel[0], stride[0], padding[0], outputs_of(x.size(2), padding[0], kernel[0], stride[0])};
 	TORCH_CHECK_VALUE(stack.outputs > 0, "volumes of ", x.sizes(), " are smaller than the kernel");
 	std::optional<Tensor> added;

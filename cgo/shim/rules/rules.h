@@ -160,7 +160,6 @@ void quantizable(const Tensor& x, std::optional<at::ScalarType> dtype);
 void quantizable(TensorList xs, std::optional<at::ScalarType> dtype);
 void complex_counterpart(const Tensor& x, std::optional<at::ScalarType> dtype);
 void complex_counterpart(TensorList xs, std::optional<at::ScalarType> dtype);
-void same_dtype(const Tensor& x, const Tensor& out);
 void one_dtype(const Tensor& x, const Tensor& other);
 void nested_dim(const Tensor& x, int64_t dim);
 void same_size(const Tensor& gradient, const Tensor& x);

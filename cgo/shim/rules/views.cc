@@ -214,15 +214,10 @@ void complex_counterpart(TensorList xs, std::optional<at::ScalarType> dtype) {
 	}
 }
 
-// The kernel writes what it computes, whatever the output's dtype.
-void same_dtype(const Tensor& x, const Tensor& out) {
-	TORCH_CHECK(!x.defined() || !out.defined() || x.scalar_type() == out.scalar_type(), "expected out of dtype ", x.scalar_type(), ", but got ", out.scalar_type());
-}
-
-// What is computed in the dtype of both would be written to memory of the first one's.
+// A kernel that computes in one dtype writes it to memory of the other.
 void one_dtype(const Tensor& x, const Tensor& other) {
-	TORCH_CHECK(!x.defined() || !other.defined() || x.scalar_type() == other.scalar_type(), "expected tensors of one dtype, but got ", x.scalar_type(), " and ",
-	            other.scalar_type());
+	bool fits = !x.defined() || !other.defined() || x.scalar_type() == other.scalar_type();
+	TORCH_CHECK(fits, "expected tensors of one dtype, but got ", x.scalar_type(), " and ", other.scalar_type());
 }
 
 // A dimension that is counted from the end is not counted at all.
