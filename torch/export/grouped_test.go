@@ -1,7 +1,6 @@
 package export
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,13 +32,7 @@ var (
 )
 
 // Convolutions of groups compute what libtorch's do, with what is behind them and what is added.
-func TestGroupedConvolutions(t *testing.T) {
-	torchtest.NoLeaks(t)
-	torch.ManualSeed(1)
-	for _, c := range groupedCases {
-		t.Run(fmt.Sprint(c), func(t *testing.T) { torch.Scope(func() { c.test(t) }) })
-	}
-}
+func TestGroupedConvolutions(t *testing.T) { eachCase(t, groupedCases, groupedCase.test) }
 
 func (c groupedCase) test(t *testing.T) {
 	w, b := torch.RandN(c.outputs, c.channels/c.groups, c.kernel[0], c.kernel[1]).MulScalar(0.2), torch.RandN(c.outputs)

@@ -140,10 +140,7 @@ func TestCompiledHeads(t *testing.T) {
 			q := x.View(2, 30, 3, 8).Transpose(1, 2)
 			return F.ScaledDotProductAttention(q, q, q, F.ScaledDotProductAttentionOptions{AttnMask: mask, Scale: &half})
 		}
-		program, err := Export(fn, []any{x})
-		require.NoError(t, err)
-		c, err := Compile(program, CompileOptions{Inference: true})
-		require.NoError(t, err)
+		c := forInference(t, fn, x)
 		require.Equal(t, 1, strings.Count(c.String(), "libtorchgo.attention.default"), name)
 		torch.Inference(func() {
 			got, err := c.Run(x)
@@ -151,7 +148,5 @@ func TestCompiledHeads(t *testing.T) {
 			require.Less(t, got[0].Sub(fn(x)).Abs().Max().Float64(), 2e-6, name)
 			torch.Close(got...)
 		})
-		c.Close()
-		program.Close()
 	}
 }

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -60,13 +59,7 @@ func (c recurrentCase) network() (call func(x torch.Tensor, states []torch.Tenso
 }
 
 // Recurrent layers compute what the layers do, from any state on, and their results lie as those do.
-func TestRecurrent(t *testing.T) {
-	torchtest.NoLeaks(t)
-	torch.ManualSeed(1)
-	for _, c := range recurrentCases {
-		t.Run(fmt.Sprint(c), func(t *testing.T) { torch.Scope(func() { c.test(t) }) })
-	}
-}
+func TestRecurrent(t *testing.T) { eachCase(t, recurrentCases, recurrentCase.test) }
 
 func (c recurrentCase) test(t *testing.T) {
 	call, target := c.network()
@@ -79,12 +72,7 @@ func (c recurrentCase) test(t *testing.T) {
 		x = x.Transpose(0, 1)
 	}
 	fn := func(x, h, cell torch.Tensor) []torch.Tensor { return call(x, []torch.Tensor{h, cell}) }
-	program, err := Export(fn, []any{x, h, cell})
-	require.NoError(t, err)
-	defer program.Close()
-	compiled, err := Compile(program, CompileOptions{Inference: true})
-	require.NoError(t, err)
-	defer compiled.Close()
+	compiled := forInference(t, fn, x, h, cell)
 	require.Contains(t, compiled.String(), target)
 	torch.Inference(func() {
 		before := cell.Clone()
@@ -109,12 +97,7 @@ func TestRecurrentAtTheEdges(t *testing.T) {
 			x, h, cell := torch.RandN(3, 4, 6).MulScalar(100), torch.RandN(1, 4, 10), torch.RandN(1, 4, 10).MulScalar(1e30)
 			x.Select(1, 2).FillInPlace(math.NaN())
 			fn := func(x, h, cell torch.Tensor) []torch.Tensor { return call(x, []torch.Tensor{h, cell}) }
-			program, err := Export(fn, []any{x, h, cell})
-			require.NoError(t, err)
-			defer program.Close()
-			compiled, err := Compile(program, CompileOptions{Inference: true})
-			require.NoError(t, err)
-			defer compiled.Close()
+			compiled := forInference(t, fn, x, h, cell)
 			torch.Inference(func() {
 				got, err := compiled.Run(x, h, cell)
 				require.NoError(t, err)
@@ -140,21 +123,16 @@ func TestRecurrentOfLibtorch(t *testing.T) {
 			"double":    {nn.To(nn.Eval(nn.NewLSTM(4, 6)), torch.Float64), torch.RandN(3, 2, 4).To(torch.Float64)},
 			"dropped":   {nn.NewLSTM(4, 6, nn.LSTMOptions{NumLayers: 2, Dropout: 0.5}), torch.RandN(3, 2, 4)},
 		} {
-			program, err := Export(func(x torch.Tensor) torch.Tensor {
+			compiled := forInference(t, func(x torch.Tensor) torch.Tensor {
 				y, _, _ := c.net.Forward(x)
 				return y
-			}, []any{c.x})
-			require.NoError(t, err, name)
-			compiled, err := Compile(program, CompileOptions{Inference: true})
-			require.NoError(t, err, name)
+			}, c.x)
 			require.Contains(t, compiled.String(), "torch.ops.aten.lstm.input", name)
 			torch.Inference(func() {
 				got, err := compiled.Run(c.x)
 				require.NoError(t, err, name)
 				require.Equal(t, 3, got[0].Size(0), name)
 			})
-			compiled.Close()
-			program.Close()
 		}
 	})
 }

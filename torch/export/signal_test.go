@@ -34,13 +34,7 @@ var signalCases = []signalCase{
 }
 
 // Convolutions of signals compute what libtorch's do, whatever is behind them, and what is returned lies as theirs.
-func TestSignals(t *testing.T) {
-	torchtest.NoLeaks(t)
-	torch.ManualSeed(1)
-	for _, c := range signalCases {
-		t.Run(fmt.Sprint(c), func(t *testing.T) { torch.Scope(func() { c.test(t) }) })
-	}
-}
+func TestSignals(t *testing.T) { eachCase(t, signalCases, signalCase.test) }
 
 func (c signalCase) test(t *testing.T) {
 	activation, ok := activations[c.activation]
@@ -56,15 +50,31 @@ func (c signalCase) test(t *testing.T) {
 	require.Contains(t, text, c.target)
 }
 
+// eachCase tests cases one by one, all with the same numbers.
+func eachCase[C any](t *testing.T, cases []C, test func(C, *testing.T)) {
+	torchtest.NoLeaks(t)
+	torch.ManualSeed(1)
+	for _, c := range cases {
+		t.Run(fmt.Sprint(c), func(t *testing.T) { torch.Scope(func() { test(c, t) }) })
+	}
+}
+
+// forInference is a function or a module, compiled, until the test ends.
+func forInference(t *testing.T, fn any, inputs ...any) *Compiled {
+	t.Helper()
+	program, err := Export(fn, inputs)
+	require.NoError(t, err)
+	t.Cleanup(program.Close)
+	compiled, err := Compile(program, CompileOptions{Inference: true})
+	require.NoError(t, err)
+	t.Cleanup(compiled.Close)
+	return compiled
+}
+
 // requireCompiled compiles a function, compares what it computes, and returns its graph.
 func requireCompiled(t *testing.T, fn func(torch.Tensor) torch.Tensor, x torch.Tensor) string {
 	t.Helper()
-	program, err := Export(fn, []any{x})
-	require.NoError(t, err)
-	defer program.Close()
-	compiled, err := Compile(program, CompileOptions{Inference: true})
-	require.NoError(t, err)
-	defer compiled.Close()
+	compiled := forInference(t, fn, x)
 	torch.Inference(func() {
 		got, err := compiled.Run(x)
 		require.NoError(t, err)

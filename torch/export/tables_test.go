@@ -38,12 +38,7 @@ func TestTables(t *testing.T) {
 		indices = torch.RandInt(0, 50, []int{4})
 		text := requireCompiled(t, func(x torch.Tensor) torch.Tensor { return F.Embedding(indices, table).Sum().Add(x) }, torch.RandN(2))
 		require.NotContains(t, text, "embedding", "rows of constants are one")
-		program, err := Export(func(indices torch.Tensor) torch.Tensor { return F.Embedding(indices, table) }, []any{indices})
-		require.NoError(t, err)
-		defer program.Close()
-		compiled, err := Compile(program)
-		require.NoError(t, err)
-		defer compiled.Close()
+		compiled := forInference(t, func(indices torch.Tensor) torch.Tensor { return F.Embedding(indices, table) }, indices)
 		require.Contains(t, compiled.String(), "libtorchgo.embedding.default")
 	})
 }

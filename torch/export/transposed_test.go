@@ -1,7 +1,6 @@
 package export
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,13 +33,7 @@ var transposedCases = []transposedCase{
 }
 
 // Transposed convolutions compute what libtorch's do, with what is behind them.
-func TestTransposedConvolutions(t *testing.T) {
-	torchtest.NoLeaks(t)
-	torch.ManualSeed(1)
-	for _, c := range transposedCases {
-		t.Run(fmt.Sprint(c), func(t *testing.T) { torch.Scope(func() { c.test(t) }) })
-	}
-}
+func TestTransposedConvolutions(t *testing.T) { eachCase(t, transposedCases, transposedCase.test) }
 
 func (c transposedCase) test(t *testing.T) {
 	const inputs, outputs = 12, 6

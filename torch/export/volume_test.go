@@ -1,7 +1,6 @@
 package export
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,13 +32,7 @@ var volumeCases = []volumeCase{
 }
 
 // Convolutions of volumes compute what libtorch's do, with what is behind them and what is added.
-func TestVolumes(t *testing.T) {
-	torchtest.NoLeaks(t)
-	torch.ManualSeed(1)
-	for _, c := range volumeCases {
-		t.Run(fmt.Sprint(c), func(t *testing.T) { torch.Scope(func() { c.test(t) }) })
-	}
-}
+func TestVolumes(t *testing.T) { eachCase(t, volumeCases, volumeCase.test) }
 
 func (c volumeCase) test(t *testing.T) {
 	w, b := torch.RandN(c.outputs, c.channels/c.groups, c.kernel[0], c.kernel[1], c.kernel[2]).MulScalar(0.1), torch.RandN(c.outputs)
