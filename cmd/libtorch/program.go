@@ -128,12 +128,14 @@ func benchProgram(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer done()
+	torch.SetNumThreads(*threads) // before weights are packed for them
 	module, err := program.Module()
 	if err != nil {
 		return err
 	}
 	sides := []side{{name: "node by node", run: module.Run}}
 	for _, k := range kinds(program, inputs, strings.HasPrefix(*device, "cuda")) {
+		k.options.ExampleInputs = inputs
 		compiled, err := export.Compile(program, k.options)
 		switch {
 		case err != nil && k.optional:
@@ -147,7 +149,6 @@ func benchProgram(ctx context.Context, args []string, out io.Writer) error {
 		defer compiled.Close()
 		sides = append(sides, side{name: k.name, run: compiled.Run})
 	}
-	torch.SetNumThreads(*threads)
 	if err := measure(ctx, sides, inputs, *rounds); err != nil {
 		return err
 	}

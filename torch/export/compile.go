@@ -45,6 +45,12 @@ type CompileOptions struct {
 	// transformers take half to two thirds of float32's time, MobileNet as long. It is an error with Exact, with another DType and on a card.
 	Int8 Calibration
 
+	// ExampleInputs are inputs, as for [Program.Run], whose dynamic dimensions are as large as most will be: what is fastest is chosen for
+	// them, and any others run as well. By default they are those that the program was exported with: Python's export wants two
+	// examples or more there, and a network that gets one at a time takes up to a tenth less where it is chosen for one. They are read
+	// for their sizes alone.
+	ExampleInputs []any
+
 	// Graphs is for how many different sizes of inputs a program on a card becomes a graph of CUDA's; default 16, none if it is negative.
 	// Each keeps its inputs and results, and they share one memory for what is between.
 	Graphs int

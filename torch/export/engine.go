@@ -229,14 +229,14 @@ func (c *engine) run(inputs []any) ([]any, error) {
 func (c *engine) bound(given []any) ([]any, error) {
 	checked := false
 	if c.slow || !c.isPlain(given) {
-		if _, err := c.module.bind(given); err != nil {
+		if _, _, err := c.module.bind(given); err != nil {
 			return nil, err
 		}
 		checked = true
 	}
 	outputs, fit, err := c.pass(given, checked)
 	if err == nil && !fit {
-		if _, err := c.module.bind(given); err != nil {
+		if _, _, err := c.module.bind(given); err != nil {
 			return nil, err
 		}
 		outputs, _, err = c.pass(given, true)

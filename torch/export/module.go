@@ -190,7 +190,7 @@ func (m *Module) watched(inputs []any, watch func(*step, values)) ([]any, error)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	values, err := m.bind(given)
+	values, _, err := m.bind(given)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
@@ -230,9 +230,9 @@ func (m *Module) mutate(outputs, values []any) (leaves []any, err error) {
 }
 
 // bind brings the caller's values and the program's own tensors into the order of the graph's inputs, and checks them.
-func (m *Module) bind(given []any) ([]any, error) {
+func (m *Module) bind(given []any) (values []any, symbols map[string]int64, err error) {
 	p := m.program
-	values := make([]any, len(p.Signature.Inputs))
+	values = make([]any, len(p.Signature.Inputs))
 	for i, s := range p.Signature.Inputs {
 		if s.Kind != UserInput {
 			values[i], _ = p.state(s)
@@ -240,21 +240,19 @@ func (m *Module) bind(given []any) ([]any, error) {
 	}
 	b := binding{program: p, symbols: map[string]int64{}}
 	for k, i := range m.inputs {
-		v, err := b.input(p.Signature.Inputs[i], given[k])
-		if err != nil {
-			return nil, err
+		if values[i], err = b.input(p.Signature.Inputs[i], given[k]); err != nil {
+			return nil, nil, err
 		}
-		values[i] = v
 	}
 	if err := b.finish(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, g := range m.keeps {
 		if err := g.check(b.symbols); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return values, nil
+	return values, b.symbols, nil
 }
 
 // binding finds the values of the symbols from the inputs' sizes.

@@ -11,6 +11,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/export"
 	"github.com/libtorch-go/libtorch/torch/nn"
+	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 	"github.com/libtorch-go/libtorch/vision/models"
 )
@@ -48,6 +49,39 @@ func TestFallback(t *testing.T) {
 		require.Equal(t, want, c.DType())
 		require.Equal(t, want == torch.BFloat16, strings.Contains(c.String(), "bf16["))
 		require.Equal(t, torch.Float32, compiled(t, p).DType())
+	})
+}
+
+// What is fastest is chosen for the sizes of the example, and any others run as well.
+func TestExampleInputs(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.SetNumThreads(1)
+	torch.Scope(func() {
+		w := torch.RandN(256, 256, 3, 3).MulScalar(0.02)
+		fn := func(x torch.Tensor) torch.Tensor {
+			return F.Conv2d(x, w, torch.Tensor{}, F.ConvOptions{Padding: 1}).ReLU()
+		}
+		few, many := torch.RandN(1, 256, 7, 7), torch.RandN(16, 256, 7, 7)
+		p, err := export.Export(fn, []any{many}, export.ExportOptions{DynamicShapes: map[string]map[int]export.Dim{"x": {0: {Name: "n"}}}})
+		require.NoError(t, err)
+		defer p.Close()
+		forFew := compiled(t, p, export.CompileOptions{ExampleInputs: []any{few}, Inference: true})
+		forMany := compiled(t, p, export.CompileOptions{ExampleInputs: []any{torch.Arg("x", many)}, Inference: true})
+		require.Equal(t, compiled(t, p).String(), forMany.String())
+		require.NotEqual(t, forFew.String(), forMany.String())
+		torch.Inference(func() {
+			for _, c := range []*export.Compiled{forFew, forMany} {
+				for _, x := range []torch.Tensor{few, many} {
+					got, err := c.Run(x)
+					require.NoError(t, err)
+					requireNear(t, []torch.Tensor{fn(x)}, got, 1e-5)
+				}
+			}
+		})
+		_, err = export.Compile(p, export.CompileOptions{ExampleInputs: []any{few.Narrow(1, 0, 3)}})
+		require.ErrorContains(t, err, `ExampleInputs: input "x": dimension 1 is 3, expected 256`)
+		_, err = export.Compile(p, export.CompileOptions{ExampleInputs: []any{few, few}})
+		require.ErrorContains(t, err, "ExampleInputs: ")
 	})
 }
 

@@ -58,6 +58,9 @@ type rewriter struct {
 // rewritten is a copy of a program after all passes. The tensors that they made are closed by close; the others are the program's.
 func rewritten(p *Program, o CompileOptions) (*rewriter, error) {
 	r := newRewriter(p, o)
+	if err := r.resize(p, o.ExampleInputs); err != nil {
+		return nil, err
+	}
 	if err := r.apply(r.passes(o)); err != nil {
 		r.close()
 		return nil, err
@@ -92,6 +95,35 @@ func newRewriter(p *Program, o CompileOptions) *rewriter {
 	}
 	return &rewriter{p: &own, frozen: !o.Exact, device: p.device(), dtype: o.DType, floats: floats, ranges: o.Int8,
 		schemas: map[string]library.Schema{}}
+}
+
+// resize has passes see the sizes that the program p has with these inputs.
+func (r *rewriter) resize(p *Program, inputs []any) error {
+	if len(inputs) == 0 {
+		return nil
+	}
+	m, err := p.Module()
+	if err != nil {
+		return err
+	}
+	given, err := m.call.flattenInputs(inputs)
+	if err != nil {
+		return fmt.Errorf("ExampleInputs: %w", err)
+	}
+	_, symbols, err := m.bind(given)
+	if err != nil {
+		return fmt.Errorf("ExampleInputs: %w", err)
+	}
+	for name, t := range r.p.Graph.Tensors {
+		t.Sizes = slices.Clone(t.Sizes)
+		for i, e := range t.Sizes {
+			if n, ok := e.Eval(symbols); ok {
+				t.Sizes[i] = hinted(e, n)
+			}
+		}
+		r.p.Graph.Tensors[name] = t
+	}
+	return nil
 }
 
 // apply makes passes.
