@@ -114,6 +114,17 @@ void step(const Block& b, int64_t step, int64_t row) {
 	}
 }
 
+// The same of the rows from first to last, R at a time and then fewer.
+template <Cell C, int W, int R>
+INLINE void steps(const Block& b, int64_t number, int64_t first, int64_t last) {
+	for (; first + R <= last; first += R) {
+		step<C, W, R>(b, number, first);
+	}
+	if constexpr (R > 1) {
+		steps<C, W, R - 1>(b, number, first, last);
+	}
+}
+
 // All steps of the rows from first to last. Weights are taken to and fro: those that came last are near when the next step begins.
 template <Cell C, int W>
 void run(const Sequence& s, int64_t first, int64_t last) {
@@ -123,13 +134,7 @@ void run(const Sequence& s, int64_t first, int64_t last) {
 		for (int64_t j = 0; j < blocks; j++) {
 			const int64_t at = (i % 2 == 0 ? j : blocks - 1 - j) * W;
 			const Block block{s, at, s.hidden - at};
-			int64_t row = first;
-			for (; row + R <= last; row += R) {
-				step<C, W, R>(block, i, row);
-			}
-			for (; row < last; row++) {
-				step<C, W, 1>(block, i, row);
-			}
+			steps<C, W, R>(block, i, first, last);
 		}
 	}
 }
