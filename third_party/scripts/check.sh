@@ -88,7 +88,7 @@ emulated() {
 	compile "$home/obj" torchgo_emulated
 	cp "$home/lib/version.txt" "$home/lib-emulated"
 	beside emulated
-	LIBTORCH_GO_HOME=$home/emulated tests ./torch/export -skip '^TestInt8Gates$' "$@"
+	LIBTORCH_GO_HOME=$home/emulated LIBTORCH_GO_EMULATED=1 tests ./torch/export -skip '^TestInt8Gates$' "$@"
 }
 
 # road: what README says of a user's own module, from an empty home to a program that is shipped.
