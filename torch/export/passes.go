@@ -35,7 +35,7 @@ var simplifying = []pass{{"dead", dead}, {"functional", functional}, {"identitie
 // fusedPasses are for a program on the CPU.
 var fusedPasses = slices.Concat(simplifying, []pass{{"taps", taps}, {"residuals", residuals}, {"lower", lower},
 	{"quantize", quantize}, {"heads", heads}, {"recurrent", recurrent}, {"tables", tables}, {"pointwise", pointwise},
-	{"groupNorms", groupNorms}, {"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise},
+	{"channelNorms", channelNorms}, {"formats", formats}, {"sums", sums}, {"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise},
 	{"inPlace", inPlace}, {"dead", dead}})
 
 // cardPasses are for one on a card.

@@ -1,7 +1,7 @@
 #include "cascade.h"
+#include "channel_norms.h"
 #include "dots.h"
 #include "elementwise.h"
-#include "group_norm.h"
 #include "images.h"
 #include "lanes.h"
 #include "recurrent.h"
@@ -24,6 +24,7 @@ const Processor avx2 = {
 	sums::sum_columns<8>,
 	recurrent::recurrent<8>,
 	groups::norm<8>,
+	groups::affine<8>,
 };
 
 }  // namespace tg::convolution

@@ -1,7 +1,7 @@
 #include "cascade.h"
+#include "channel_norms.h"
 #include "dots.h"
 #include "elementwise.h"
-#include "group_norm.h"
 #include "images.h"
 #include "lanes.h"
 #include "recurrent.h"
@@ -24,6 +24,7 @@ const Processor avx512 = {
 	sums::sum_columns<16>,
 	recurrent::recurrent<16>,
 	groups::norm<16>,
+	groups::affine<16>,
 };
 
 }  // namespace tg::convolution

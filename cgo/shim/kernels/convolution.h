@@ -171,6 +171,8 @@ struct Processor {
 	void (*recurrent)(const recurrent::Sequence& s, int64_t first, int64_t last);
 	// A group norm of the image of that number, with room for it.
 	void (*group_norm)(const groups::Images& g, int64_t image, double* room);
+	// Numbers times their channel's weight, and its bias added, of the pixels from first to last of all images.
+	void (*affine)(const groups::Images& g, int64_t first, int64_t last);
 };
 
 extern const Processor avx2;    // and FMA

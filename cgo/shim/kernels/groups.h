@@ -1,4 +1,4 @@
-// What the kernel of group norms is told.
+// What the kernels of norms of channels are told.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Group norms of images whose channels lie last: each channel's sums are made in a lane, and those of a group come together at the end.
+// Norms of images whose channels lie last: each channel's sums are made in a lane, and those of a group come together at the end.
 #pragma once
 
 #include "direct.h"
@@ -71,6 +71,20 @@ INLINE void write(const Images& g, const float* x, const Channels& of, float* y)
 			store_at_most(y + c, convolution::activate<A>(v), n);
 		}
 	}
+}
+
+// Numbers times their channel's weight, and its bias added, of the pixels from first to last.
+template <int W>
+void affine(const Images& g, int64_t first, int64_t last) {
+	convolution::with(static_cast<Activation>(g.activation), [&]<Activation A>() {
+		const float* x = g.x + first * g.channels;
+		float* y = g.y + first * g.channels;
+		for (int64_t i = first; i < last; i++, x += g.channels, y += g.channels) {
+			convolution::in_vectors<W, 1>(g.channels, [&]<int V>(int64_t c, auto get, auto put) __attribute__((always_inline)) {
+				put(y + c, convolution::activate<A>(get(x + c) * get(g.weight + c) + get(g.bias + c)));
+			});
+		}
+	});
 }
 
 // The image of that number.
