@@ -18,7 +18,7 @@ usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
   peer     make third_party/peer/python: Python's torch on the same libraries
   gen      regenerate the operator sources
   test     all tests; arguments go to go test (-run X, ./torch/...)
-  deep     what CI runs besides: fuzzing, other versions of libtorch, sanitizers, the suites on memory and threads
+  deep     what CI runs besides: fuzzing, other versions of libtorch, sanitizers, AVX-512 emulated, the suites on memory and threads
   emulated the tests of compiled programs, with the kernels for AVX-512 on any processor; arguments go to go test
   parity   every operator against Python, all samples of its test database; -update writes docs/parity.md
   versions the core suites on the newest patch of every libtorch we know, or on those given; -update writes

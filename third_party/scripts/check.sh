@@ -82,8 +82,8 @@ fuzzed() {
 	fuzz -time "${FUZZED:-2m}" -seed "$((16#$seed))"
 }
 
-# emulated [ARGUMENT]...: the tests of compiled programs, whose kernels for AVX-512 run with AVX2, on a processor with and one without. Those
-# of int8 that are left out take oneDNN's kernels as well, which it chooses for the processor that there is.
+# emulated [ARGUMENT]...: the tests of compiled programs with the kernels for AVX-512, emulated, whatever the processor.
+# One is left out that takes oneDNN's kernels of eight bits as well, which go by the processor that there is.
 emulated() {
 	compile "$home/obj" torchgo_emulated
 	cp "$home/lib/version.txt" "$home/lib-emulated"

@@ -8,6 +8,9 @@ func channelNorms(r *rewriter) {
 	turned := r.turned()
 	for i := 0; i < len(r.p.Graph.Nodes); i++ {
 		n := &r.p.Graph.Nodes[i]
+		if n.op() != "group_norm" && (n.op() != "batch_norm" || n.trains()) {
+			continue
+		}
 		name, ok := n.result()
 		x, _ := kindOf(n.arg("input"))
 		m := r.p.Graph.Tensors[x]
@@ -36,12 +39,9 @@ func channelNorms(r *rewriter) {
 // channelNorm is a norm with an activation behind it, computed by ours.
 func (r *rewriter) channelNorm(n *Node, activation string) (to Node, ok bool) {
 	x := given("x", n.arg("input"))
-	switch {
-	case n.Target == "torch.ops.aten.group_norm.default":
+	if n.op() == "group_norm" {
 		return n.with("torch.ops.libtorchgo.group_norm.default", x, given("groups", n.arg("num_groups")), given("weight", n.arg("weight")),
 			given("bias", n.arg("bias")), given("eps", n.eps()), given("activation", activation)), true
-	case n.op() != "batch_norm" || n.trains():
-		return to, false
 	}
 	s, known := r.scaling(r.flow(), n)
 	if !known {
