@@ -29,8 +29,10 @@ func (w *weaver) call(op string, sizes []Expr, inputs ...NamedArgument) string {
 	return string(out)
 }
 
-// matrix is how many dimensions the matrices of an attention have.
-const matrix = 2
+const (
+	matrix = 2 // dimensions of the matrices of an attention
+	headed = 4 // those of batches of heads
+)
 
 // attend are the nodes in the place of the product of an attention's weights and values, of which the last makes its result, or that of
 // the only view of it, which is gone then.
@@ -38,6 +40,9 @@ func (r *rewriter) attend(at int, a attended) (nodes []Node, gone int, ok bool) 
 	like := &r.p.Graph.Nodes[at]
 	result, _ := like.result()
 	w := &weaver{rewriter: r, like: like, m: r.p.Graph.Tensors[result], ok: true}
+	if len(a.sizes) > headed {
+		a = w.merged(a)
+	}
 	lead := a.sizes[:len(a.sizes)-matrix]
 	q, k, v := w.shaped(a.q, lead, a.paired), w.shaped(a.k, lead, a.paired), w.shaped(a.v, lead, a.paired)
 	if !w.ok || !w.dense(q, 1) || a.isKT && !w.dense(k, matrix) || !a.isKT && !w.dense(k, 1) || !w.dense(v, 1) {
@@ -67,9 +72,58 @@ func (r *rewriter) attend(at int, a attended) (nodes []Node, gone int, ok bool) 
 	return w.nodes, gone, w.ok
 }
 
+// merged is an attention of windows in batches, or the like, as one of as many batches.
+func (w *weaver) merged(a attended) attended {
+	batches, windows := a.sizes[0], a.sizes[1]
+	a.sizes = slices.Clone(a.sizes[1:])
+	if a.sizes[0] = times(batches, windows); batches.String() == "1" {
+		a.sizes[0] = windows
+	}
+	a.masks = slices.Clone(a.masks)
+	for i, m := range a.masks {
+		sizes := w.sizes(m.name)
+		if len(sizes) > headed && sizes[0].String() == "1" {
+			sizes = sizes[1:]
+			own := w.p.Graph.Tensors[m.name].DType
+			m.name = w.call("squeeze.dim", sizes, given("self", TensorArgument(m.name)), given("dim", int64(0)))
+			w.is(m.name, own)
+		}
+		each := len(sizes) == headed && sizes[0].String() != "1" && batches.String() != "1" // of the windows of a batch
+		w.ok = w.ok && len(sizes) <= headed && !each
+		a.masks[i] = m
+	}
+	for _, by := range a.factors {
+		w.ok = w.ok && len(w.sizes(by)) < headed
+	}
+	return a
+}
+
+// times is the product of two sizes.
+func times(a, b Expr) Expr {
+	n, one := a.Value()
+	k, other := b.Value()
+	if one && other {
+		return integer(n * k)
+	}
+	product := joined("Mul", []Expr{a, b})
+	n, one = a.hint()
+	k, other = b.hint()
+	if one && other {
+		product.Hint = n * k
+	}
+	return product
+}
+
+// is says which dtype a value has that is not of the attention's.
+func (w *weaver) is(name string, dtype torch.DType) {
+	m := w.p.Graph.Tensors[name]
+	m.DType = dtype
+	w.p.Graph.Tensors[name] = m
+}
+
 // computed calls the operator, which wants batches of heads.
 func (w *weaver) computed(a attended, q, k, v string) string {
-	const dims = 4
+	const dims = headed
 	rank := len(a.sizes)
 	head := min(1, rank-matrix) // a dimension of one more comes here: as heads, so that the result lies as the product did
 	wide := func(name string) Argument {
@@ -154,13 +208,12 @@ func (w *weaver) viewOf(name string, sizes []Expr) int {
 // turned tells whether an attention's result may lie as the operator leaves it, with its heads behind its rows: there are no heads, or all
 // that is done with it is to bring it into that order.
 func (w *weaver) turned(n *Node) bool {
-	const heads = 4
 	name, _ := n.result()
 	f := w.flow()
-	if len(w.sizes(name)) < heads {
+	if len(w.sizes(name)) < headed {
 		return true
 	}
-	for _, want := range []func(*Node) bool{swapsHeads, func(n *Node) bool {
+	for _, want := range []func(*Node) bool{w.swapsHeads, func(n *Node) bool {
 		format := n.arg("memory_format")
 		return n.op() == "contiguous" && format == nil || n.op() == "reshape" || n.op() == "flatten" || format == torch.ContiguousFormat
 	}} {
@@ -173,12 +226,19 @@ func (w *weaver) turned(n *Node) bool {
 	return true
 }
 
-// swapsHeads tells whether a node exchanges the second and the third of four dimensions.
-func swapsHeads(n *Node) bool {
+// swapsHeads tells whether a node exchanges the two dimensions before the last.
+func (w *weaver) swapsHeads(n *Node) bool {
+	own, _ := n.result()
+	rows := int64(len(w.sizes(own)) - matrix)
 	dims, _ := n.arg("dims").([]int64)
+	order := make([]int64, rows+matrix)
+	for i := range order {
+		order[i] = int64(i)
+	}
+	order[rows-1], order[rows] = rows, rows-1
 	a, b := n.arg("dim0"), n.arg("dim1")
-	return n.op() == "permute" && slices.Equal(dims, []int64{0, 2, 1, 3}) ||
-		n.op() == "transpose" && (a == int64(1) && b == int64(2) || a == int64(2) && b == int64(1))
+	return n.op() == "permute" && slices.Equal(dims, order) ||
+		n.op() == "transpose" && (a == rows-1 && b == rows || a == rows && b == rows-1)
 }
 
 // combined is the sum of an attention's masks, or a condition that says what is taken; empty where there is none.
@@ -189,9 +249,7 @@ func (w *weaver) combined(a attended) (name string) {
 			return m.name
 		}
 		name = w.call("logical_not.default", w.sizes(m.name), given("self", TensorArgument(m.name)))
-		not := w.p.Graph.Tensors[name]
-		not.DType = torch.Bool
-		w.p.Graph.Tensors[name] = not
+		w.is(name, torch.Bool)
 		return name
 	}
 	for _, m := range a.masks {

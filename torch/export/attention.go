@@ -112,7 +112,7 @@ func (s *seeker) attention(at int) (a attended, ok bool) {
 	}
 	scores, _ := kindOf(softmax.arg("self"))
 	a = attended{v: v, scale: 1, sizes: s.p.Graph.Tensors[scores].Sizes, paired: s.paired(weights, v)}
-	const most = 4 // dimensions that the operator computes at once
+	const most = headed + 1
 	if rank := len(a.sizes); rank < 2 || rank > most || !s.scores(&a, scores, made) {
 		return a, false
 	}

@@ -154,14 +154,19 @@ func ints(list []int64) []int {
 	return all
 }
 
+// hint is a number, or what it was when the program was exported.
+func (e Expr) hint() (n int64, ok bool) {
+	if n, ok = e.Value(); !ok {
+		n, ok = e.Hint.(int64)
+	}
+	return n, ok
+}
+
 // hints are the sizes that a tensor had when the program was exported; empty if they are not known.
 func (m TensorMeta) hints() (list []int) {
 	const largest = 1 << 31
 	for _, s := range m.Sizes {
-		n, ok := s.Value()
-		if hint, symbol := s.Hint.(int64); !ok && symbol {
-			n, ok = hint, true
-		}
+		n, ok := s.hint()
 		if !ok || n < 1 || n > largest {
 			return nil
 		}
