@@ -74,15 +74,18 @@ func InitProcessGroup(ctx context.Context, backend string, opts ...InitOptions) 
 		defer all.Close()
 	}
 	w := &world{opts: o}
+	if w.store, err = NewPrefixStore("0/", all); err != nil {
+		return nil, err
+	}
 	ranks := make([]int, o.WorldSize)
 	for i := range ranks {
 		ranks[i] = i
 	}
 	if w.group, err = w.newGroup(ctx, all, backend, carriers, ranks, "default_pg"); err != nil {
+		w.store.Close()
 		return nil, err
 	}
-	w.store, err = NewPrefixStore("0/", all)
-	return w.group, err
+	return w.group, nil
 }
 
 // rendezvous is the store that the options lead to. It fills in rank and size.
@@ -128,7 +131,11 @@ func storeAt(ctx context.Context, o InitOptions) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s, s.setTimeout(o.Timeout)
+		if err := s.setTimeout(o.Timeout); err != nil {
+			s.Close()
+			return nil, err
+		}
+		return s, nil
 	}
 	return nil, fmt.Errorf("dist: InitMethod %q is none of env://, tcp://host:port and file:///path", o.InitMethod)
 }
