@@ -1,6 +1,10 @@
 package export
 
-import "github.com/libtorch-go/libtorch/torch"
+import (
+	"slices"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
 
 // heads lets attentions on the CPU be computed by an operator of ours, which takes two thirds of the time and leaves to libtorch what it
 // has no kernel for when it runs: few rows, and more keys than stay in the cache.
@@ -10,13 +14,50 @@ func heads(r *rewriter) {
 		name, _ := kindOf(n.arg("query"))
 		m := r.p.Graph.Tensors[name]
 		if n.Target != "torch.ops.aten.scaled_dot_product_attention.default" || !m.Device.IsCPU() || len(m.Sizes) != 4 || n.trains() ||
-			n.arg("enable_gqa") == true || m.DType != torch.Float32 && m.DType != torch.BFloat16 {
+			m.DType != torch.Float32 && m.DType != torch.BFloat16 {
 			continue
 		}
-		to := n.with("torch.ops.libtorchgo.attention.default", given("query", n.arg("query")), given("key", n.arg("key")),
-			given("value", n.arg("value")), given("mask", n.arg("attn_mask")), given("causal", n.arg("is_causal") == true),
-			given("scale", n.arg("scale")))
+		key, value, grouped := n.arg("key"), n.arg("value"), n.arg("enable_gqa") == true
+		if k, v, ok := r.repeated(n); ok {
+			key, value, grouped = k, v, true
+		}
+		to := n.with("torch.ops.libtorchgo.attention.default", given("query", n.arg("query")), given("key", key), given("value", value),
+			given("mask", n.arg("attn_mask")), given("causal", n.arg("is_causal") == true), given("scale", n.arg("scale")),
+			given("grouped", grouped))
 		r.p.Graph.Nodes[i] = to
 		r.calls(&to)
 	}
+}
+
+// repeated are an attention's keys and values before they are repeated for the queries of a group.
+func (r *rewriter) repeated(n *Node) (key, value TensorArgument, ok bool) {
+	s := &seeker{rewriter: r, f: r.flow()}
+	key, ok = s.once(n.arg("key"))
+	value, both := s.once(n.arg("value"))
+	return key, value, ok && both && sameSizes(r.lead(string(key)), r.lead(string(value)))
+}
+
+// once is what is repeated: heads get a dimension behind them, are expanded there, and these are heads again.
+func (s *seeker) once(a Argument) (own TensorArgument, ok bool) {
+	const behind = 2
+	name, _ := kindOf(a)
+	to := s.p.Graph.Tensors[name].Sizes
+	n, _ := s.node(name)
+	if !isView(n) && n.op() != "reshape" && n.op() != "_unsafe_view" && n.op() != "flatten" || len(to) != headed {
+		return own, false
+	}
+	name, _ = kindOf(n.arg("self"))
+	for n, _ = s.node(name); n.op() == "clone" || n.op() == "contiguous"; n, _ = s.node(name) {
+		name, _ = kindOf(n.arg("self"))
+	}
+	wide := s.p.Graph.Tensors[name].Sizes
+	if n.op() != "expand" || len(wide) != headed+1 || !sameSizes(slices.Delete(slices.Clone(wide), 1, behind+1), slices.Delete(slices.Clone(to), 1, behind)) {
+		return own, false
+	}
+	name, _ = kindOf(n.arg("self"))
+	n, _ = s.node(name)
+	own, _ = n.arg("self").(TensorArgument)
+	from := s.p.Graph.Tensors[string(own)].Sizes
+	ok = n.op() == "unsqueeze" && n.arg("dim") == int64(behind) && sameSizes(from, slices.Delete(slices.Clone(wide), behind, behind+1))
+	return own, ok && !s.f.written[s.f.root(string(own))]
 }

@@ -89,13 +89,73 @@ func (c headsCase) test(t *testing.T, dtype torch.DType, apart float64) {
 	}
 }
 
+// Groups of queries that share keys and values, of many rows and of one, are not copied for each of them.
+func TestGroupedHeads(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.ManualSeed(1)
+	const batch, heads, shared, keys, depth = 2, 12, 3, 40, 16
+	k, v := torch.RandN(batch, heads/shared, keys, depth), torch.RandN(batch, heads/shared, keys, 24)
+	for name, c := range map[string]struct {
+		rows   int
+		mask   torch.Tensor
+		causal bool
+	}{
+		"rows":       {rows: 30},
+		"causal":     {rows: 40, causal: true},
+		"masked":     {rows: 30, mask: torch.RandN(batch, heads, 30, keys)},
+		"one":        {rows: 1},
+		"one masked": {rows: 1, mask: torch.RandN(batch, 1, 1, keys).GtScalar(0)},
+		"one causal": {rows: 1, causal: true},
+		"one each":   {rows: 1, mask: torch.RandN(batch, heads, 1, keys)},
+		"few":        {rows: 3, mask: torch.RandN(3, keys)},
+	} {
+		torch.Scope(func() {
+			q := torch.RandN(c.rows, batch, heads, depth).Permute(1, 2, 0, 3)
+			fn := func(q torch.Tensor) torch.Tensor {
+				o := F.ScaledDotProductAttentionOptions{AttnMask: c.mask, IsCausal: c.causal, EnableGQA: true}
+				return F.ScaledDotProductAttention(q, k, v, o).Reshape(batch, -1)
+			}
+			text := requireCompiled(t, fn, q)
+			require.Contains(t, text, "libtorchgo.attention.default", name)
+		})
+	}
+	refusesAll(t, "attention", map[string][]any{
+		"Number of heads": {torch.RandN(1, 5, 20, 8), torch.RandN(1, 2, 20, 8), torch.RandN(1, 2, 20, 8), nil, false, nil, true},
+	})
+}
+
+// Keys and values that a program repeats for the queries of a group are not repeated, but where they are repeated in another order.
+func TestRepeatedHeads(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.ManualSeed(1)
+	const batch, heads, shared, rows, depth = 2, 6, 3, 20, 8
+	torch.Scope(func() {
+		mask := torch.RandN(rows, rows)
+		for dim, calls := range map[int]int{1: 0, 2: 1} {
+			repeat := func(x torch.Tensor) torch.Tensor {
+				sizes := []int{-1, -1, -1, -1, -1}
+				sizes[dim] = shared
+				return x.Unsqueeze(dim).Expand(sizes...).Reshape(batch, heads, rows, depth)
+			}
+			fn := func(x torch.Tensor) torch.Tensor {
+				few := x.Narrow(1, 0, heads/shared)
+				o := F.ScaledDotProductAttentionOptions{AttnMask: mask}
+				return F.ScaledDotProductAttention(x, repeat(few.Sin()), repeat(few.Cos()), o).Transpose(1, 2).Reshape(batch, rows, -1)
+			}
+			text := requireCompiled(t, fn, torch.RandN(batch, heads, rows, depth))
+			require.Equal(t, 1, strings.Count(text, "libtorchgo.attention.default"))
+			require.Equal(t, 2*(1-calls), strings.Count(text, "aten.expand"), text)
+		}
+	})
+}
+
 func attentionOf(t *testing.T, q, k, v, mask torch.Tensor, causal bool, scale any) torch.Tensor {
 	t.Helper()
 	var m any
 	if mask.Defined() {
 		m = mask
 	}
-	got, ok := inner("libtorchgo::attention", q, k, v, m, causal, scale)
+	got, ok := inner("libtorchgo::attention", q, k, v, m, causal, scale, false)
 	require.True(t, ok)
 	return got
 }

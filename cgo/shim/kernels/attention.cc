@@ -30,9 +30,9 @@ constexpr int64_t products_of_a_thread = 1 << 20;
 // The kernels for such an attention; null where libtorch has to compute it.
 const convolution::Kernels* kernels_for(const Tensor& q, const Tensor& k, const Tensor& v) {
 	auto is_head = [&](const Tensor& t) {
-		return t.dim() == 4 && t.scalar_type() == q.scalar_type() && t.layout() == at::kStrided && !t.is_neg() && t.size(0) == q.size(0) && t.size(1) == q.size(1);
+		return t.dim() == 4 && t.scalar_type() == q.scalar_type() && t.layout() == at::kStrided && !t.is_neg() && t.size(0) == q.size(0);
 	};
-	if (!is_head(q) || !is_head(k) || !is_head(v) || q.size(3) != k.size(3) || k.size(2) != v.size(2)) {
+	if (!is_head(q) || !is_head(k) || !is_head(v) || q.size(3) != k.size(3) || k.size(2) != v.size(2) || k.size(1) != v.size(1)) {
 		return nullptr;
 	}
 	int64_t keys = k.size(2), depth = k.size(3), width = v.size(3);
@@ -85,7 +85,11 @@ Tensor computed(const convolution::Kernels& kernels, const Tensor& query, const 
 	auto q = rows_of(query, together), k = rows_of(key, together), v = rows_of(value, together);
 	const int64_t heads = q.size(1);
 	auto y = results(q, v);
-	auto offset = [&](const Tensor& t, int64_t i) { return (i / heads * t.stride(0) + i % heads * t.stride(1)) * static_cast<int64_t>(t.element_size()); };
+	// So many queries in a row have the same keys and values.
+	auto offset = [&](const Tensor& t, int64_t i) {
+		const int64_t shared = heads / t.size(1);
+		return (i / heads * t.stride(0) + i % heads / shared * t.stride(1)) * static_cast<int64_t>(t.element_size());
+	};
 	auto at_head = [&](const Tensor& t, int64_t i) { return static_cast<const char*>(t.const_data_ptr()) + offset(t, i); };
 	Head like{nullptr, nullptr, nullptr, nullptr, q.size(2), k.size(2), k.size(3), v.size(3), q.stride(2), k.stride(2), v.stride(2), y.stride(2),
 	          nullptr, mask.defined() ? mask.stride(2) : 0, static_cast<float>(scale), causal};
@@ -104,20 +108,35 @@ Tensor computed(const convolution::Kernels& kernels, const Tensor& query, const 
 	return y;
 }
 
-Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const std::optional<Tensor>& mask, bool causal, std::optional<double> scale) {
+// Whether groups of queries, each the only row of its head, may be rows of heads that have keys of their own.
+bool are_rows(const Tensor& query, const Tensor& key, const std::optional<Tensor>& mask) {
+	auto is_one = [&](int64_t back) { return !mask || mask->dim() < back || mask->size(-back) == 1; };
+	return query.dim() == 4 && key.dim() == 4 && query.size(2) == 1 && key.size(1) > 0 && query.size(1) % key.size(1) == 0 &&
+	       query.size(1) > key.size(1) && is_one(2) && is_one(3);
+}
+
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const std::optional<Tensor>& mask, bool causal,
+                 std::optional<double> scale, bool grouped) {
+	if (grouped && !causal && are_rows(query, key, mask)) {
+		auto rows = query.reshape({query.size(0), key.size(1), query.size(1) / key.size(1), query.size(3)});
+		return attention(rows, key, value, mask, false, scale, false).reshape({query.size(0), query.size(1), 1, value.size(3)});
+	}
 	const auto* kernels = kernels_for(query, key, value);
+	if (kernels != nullptr && query.size(1) != key.size(1) && (!grouped || key.size(1) == 0 || query.size(1) % key.size(1) != 0)) {
+		kernels = nullptr;
+	}
 	Tensor own;
 	if (kernels != nullptr && mask) {
 		own = added(*mask, query, key.size(2));
 	}
 	if (kernels == nullptr || (mask && (causal || !own.defined()))) {
-		return at::scaled_dot_product_attention(query, key, value, mask, /*dropout_p=*/0.0, causal, scale);
+		return at::scaled_dot_product_attention(query, key, value, mask, /*dropout_p=*/0.0, causal, scale, grouped);
 	}
 	return computed(*kernels, query, key, value, own, causal, scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3)))));
 }
 
 TORCH_LIBRARY_FRAGMENT(libtorchgo, m) {
-	m.def("attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool causal, float? scale) -> Tensor");
+	m.def("attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool causal, float? scale, bool grouped) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) { m.impl("attention", attention); }
