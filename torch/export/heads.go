@@ -51,13 +51,16 @@ func (s *seeker) once(a Argument) (own TensorArgument, ok bool) {
 		name, _ = kindOf(n.arg("self"))
 	}
 	wide := s.p.Graph.Tensors[name].Sizes
-	if n.op() != "expand" || len(wide) != headed+1 || !sameSizes(slices.Delete(slices.Clone(wide), 1, behind+1), slices.Delete(slices.Clone(to), 1, behind)) {
+	if n.op() != "expand" || len(wide) != headed+1 || !sameSizes(but(wide, 1, behind+1), but(to, 1, behind)) {
 		return own, false
 	}
 	name, _ = kindOf(n.arg("self"))
 	n, _ = s.node(name)
 	own, _ = n.arg("self").(TensorArgument)
 	from := s.p.Graph.Tensors[string(own)].Sizes
-	ok = n.op() == "unsqueeze" && n.arg("dim") == int64(behind) && sameSizes(from, slices.Delete(slices.Clone(wide), behind, behind+1))
+	ok = n.op() == "unsqueeze" && n.arg("dim") == int64(behind) && sameSizes(from, but(wide, behind, behind+1))
 	return own, ok && !s.f.written[s.f.root(string(own))]
 }
+
+// but are sizes without those from first to last.
+func but(sizes []Expr, first, last int) []Expr { return slices.Delete(slices.Clone(sizes), first, last) }
