@@ -63,4 +63,6 @@ func (s *seeker) once(a Argument) (own TensorArgument, ok bool) {
 }
 
 // but are sizes without those from first to last.
-func but(sizes []Expr, first, last int) []Expr { return slices.Delete(slices.Clone(sizes), first, last) }
+func but(sizes []Expr, first, last int) []Expr {
+	return slices.Delete(slices.Clone(sizes), first, last)
+}
