@@ -37,13 +37,16 @@ func (r *rewriter) repeated(n *Node) (key, value TensorArgument, ok bool) {
 	return key, value, ok && both && sameSizes(r.lead(string(key)), r.lead(string(value)))
 }
 
+// reshapes are the operators that keep the order of elements, and name other sizes for them.
+var reshapes = setOf(`view reshape _unsafe_view flatten`)
+
 // once is what is repeated: heads get a dimension behind them, are expanded there, and these are heads again.
 func (s *seeker) once(a Argument) (own TensorArgument, ok bool) {
 	const behind = 2
 	name, _ := kindOf(a)
 	to := s.p.Graph.Tensors[name].Sizes
 	n, _ := s.node(name)
-	if !isView(n) && n.op() != "reshape" && n.op() != "_unsafe_view" && n.op() != "flatten" || len(to) != headed {
+	if !reshapes[n.op()] || len(to) != headed {
 		return own, false
 	}
 	name, _ = kindOf(n.arg("self"))

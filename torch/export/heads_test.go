@@ -146,6 +146,12 @@ func TestRepeatedHeads(t *testing.T) {
 			require.Equal(t, 1, strings.Count(text, "libtorchgo.attention.default"))
 			require.Equal(t, 2*(1-calls), strings.Count(text, "aten.expand"), text)
 		}
+		// one head, expanded, is not all heads
+		text := requireCompiled(t, func(x torch.Tensor) torch.Tensor {
+			one := func(x torch.Tensor) torch.Tensor { return x.Unsqueeze(2).Expand(-1, -1, heads, -1, -1).Select(1, 1) }
+			return F.ScaledDotProductAttention(x, one(x.Sin()), one(x.Cos())).Transpose(1, 2).Reshape(batch, rows, -1)
+		}, torch.RandN(batch, heads, rows, depth))
+		require.Equal(t, 2, strings.Count(text, "aten.expand"), text)
 	})
 }
 
