@@ -5,6 +5,7 @@
 #include "images.h"
 #include "lanes.h"
 #include "recurrent.h"
+#include "rms_norm.h"
 #include "skip.h"
 
 namespace tg::convolution {
@@ -24,6 +25,7 @@ const Processor avx2 = {
 	sums::sum_columns<8>,
 	recurrent::recurrent<8>,
 	groups::norm<8>,
+	rows::rms_norm<8>,
 	groups::affine<8>,
 };
 

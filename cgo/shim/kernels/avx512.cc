@@ -5,6 +5,7 @@
 #include "images.h"
 #include "lanes.h"
 #include "recurrent.h"
+#include "rms_norm.h"
 #include "skip.h"
 
 namespace tg::convolution {
@@ -24,6 +25,7 @@ const Processor avx512 = {
 	sums::sum_columns<16>,
 	recurrent::recurrent<16>,
 	groups::norm<16>,
+	rows::rms_norm<16>,
 	groups::affine<16>,
 };
 

@@ -171,6 +171,8 @@ struct Processor {
 	void (*recurrent)(const recurrent::Sequence& s, int64_t first, int64_t last);
 	// A group norm of the image of that number, with room for it.
 	void (*group_norm)(const groups::Images& g, int64_t image, double* room);
+	// The rows from first to last over their root mean square, times a weight or null.
+	void (*rms_norm)(const float* x, const float* weight, int64_t columns, float eps, int64_t first, int64_t last, float* y);
 	// Numbers times their channel's weight, and its bias added, of the pixels from first to last of all images.
 	void (*affine)(const groups::Images& g, int64_t first, int64_t last);
 };
