@@ -108,6 +108,9 @@ func (m *maker) programs(r *report, o options) error {
 			r.Programs = append(r.Programs, *c.rows[who])
 		}
 	}
+	if len(r.Programs) == 0 {
+		return fmt.Errorf("bench: -run %v is no network; there are %v", o.only, names(list))
+	}
 	return nil
 }
 

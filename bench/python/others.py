@@ -118,6 +118,43 @@ class Decoder(nn.Module):
         return self.last(self.norm(x))
 
 
+class StepLayer(DecoderLayer):
+    """The same for one token after others, whose keys and values are given, with two heads of these for all queries."""
+
+    shared = 2
+
+    def __init__(self, width, heads):
+        super().__init__(width, heads)
+        self.key, self.value = (nn.Linear(width, width // heads * self.shared, bias=False) for _ in range(2))
+
+    def forward(self, x, cos, sin, keys, values):
+        y = self.first(x)
+        q, k, v = (f(y).view(1, 1, n, -1).transpose(1, 2)
+                   for f, n in ((self.query, self.heads), (self.key, self.shared), (self.value, self.shared)))
+        q, k = q * cos + turned(q) * sin, k * cos + turned(k) * sin
+        keys, values = torch.cat((keys, k), 2), torch.cat((values, v), 2)
+        k, v = (t[:, :, None].expand(-1, -1, self.heads // self.shared, -1, -1).reshape(1, self.heads, t.size(2), -1) for t in (keys, values))
+        x = x + self.output(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(x.shape))
+        y = self.second(x)
+        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+
+class Step(Decoder):
+    """One more token of such a model."""
+
+    def __init__(self, width=512, heads=8, layers=6):
+        super().__init__(width=width, heads=heads)
+        self.layers = nn.ModuleList(StepLayer(width, heads) for _ in range(layers))
+
+    def forward(self, ids, keys, values):
+        angles = torch.full((1, 1), float(keys.size(3))) * self.turns
+        angles = torch.cat((angles, angles), -1)
+        x = self.words(ids)
+        for layer, k, v in zip(self.layers, keys, values):
+            x = layer(x, angles.cos(), angles.sin(), k, v)
+        return self.last(self.norm(x))
+
+
 class Tables(nn.Module):
     """Categories and numbers, as of customers."""
 
@@ -140,6 +177,8 @@ NETWORKS = {
     "RegNet Y 400MF": (of_torchvision("regnet_y_400mf"), images(224)),
     "ResNeXt-50": (of_torchvision("resnext50_32x4d"), images(224)),
     "ConvNeXt tiny": (of_torchvision("convnext_tiny"), images(224)),
+    "DenseNet-121": (of_torchvision("densenet121"), images(224)),
+    "MaxViT tiny": (of_torchvision("maxvit_t"), images(224)),
     "Swin v2 tiny": (of_torchvision("swin_v2_t"), images(224)),
     "ResNet-18 of videos": (lambda: torchvision.models.video.r3d_18(), drawn(1, 3, 8, 112, 112)),
     "U-Net": (UNet, drawn(1, 4, 64, 64)),
@@ -147,5 +186,7 @@ NETWORKS = {
     "LSTM": (lambda: Recurrent("LSTM"), drawn(1, 64, 128)),
     "GRU": (lambda: Recurrent("GRU"), drawn(1, 64, 128)),
     "decoder": (Decoder, lambda count: [(torch.randint(0, 8000, (1, 64)),) for _ in range(count)]),
+    "next token": (Step, lambda count: [(torch.randint(0, 8000, (1, 1)), torch.randn(6, 1, 2, 511, 64), torch.randn(6, 1, 2, 511, 64))
+                                        for _ in range(count)]),
     "tables": (Tables, lambda count: [(torch.randint(0, 1000, (64, 8)), torch.randn(64, 32)) for _ in range(count)]),
 }
