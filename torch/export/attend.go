@@ -154,7 +154,7 @@ func (w *weaver) computed(a attended, q, k, v string) string {
 	own := slices.Insert(slices.Clone(sizes), head, slices.Repeat([]Expr{integer(1)}, dims-rank)...)
 	out := w.call("scaled_dot_product_attention.default", own, inputs...)
 	for range dims - rank {
-		own = slices.Delete(slices.Clone(own), head, head+1)
+		own = but(own, head, head+1)
 		out = w.call("squeeze.dim", own, given("self", TensorArgument(out)), given("dim", int64(head)))
 	}
 	return out

@@ -18,32 +18,28 @@ func channelNorms(r *rewriter) {
 		if !ok || m.DType != torch.Float32 || !m.Device.IsCPU() || dims != matrix && !turned[dims] {
 			continue
 		}
-		a, next := r.behind(r.flow(), name)
+		f := r.flow()
+		a, next := r.behind(f, name)
 		activation, ours := ownActivation(a)
 		if !ours {
 			activation, next = "none", nowhere
 		}
-		to, ok := r.channelNorm(n, activation)
+		to, ok := r.channelNorm(f, n, activation)
 		if !ok {
 			continue
 		}
-		if next >= 0 {
-			to.makes(&r.p.Graph.Nodes[next])
-		}
-		r.p.Graph.Nodes[i] = to
-		r.calls(&to)
-		r.remove(map[int]bool{next: next >= 0})
+		r.put(i, to, next)
 	}
 }
 
 // channelNorm is a norm with an activation behind it, computed by ours.
-func (r *rewriter) channelNorm(n *Node, activation string) (to Node, ok bool) {
+func (r *rewriter) channelNorm(f *flow, n *Node, activation string) (to Node, ok bool) {
 	x := given("x", n.arg("input"))
 	if n.op() == "group_norm" {
 		return n.with("torch.ops.libtorchgo.group_norm.default", x, given("groups", n.arg("num_groups")), given("weight", n.arg("weight")),
 			given("bias", n.arg("bias")), given("eps", n.eps()), given("activation", activation)), true
 	}
-	s, known := r.scaling(r.flow(), n)
+	s, known := r.scaling(f, n)
 	if !known {
 		return to, false
 	}

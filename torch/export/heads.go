@@ -9,6 +9,7 @@ import (
 // heads lets attentions on the CPU be computed by an operator of ours, which takes two thirds of the time and leaves to libtorch what it
 // has no kernel for when it runs: few rows, and more keys than stay in the cache.
 func heads(r *rewriter) {
+	s := &seeker{rewriter: r, f: r.flow()}
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
 		name, _ := kindOf(n.arg("query"))
@@ -18,7 +19,7 @@ func heads(r *rewriter) {
 			continue
 		}
 		key, value, grouped := n.arg("key"), n.arg("value"), n.arg("enable_gqa") == true
-		if k, v, ok := r.repeated(n); ok {
+		if k, v, ok := s.repeated(n); ok {
 			key, value, grouped = k, v, true
 		}
 		to := n.with("torch.ops.libtorchgo.attention.default", given("query", n.arg("query")), given("key", key), given("value", value),
@@ -30,11 +31,10 @@ func heads(r *rewriter) {
 }
 
 // repeated are an attention's keys and values before they are repeated for the queries of a group.
-func (r *rewriter) repeated(n *Node) (key, value TensorArgument, ok bool) {
-	s := &seeker{rewriter: r, f: r.flow()}
+func (s *seeker) repeated(n *Node) (key, value TensorArgument, ok bool) {
 	key, ok = s.once(n.arg("key"))
 	value, both := s.once(n.arg("value"))
-	return key, value, ok && both && sameSizes(r.lead(string(key)), r.lead(string(value)))
+	return key, value, ok && both && sameSizes(s.lead(string(key)), s.lead(string(value)))
 }
 
 // reshapes are the operators that keep the order of elements, and name other sizes for them.

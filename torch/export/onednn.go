@@ -32,12 +32,7 @@ func pointwise(r *rewriter) {
 		if !ok {
 			continue
 		}
-		if next >= 0 {
-			to.makes(&r.p.Graph.Nodes[next])
-		}
-		r.p.Graph.Nodes[i] = to
-		r.calls(&to)
-		r.remove(map[int]bool{next: next >= 0})
+		r.put(i, to, next)
 	}
 }
 
@@ -52,6 +47,16 @@ func (r *rewriter) behind(f *flow, name string) (a activation, at int) {
 		}
 	}
 	return noActivation, nowhere
+}
+
+// put has a node take the place of another, and of the activation behind it, if there is one.
+func (r *rewriter) put(at int, to Node, activation int) {
+	if activation >= 0 {
+		to.makes(&r.p.Graph.Nodes[activation])
+	}
+	r.p.Graph.Nodes[at] = to
+	r.calls(&to)
+	r.remove(map[int]bool{activation: activation >= 0})
 }
 
 // calls writes down that the program calls a node's operator.

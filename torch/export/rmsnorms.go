@@ -82,7 +82,7 @@ func (s *seeker) normed(i int) (x, eps Argument, ok bool) {
 			continue
 		}
 		sum := s.maker(root.arg("self"), "add")
-		if sum == nil || sum.arg("alpha") != nil && sum.arg("alpha") != int64(1) {
+		if sum == nil || s.number(sum.arg("alpha"), 1) != 1 {
 			continue
 		}
 		mean := s.maker(sum.arg("self"), "mean")
