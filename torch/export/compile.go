@@ -26,8 +26,9 @@ type CompileOptions struct {
 	// DType is what float32 is computed in: BFloat16, Float16 on a card, or Float32, the default. Inputs and results keep their dtypes. It
 	// is an error with Exact, and BFloat16 is one on processors where it would be slower: those without AMX, but AMD's with AVX-512's
 	// instructions for it (from Zen 4 on). What a program has in bfloat16 itself runs in it everywhere. In BFloat16 the first and the last
-	// layers stay float32 where they have less than a fiftieth of the multiplications and of the weights, and, on the CPU, sums of residual
-	// branches that layer norms read. In Float16 numbers beyond its largest one, 65504, become that.
+	// layers stay float32 where that takes less than a fiftieth of the multiplications and of the weights more, and, on the CPU, sums of
+	// residual branches that layer norms read. Weights are rounded so that the errors of those that make one output add up to nearly
+	// nothing. In Float16 numbers beyond its largest one, 65504, become that.
 	DType torch.DType
 
 	// Floats are tensors, by their names in the graph, whose layers stay in float32 with another DType: those that [Calibrate] finds

@@ -158,10 +158,12 @@ func floatCosts(wide bool) costs {
 	return narrowCosts
 }
 
-// winograd is the form that makes a convolution with a kernel of so many weights a side faster than a direct one; none where none does.
-func (c costs) winograd(images, channels, outputs, kernel, step, height, width int) (best winogradForm) {
+// winograd is the form that makes a convolution with a kernel of so many weights a side faster than a direct one, or none where none does,
+// and what is then taken, in multiplications.
+func (c costs) winograd(images, channels, outputs, kernel, step, height, width int) (best winogradForm, takes float64) {
 	taps := kernel * kernel * channels * outputs
-	least := clearly * c.of(taps*images*height*width, taps*c.directWeight)
+	takes = c.of(taps*images*height*width, taps*c.directWeight)
+	least := clearly * takes
 	for _, f := range c.forms {
 		if f.kernel() != kernel || f.step != step || min(height, width) < f.fewest || !f.serves(channels) {
 			continue
@@ -175,10 +177,10 @@ func (c costs) winograd(images, channels, outputs, kernel, step, height, width i
 		}
 		transforming := c.transforming * f.numbers() * images * down.tiles * across.tiles * (depth + outputs)
 		if cost := c.of(multiplying+transforming, coming); cost < least {
-			best, least = f, cost
+			best, least, takes = f, cost, cost
 		}
 	}
-	return best
+	return best, takes
 }
 
 // Direct convolutions of ours are as fast as oneDNN's where both only compute, and faster where oneDNN takes its time to find what to
@@ -207,7 +209,7 @@ func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation
 		}
 		return r.grouped(n, w, c, activation)
 	}
-	if packed, ok := c.winogradWeight(sizes, w); ok {
+	if packed, ok := c.winogradWeight(sizes, r.unrounded(n.arg("weight"), w), w.DType()); ok {
 		return r.ours(n, winogradTarget, "winograd_weight", packed, activation, given("padding", c.padding)), true
 	}
 	if w.DType() == torch.BFloat16 || directIsFaster(sizes[0], w.Size(1), w.Size(0), w.Size(2)*w.Size(3), height, width) {
@@ -278,24 +280,25 @@ func (r *rewriter) grouped(n *Node, w torch.Tensor, c convolution, activation st
 		given("kernel", kernel), given("stride", c.stride), given("padding", c.padding)), true
 }
 
-// winograd is the form that makes a convolution of images of these sizes faster than a direct one; none where none does.
-func (c convolution) winograd(sizes []int, w torch.Tensor) winogradForm {
+// winograd is the form that makes a convolution of images of these sizes faster than a direct one in a dtype, and what is then taken; none
+// where none does.
+func (c convolution) winograd(sizes []int, w torch.Tensor, dtype torch.DType) (f winogradForm, takes float64) {
 	kernel := w.Size(2)
 	if kernel != w.Size(3) || c.stride[0] != c.stride[1] || slices.Max(c.padding) >= int64(kernel) {
-		return winogradForm{}
+		return winogradForm{}, 0
 	}
 	height, width := c.outputs(sizes, w, 0), c.outputs(sizes, w, 1)
-	return costsOf(w.DType()).winograd(sizes[0], w.Size(1), w.Size(0), kernel, int(c.stride[0]), height, width)
+	return costsOf(dtype).winograd(sizes[0], w.Size(1), w.Size(0), kernel, int(c.stride[0]), height, width)
 }
 
 // winogradWeight is a convolution's weight as the form reads it that makes it faster; ok is false where none does, or channels fill no
 // vectors.
-func (c convolution) winogradWeight(sizes []int, w torch.Tensor) (packed torch.Tensor, ok bool) {
-	form := c.winograd(sizes, w)
+func (c convolution) winogradWeight(sizes []int, w torch.Tensor, dtype torch.DType) (packed torch.Tensor, ok bool) {
+	form, _ := c.winograd(sizes, w, dtype)
 	if form.step == 0 {
 		return packed, false
 	}
-	return inner("libtorchgo::winograd_weight", w, []int{form.down, form.across}, form.step, form.wide)
+	return inner("libtorchgo::winograd_weight", w, []int{form.down, form.across}, form.step, form.wide, dtype)
 }
 
 // ownLinear is our operator for a linear layer, with an activation behind it.
@@ -316,7 +319,7 @@ func (r *rewriter) ownLinear(n *Node, w torch.Tensor, a activation) (to Node, ok
 // biased is a node of ours whose bias is float32, as sums are.
 func (r *rewriter) biased(n Node) Node {
 	if t, ok := r.state(r.flow(), n.arg("bias")); ok && t.DType() != torch.Float32 {
-		n.Inputs = set(n.Inputs, "bias", r.constant("bias", t.To(torch.Float32)))
+		n.Inputs = set(n.Inputs, "bias", r.constant("bias", r.unrounded(n.arg("bias"), t).To(torch.Float32)))
 	}
 	return n
 }

@@ -34,7 +34,8 @@ func TestWinogradForms(t *testing.T) {
 	} {
 		for i, want := range []winogradForm{c.narrow, c.wide, c.half} {
 			costs := []costs{floatCosts(false), floatCosts(true), halfCosts}[i]
-			require.Equal(t, want, costs.winograd(c.images, c.channels, c.outputs, c.kernel, c.step, c.side, c.side), "%+v, %d", c, i)
+			got, _ := costs.winograd(c.images, c.channels, c.outputs, c.kernel, c.step, c.side, c.side)
+			require.Equal(t, want, got, "%+v, %d", c, i)
 		}
 	}
 }
@@ -438,18 +439,20 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 			t.Skip("this processor has no kernel")
 		}
 		require.Error(t, torch.Try(func() { torch.Call("libtorchgo::direct_weight", w) })) // an inner operator
-		winograd, _ := inner("libtorchgo::winograd_weight", w, []int{4, 4}, 1, false)
+		winograd, _ := inner("libtorchgo::winograd_weight", w, []int{4, 4}, 1, false, torch.Float32)
 		one, three := []int{1, 1}, []int{3, 3}
 		refuses(t, map[string]refusal{
-			"weight":  {"winograd_weight", []any{w, []int{3, 3}, 1, false}, "no form of tiles of [3, 3] outputs"},
-			"step":    {"winograd_weight", []any{w, []int{4, 4}, 2, false}, "of [4, 4] outputs with steps of 2"},
-			"kernel":  {"winograd_weight", []any{torch.RandN(32, 16, 3, 2), []int{4, 4}, 1, false}, "expected weights of 3 x 3"},
-			"folded":  {"winograd_weight", []any{w, []int{3, 3}, 2, false}, "expected weights of 7 x 7"},
-			"many":    {"winograd_weight", []any{torch.RandN(32, 16, 7, 7), []int{3, 3}, 2, false}, "no kernel for 16 channels and 32 outputs"},
-			"images":  {"winograd", []any{x, winograd.Unflatten(2, 2, 8), nil, nil, one, "relu"}, "do not fit images of"},
-			"outputs": {"winograd_weight", []any{torch.RandN(33, 16, 3, 3), []int{4, 4}, 1, false}, "no kernel for 16 channels and 33 outputs"},
-			"empty":   {"direct_weight", []any{torch.Empty(0, 16, 3, 3)}, "expected weights of images"},
-			"plain":   {"winograd", []any{x, w, nil, nil, one, "relu"}, "not those of winograd_weight"},
+			"weight": {"winograd_weight", []any{w, []int{3, 3}, 1, false, torch.Float32}, "no form of tiles of [3, 3] outputs"},
+			"step":   {"winograd_weight", []any{w, []int{4, 4}, 2, false, torch.Float32}, "of [4, 4] outputs with steps of 2"},
+			"kernel": {"winograd_weight", []any{torch.RandN(32, 16, 3, 2), []int{4, 4}, 1, false, torch.Float32}, "expected weights of 3 x 3"},
+			"folded": {"winograd_weight", []any{w, []int{3, 3}, 2, false, torch.Float32}, "expected weights of 7 x 7"},
+			"many": {"winograd_weight", []any{torch.RandN(32, 16, 7, 7), []int{3, 3}, 2, false, torch.Float32},
+				"no kernel for 16 channels and 32 outputs"},
+			"images": {"winograd", []any{x, winograd.Unflatten(2, 2, 8), nil, nil, one, "relu"}, "do not fit images of"},
+			"outputs": {"winograd_weight", []any{torch.RandN(33, 16, 3, 3), []int{4, 4}, 1, false, torch.Float32},
+				"no kernel for 16 channels and 33 outputs"},
+			"empty": {"direct_weight", []any{torch.Empty(0, 16, 3, 3)}, "expected weights of images"},
+			"plain": {"winograd", []any{x, w, nil, nil, one, "relu"}, "not those of winograd_weight"},
 			"width": {"winograd", []any{x, winograd.Reshape(36, -1, 16, 8), nil, nil, one, "relu"},
 				"no kernel for weights of Float in vectors of 4"},
 			"odd":      {"winograd", []any{x, torch.RandN(36, 2, 16, 15), nil, nil, one, "relu"}, "not those of winograd_weight"},

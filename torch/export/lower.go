@@ -59,10 +59,7 @@ func (r *rewriter) loweredInputs(f *flow, stay map[int]bool) (names map[string]s
 			continue
 		}
 		if t, ok := r.state(f, s.Arg); ok {
-			if r.dtype == torch.Float16 {
-				t = t.Clamp(-largestHalf, largestHalf)
-			}
-			names[name] = string(r.constant("lowered", t.To(r.dtype)))
+			names[name] = string(r.lowered(f.readers[name], name, t))
 			continue
 		}
 		own, nodes := r.narrowed(name)

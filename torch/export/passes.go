@@ -48,8 +48,9 @@ type rewriter struct {
 	frozen  bool         // parameters and buffers are constants
 	device  torch.Device // of all tensors, or none
 	dtype   torch.DType
-	floats  map[string]bool // what layers make that are computed in float32 all the same
-	ranges  Calibration     // for what is computed in eight bits
+	floats  map[string]bool         // what layers make that are computed in float32 all the same
+	ranges  Calibration             // for what is computed in eight bits
+	rounded map[string]torch.Tensor // what constants of dtype were before
 	schemas map[string]library.Schema
 	made    []torch.Tensor
 	err     error // why a pass cannot be made
@@ -94,7 +95,7 @@ func newRewriter(p *Program, o CompileOptions) *rewriter {
 		floats[name] = true
 	}
 	return &rewriter{p: &own, frozen: !o.Exact, device: p.device(), dtype: o.DType, floats: floats, ranges: o.Int8,
-		schemas: map[string]library.Schema{}}
+		rounded: map[string]torch.Tensor{}, schemas: map[string]library.Schema{}}
 }
 
 // resize has passes see the sizes that the program p has with these inputs.

@@ -166,7 +166,8 @@ var leavesQuick = true
 func (l *layer) isQuick(sizes []int) bool {
 	c, w := l.convolution, l.weight
 	few := sizes[0]*c.outputs(sizes, w, 0)*c.outputs(sizes, w, 1)*w.NumEl() <= mostDirect
-	return c.groups > 1 || few || c.winograd(sizes, w).step > 0
+	form, _ := c.winograd(sizes, w, torch.Float32)
+	return c.groups > 1 || few || form.step > 0
 }
 
 // rows are the rows of a linear layer's input.

@@ -115,7 +115,7 @@ func (q *quantizer) whole(weight torch.Tensor) (w, scales torch.Tensor) {
 	scales = torch.Where(scales.EqScalar(0), torch.Ones(), scales)
 	shape := slices.Repeat([]int{1}, weight.Dim())
 	shape[0] = -1
-	return weight.Div(scales.Reshape(shape...)).Round().Clamp(-most, most).To(torch.Int8).Contiguous(), scales
+	return balanced(weight.Div(scales.Reshape(shape...)), torch.Int8, q.narrow), scales
 }
 
 // layered computes a layer in eight bits.

@@ -36,11 +36,13 @@ func (r *rewriter) volumes(n *Node, w torch.Tensor, c convolution, a activation,
 	}
 	kernel := []int64{int64(w.Size(2)), int64(w.Size(3)), int64(w.Size(4))}
 	slice := convolution{c.stride[1:], c.padding[1:], c.dilation[1:], 1}
-	flat := w.Permute(0, 2, 1, 3, 4).Reshape(w.Size(0), -1, w.Size(3), w.Size(4))
-	images := []int{sizes[0] * c.outputs(sizes, w, 0), flat.Size(1), sizes[3], sizes[4]}
-	packed, winograd := slice.winogradWeight(images, flat)
+	flat := func(w torch.Tensor) torch.Tensor {
+		return w.Permute(0, 2, 1, 3, 4).Reshape(w.Size(0), -1, w.Size(3), w.Size(4))
+	}
+	images := []int{sizes[0] * c.outputs(sizes, w, 0), w.Size(1) * w.Size(2), sizes[3], sizes[4]}
+	packed, winograd := slice.winogradWeight(images, flat(r.unrounded(n.arg("weight"), w)), w.DType())
 	if !winograd {
-		if packed, ok = inner("libtorchgo::direct_weight", flat); !ok {
+		if packed, ok = inner("libtorchgo::direct_weight", flat(w)); !ok {
 			return to, false
 		}
 	}

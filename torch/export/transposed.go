@@ -45,16 +45,20 @@ func (r *rewriter) transposed(n *Node, w torch.Tensor, c transposedConvolution, 
 			return to, false
 		}
 	}
-	more := torch.Zeros(inputs, outputs, taps[0]*places[0], taps[1]*places[1]).To(w.DType())
-	more.Narrow(2, 0, int(kernel[0])).Narrow(3, 0, int(kernel[1])).CopyInPlace(w)
+	more := torch.Zeros(inputs, outputs, taps[0]*places[0], taps[1]*places[1])
+	more.Narrow(2, 0, int(kernel[0])).Narrow(3, 0, int(kernel[1])).CopyInPlace(r.unrounded(n.arg("weight"), w).ViewAs(w))
 	each := more.Reshape(inputs, outputs, taps[0], places[0], taps[1], places[1]).Permute(3, 5, 1, 0, 2, 4).Flip(4, 5)
-	packed, ok := inner("libtorchgo::direct_weight", each.Reshape(places[0]*places[1]*outputs, inputs, taps[0], taps[1]))
+	each = each.Reshape(places[0]*places[1]*outputs, inputs, taps[0], taps[1])
+	if w.DType() != torch.Float32 {
+		each = balanced(each, w.DType(), false)
+	}
+	packed, ok := inner("libtorchgo::direct_weight", each)
 	if !ok {
 		return to, false
 	}
 	bias := n.arg("bias")
 	if b, given := r.state(r.flow(), bias); given {
-		bias = r.constant("bias", b.To(torch.Float32).Repeat(places[0]*places[1]))
+		bias = r.constant("bias", r.unrounded(bias, b).To(torch.Float32).Repeat(places[0]*places[1]))
 	}
 	return n.with(transposedTarget, given("x", n.arg("input")), given("weight", r.constant("transposed_weight", packed)), given("bias", bias),
 		given("outputs", int64(outputs)), given("kernel", kernel), given("stride", c.stride), given("padding", c.padding),

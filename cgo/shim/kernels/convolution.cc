@@ -286,7 +286,7 @@ Tensor direct_depthwise(const Tensor& x, const Tensor& weight, int64_t outputs, 
 TORCH_LIBRARY(libtorchgo, m) {
 	m.def("bfloat16_is_faster() -> bool", bfloat16_is_faster);
 	m.def("multiplies_wide() -> bool", multiplies_wide);
-	m.def("winograd_weight(Tensor weight, int[2] tile, int step, bool wide) -> Tensor");
+	m.def("winograd_weight(Tensor weight, int[2] tile, int step, bool wide, ScalarType dtype) -> Tensor");
 	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, str activation) -> Tensor");
 	m.def("winograd_(Tensor x, Tensor weight, Tensor? bias, Tensor(a!) sum, int[] padding, str activation) -> Tensor(a!)");
 	m.def("direct_weight(Tensor weight) -> Tensor");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "processor.h"
+#include "rounding.h"
 
 namespace tg::convolution {
 namespace {
@@ -138,7 +139,7 @@ int form_of(const Tensor& weight) {
 	return found == std::end(kForms) ? -1 : static_cast<int>(found - kForms);
 }
 
-Tensor winograd_weight(const Tensor& weight, at::IntArrayRef tile, int64_t step, bool wide) {
+Tensor winograd_weight(const Tensor& weight, at::IntArrayRef tile, int64_t step, bool wide, at::ScalarType dtype) {
 	auto same = [&](const Form& f) { return tile.size() == 2 && f.down == tile[0] && f.across == tile[1] && f.stride() == step; };
 	const auto* form = std::find_if(std::begin(kForms), std::end(kForms), same);
 	TORCH_CHECK_VALUE(form != std::end(kForms), "there is no form of tiles of ", tile, " outputs with steps of ", step);
@@ -146,7 +147,7 @@ Tensor winograd_weight(const Tensor& weight, at::IntArrayRef tile, int64_t step,
 	TORCH_CHECK_VALUE(checked(weight).size(2) == side && weight.size(3) == side, "expected weights of ", side, " x ", side, ", got ",
 	                  weight.sizes());
 	int64_t outputs = weight.size(0), channels = form->depth(weight.size(1));
-	int64_t width = winograd_width(*form, weight.scalar_type(), weight.size(1), outputs);
+	int64_t width = winograd_width(*form, dtype, weight.size(1), outputs);
 	auto down = evaluation(*form, form->down), across = evaluation(*form, form->across);
 	const int64_t numbers = form->numbers();
 	const int columns = form->columns();
@@ -169,11 +170,12 @@ Tensor winograd_weight(const Tensor& weight, at::IntArrayRef tile, int64_t step,
 			}
 		}
 	});
-	auto dtype = wide ? at::kFloat : weight.scalar_type();
-	int64_t two = together_of(dtype);
-	auto all = to.to(dtype).reshape({numbers, outputs / width, channels / two, two, width});
-	all = all.transpose(3, 4).reshape({numbers, outputs / width, channels / two, width * two});
-	return form->fold == 1 ? all : all.unflatten(2, {form->fold, -1});
+	if (!wide && dtype != at::kFloat) {
+		const int64_t two = together_of(dtype);
+		auto rows = balanced(to.transpose(2, 3).flatten(0, 2), dtype).reshape({numbers, outputs / width, width, channels / two, two});
+		to = rows.transpose(2, 3).reshape({numbers, outputs / width, channels / two, width * two});
+	}
+	return form->fold == 1 ? to : to.unflatten(2, {form->fold, -1});
 }
 
 // The sums of a vector of direct convolutions. Vectors half as long multiply as much where the others do it in two halves, and leave fewer

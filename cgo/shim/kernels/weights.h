@@ -37,10 +37,10 @@ bool multiplies_wide();
 bool bfloat16_is_faster();
 
 // Weights [outputs, channels, 3, 3] for one of Winograd's forms: [numbers, outputs / width, channels, width]. Those of a group lie as
-// [outputs / width, numbers of the group, channels, width]. They are computed in double precision and rounded once, to float32 if they are to
-// be wide. In bfloat16 each two channels are one, of twice the width. Of [outputs, channels, 7, 7], for folded images, are made
+// [outputs / width, numbers of the group, channels, width]. They are computed in double precision and rounded once, balanced if they are not to
+// be wide, which is float32. In bfloat16 each two channels are one, of twice the width. Of [outputs, channels, 7, 7], for folded images, are made
 // [numbers, outputs / width, 2, 2 x channels, width].
-at::Tensor winograd_weight(const at::Tensor& weight, at::IntArrayRef tile, int64_t step, bool wide);
+at::Tensor winograd_weight(const at::Tensor& weight, at::IntArrayRef tile, int64_t step, bool wide, at::ScalarType dtype);
 
 // The number of the form that winograd_weight made weights for; -1 if it made none such.
 int form_of(const at::Tensor& weight);
