@@ -129,10 +129,11 @@ type network struct {
 var networks = []network{{"ResNet-18 at 32", 20}, {"ResNet-18 at 224", 2}, {"ResNet-50", 1}, {"MobileNet v3 large", 8}, {"ViT-B/16", 1},
 	{"MiniLM", 4}}
 
-// otherNetworks are of kinds that the table's have not: recurrent layers, signals, volumes, groups, windows, tables, one token of a text.
+// otherNetworks are of kinds that the table's have not: recurrent layers, signals, volumes, groups, windows, pixels that lie apart, tables,
+// one token of a text.
 var otherNetworks = []network{{"EfficientNet B0", 4}, {"RegNet Y 400MF", 4}, {"ResNeXt-50", 1}, {"ConvNeXt tiny", 1}, {"DenseNet-121", 1},
-	{"MaxViT tiny", 1}, {"Swin v2 tiny", 1}, {"ResNet-18 of videos", 1}, {"U-Net", 2}, {"speech", 20}, {"LSTM", 20}, {"GRU", 20},
-	{"decoder", 2}, {"next token", 10}, {"tables", 400}}
+	{"MaxViT tiny", 1}, {"Swin v2 tiny", 1}, {"ResNet-18 of videos", 1}, {"DeepLab v3", 1}, {"U-Net", 2}, {"speech", 20}, {"LSTM", 20},
+	{"GRU", 20}, {"decoder", 2}, {"next token", 10}, {"tables", 400}}
 
 // names of networks, in quotes.
 func names(list []network) string {

@@ -168,6 +168,17 @@ class Tables(nn.Module):
         return self.layers(torch.cat([t(categories[:, i]) for i, t in enumerate(self.tables)] + [self.norm(numbers)], 1))
 
 
+class Segmentation(nn.Module):
+    """DeepLab v3 on a ResNet-50, whose last layers see pixels that lie apart: how likely each pixel is of each class."""
+
+    def __init__(self):
+        super().__init__()
+        self.network = torchvision.models.segmentation.deeplabv3_resnet50(weights=None, weights_backbone=None)
+
+    def forward(self, x):
+        return self.network(x)["out"].softmax(1)
+
+
 def drawn(*shape):
     return lambda count: [(torch.randn(*shape),) for _ in range(count)]
 
@@ -181,6 +192,7 @@ NETWORKS = {
     "MaxViT tiny": (of_torchvision("maxvit_t"), images(224)),
     "Swin v2 tiny": (of_torchvision("swin_v2_t"), images(224)),
     "ResNet-18 of videos": (lambda: torchvision.models.video.r3d_18(), drawn(1, 3, 8, 112, 112)),
+    "DeepLab v3": (Segmentation, images(224)),
     "U-Net": (UNet, drawn(1, 4, 64, 64)),
     "speech": (Speech, drawn(1, 1, 16000)),
     "LSTM": (lambda: Recurrent("LSTM"), drawn(1, 64, 128)),

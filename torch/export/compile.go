@@ -69,11 +69,11 @@ type CompileOptions struct {
 // taken as they are now, batch norms are multiplied into the weights before them, and convolutions, large linear layers and the
 // activations and sums behind them are oneDNN's, with weights that lie as they are read (on the CPU). Convolutions of 3 x 3 have fewer
 // multiplications after Winograd where that is faster, for about twice to four times the memory of their weights, and small ones, those
-// of signals, volumes, groups and each channel, recurrent layers, group norms, linear layers of few rows, rows of tables and what weighs
-// channels are kernels of ours. A softmax of products of queries and keys, with scale and mask, times values is attention; a row that
-// its mask leaves out altogether is zero then, where it was not a number. [CompileOptions].Exact keeps the bits; what is computed once,
-// twice alike or never read is left out in either case, memory is written to again where nothing reads it any more, and sums, products
-// and the like that follow upon each other go through memory once.
+// of signals, volumes, groups, each channel and pixels that lie apart, recurrent layers, group norms, linear layers of few rows, rows of
+// tables and what weighs channels are kernels of ours. A softmax of products of queries and keys, with scale and mask, times values is
+// attention; a row that its mask leaves out altogether is zero then, where it was not a number. [CompileOptions].Exact keeps the bits;
+// what is computed once, twice alike or never read is left out in either case, memory is written to again where nothing reads it any
+// more, and sums, products and the like that follow upon each other go through memory once.
 //
 // A program on a card (see [Program.To]) takes inputs from there and from the host, and its results are there. The third run with inputs of
 // the same sizes, and those after it, are a graph of CUDA's, which one call submits, whatever stream is the current one; [Compiled.Graphs]

@@ -27,7 +27,7 @@ func isOwn(n *Node) bool { return strings.HasPrefix(n.Target, "torch.ops.libtorc
 
 func isOwnConvolution(n *Node) bool {
 	switch n.Target {
-	case winogradTarget, directTarget, depthwiseTarget, groupedTarget, volumesTarget:
+	case winogradTarget, directTarget, depthwiseTarget, groupedTarget, volumesTarget, dilatedTarget:
 		return true
 	}
 	return false
@@ -197,10 +197,12 @@ func directIsFaster(images, channels, outputs, taps, height, width int) bool {
 
 // convolve is the operator of ours that computes a convolution of images, with what is behind it, where it is faster than oneDNN's.
 func (r *rewriter) convolve(n *Node, w torch.Tensor, c convolution, a activation, sizes []int) (to Node, ok bool) {
-	ones := []int64{1, 1}
 	activation, known := ownActivation(a)
-	if !slices.Equal(c.dilation, ones) || !known {
+	if !known {
 		return to, false
+	}
+	if !slices.Equal(c.dilation, []int64{1, 1}) {
+		return r.dilated(n, w, c, activation, sizes)
 	}
 	height, width := c.outputs(sizes, w, 0), c.outputs(sizes, w, 1)
 	if c.groups > 1 {
@@ -298,7 +300,12 @@ func (c convolution) winogradWeight(sizes []int, w torch.Tensor, dtype torch.DTy
 	if form.step == 0 {
 		return packed, false
 	}
-	return inner("libtorchgo::winograd_weight", w, []int{form.down, form.across}, form.step, form.wide, dtype)
+	return form.weight(w, dtype)
+}
+
+// weight is a convolution's weight as the form reads it; ok is false where channels fill no vectors.
+func (f winogradForm) weight(w torch.Tensor, dtype torch.DType) (packed torch.Tensor, ok bool) {
+	return inner("libtorchgo::winograd_weight", w, []int{f.down, f.across}, f.step, f.wide, dtype)
 }
 
 // ownLinear is our operator for a linear layer, with an activation behind it.

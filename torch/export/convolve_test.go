@@ -59,7 +59,7 @@ func ownConvolution(
 	t *testing.T, form ownForm, x, w, bias, sum torch.Tensor, stride, padding []int, activation string,
 ) (y torch.Tensor, ok bool) {
 	tile := form.tile
-	name, args := "libtorchgo::winograd", []any{w, []int{tile, tile}, stride[0], form.wide}
+	name, args := "libtorchgo::winograd", []any{w, []int{tile, tile}, stride[0], form.wide, w.DType()}
 	switch tile {
 	case flatTile:
 		args[1] = []int{2, 4}
@@ -68,7 +68,7 @@ func ownConvolution(
 	case eachAlone:
 		name, args = "libtorchgo::depthwise", args[:1]
 	}
-	packed, ok := inner(name+"_weight", args...)
+	packed, ok := packedWeight(t, name+"_weight", args...)
 	if !ok {
 		return y, false
 	}
@@ -166,7 +166,7 @@ func (c ownCase) hasForm(tile int) bool {
 	if tile == foldedTile {
 		return c.kernel == [2]int{7, 7} && c.stride[0] == 2 && c.channels <= fewChannels
 	}
-	return c.kernel == [2]int{3, 3}
+	return c.kernel == [2]int{3, 3} && (c.stride[0] == 1 || tile == 2)
 }
 
 // Winograd's tiles may have any of their outputs in the last row and the last column of an image, and those of a block may be of many
@@ -177,7 +177,9 @@ func TestOwnConvolutionsBorders(t *testing.T) {
 			for _, step := range []int{1, 2} {
 				c := ownCase{3, 16, 32, height, width, [2]int{3, 3}, []int{step, step}, []int{1, 1}, true, true, "none"}
 				for _, tile := range []int{2, 4, flatTile} {
-					c.run(t, tile)
+					if c.hasForm(tile) {
+						c.run(t, tile)
+					}
 				}
 			}
 			for _, odd := range []int{0, 1} {
@@ -365,7 +367,7 @@ func TestOwnLinear(t *testing.T) {
 				torch.Scope(func() {
 					in := c.shape[len(c.shape)-1]
 					x, w, bias := torch.RandN(c.shape...).To(dtype), torch.RandN(c.outputs, in).To(dtype), torch.Tensor{}
-					packed, ok := inner("libtorchgo::direct_weight", w.Reshape(c.outputs, in, 1, 1))
+					packed, ok := packedWeight(t, "libtorchgo::direct_weight", w.Reshape(c.outputs, in, 1, 1))
 					if !ok {
 						t.Skip("this processor has no kernel")
 					}
@@ -391,7 +393,7 @@ func TestOwnLinearRows(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		w := torch.RandN(40, 24)
-		packed, ok := inner("libtorchgo::direct_weight", w.Reshape(40, 24, 1, 1))
+		packed, ok := packedWeight(t, "libtorchgo::direct_weight", w.Reshape(40, 24, 1, 1))
 		if !ok {
 			t.Skip("this processor has no kernel")
 		}
@@ -408,7 +410,7 @@ func TestOwnLinearRows(t *testing.T) {
 func TestOwnGELU(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
-		packed, ok := inner("libtorchgo::direct_weight", torch.Ones(1, 1, 1, 1))
+		packed, ok := packedWeight(t, "libtorchgo::direct_weight", torch.Ones(1, 1, 1, 1))
 		if !ok {
 			t.Skip("this processor has no kernel")
 		}

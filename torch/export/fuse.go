@@ -145,8 +145,11 @@ func convolutionIn(n *Node, sides int) (c convolution, ok bool) {
 	if g := n.arg("groups"); g != nil {
 		c.groups, _ = g.(int64)
 	}
-	return c, ok && c.stride != nil && c.padding != nil && c.dilation != nil && c.groups > 0
+	return c, ok && atLeast(1, c.stride) && atLeast(0, c.padding) && atLeast(1, c.dilation) && c.groups > 0
 }
+
+// atLeast tells whether there are numbers, none of which is less: a file may say anything, of which libtorch tells when it runs.
+func atLeast(least int64, list []int64) bool { return len(list) > 0 && slices.Min(list) >= least }
 
 // sides are the numbers of an argument that has one for each of some sides, or the same for all; nil for words, and other numbers of them.
 func (n *Node) sides(name string, usual int64, sides int) []int64 {
@@ -164,5 +167,6 @@ func (n *Node) sides(name string, usual int64, sides int) []int64 {
 
 // outputs is the size of a side of what a convolution makes of inputs of these sizes.
 func (c convolution) outputs(sizes []int, weight torch.Tensor, side int) int {
-	return (sizes[2+side]+2*int(c.padding[side])-weight.Size(2+side))/int(c.stride[side]) + 1
+	reach := int(c.dilation[side])*(weight.Size(2+side)-1) + 1
+	return (sizes[2+side]+2*int(c.padding[side])-reach)/int(c.stride[side]) + 1
 }

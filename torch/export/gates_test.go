@@ -35,7 +35,7 @@ func TestOwnPairs(t *testing.T) {
 func (c ownCase) testPair(t *testing.T, dtype torch.DType, apart float64) {
 	x, wide := torch.RandN(c.images, c.channels, c.height, c.width).To(dtype), torch.RandN(c.outputs, c.channels, 1, 1).To(dtype)
 	each := torch.RandN(c.outputs, 1, c.kernel[0], c.kernel[1]).To(dtype)
-	packed, ok := inner("libtorchgo::direct_weight", wide)
+	packed, ok := packedWeight(t, "libtorchgo::direct_weight", wide)
 	if !ok {
 		t.Skip("this processor has no kernel")
 	}

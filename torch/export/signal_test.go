@@ -71,6 +71,17 @@ func forInference(t *testing.T, fn any, inputs ...any) *Compiled {
 	return compiled
 }
 
+// packedWeight is a weight as kernels of ours read it. ok is false on a processor without such, and no other error is expected.
+func packedWeight(t *testing.T, name string, args ...any) (w torch.Tensor, ok bool) {
+	err := torch.Try(func() {
+		torch.Unsafe(func() { w = torch.Call(name, args...)[0].(torch.Tensor) })
+	})
+	if err != nil {
+		require.ErrorContains(t, err, "this processor has no kernel")
+	}
+	return w, err == nil
+}
+
 // requireCompiled compiles a function, compares what it computes, and returns its graph.
 func requireCompiled(t *testing.T, fn func(torch.Tensor) torch.Tensor, x torch.Tensor) string {
 	t.Helper()

@@ -19,8 +19,8 @@ func transposedOf(n *Node) (c transposedConvolution, ok bool) {
 	c = transposedConvolution{n.sides("stride", 1, sides), n.sides("padding", 0, sides), n.sides("output_padding", 0, sides)}
 	dilation := n.sides("dilation", 1, sides)
 	groups := n.arg("groups")
-	if c.stride == nil || c.padding == nil || c.outputPadding == nil || dilation == nil || slices.Max(dilation) > 1 ||
-		groups != nil && groups != int64(1) {
+	if !atLeast(1, c.stride) || !atLeast(0, c.padding) || !atLeast(0, c.outputPadding) || !atLeast(1, dilation) ||
+		slices.Max(dilation) > 1 || groups != nil && groups != int64(1) {
 		return c, false
 	}
 	if sides == 1 {

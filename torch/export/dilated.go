@@ -1,0 +1,42 @@
+package export
+
+import (
+	"slices"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+const dilatedTarget = "torch.ops.libtorchgo.dilated.default"
+
+// dilated is our operator for a convolution of 3 x 3 pixels that lie apart, as segmentation has them: pixels so far apart are images of
+// their own, for which Winograd's forms are. ok is false where a direct convolution, of what of its kernel meets the images, takes less.
+func (r *rewriter) dilated(n *Node, w torch.Tensor, c convolution, activation string, sizes []int) (to Node, ok bool) {
+	apart, d := c.dilation[0], int(c.dilation[0])
+	ones, padding := []int64{1, 1}, []int64{c.padding[0] / apart, c.padding[1] / apart}
+	if d > min(sizes[2], sizes[3]) || c.groups > 1 || c.dilation[1] != apart || !slices.Equal(c.stride, ones) ||
+		c.padding[0]%apart+c.padding[1]%apart > 0 {
+		return to, false
+	}
+	part := convolution{ones, padding, ones, 1}
+	parts := []int{sizes[0] * d * d, sizes[1], (sizes[2] + d - 1) / d, (sizes[3] + d - 1) / d}
+	form, takes := part.winograd(parts, w, w.DType())
+	met := w.Size(0) * w.Size(1) * sizes[0] * c.met(sizes, w, 0) * c.met(sizes, w, 1)
+	if form.step == 0 || takes > clearly*float64(met) {
+		return to, false
+	}
+	packed, ok := form.weight(r.unrounded(n.arg("weight"), w), w.DType())
+	if !ok {
+		return to, false
+	}
+	return r.ours(n, dilatedTarget, "winograd_weight", packed, activation, given("padding", c.padding), given("dilation", apart)), true
+}
+
+// met is how many times rows of a kernel meet one of the images, and not zeros around them: of all outputs of a side.
+func (c convolution) met(sizes []int, w torch.Tensor, side int) (times int) {
+	outputs, size := c.outputs(sizes, w, side), sizes[2+side]
+	for k := range w.Size(2 + side) {
+		first := k*int(c.dilation[side]) - int(c.padding[side]) // what the first output sees with it
+		times += max(0, min(outputs, size-first)-max(0, -first))
+	}
+	return times
+}
