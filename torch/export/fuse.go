@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -145,11 +146,14 @@ func convolutionIn(n *Node, sides int) (c convolution, ok bool) {
 	if g := n.arg("groups"); g != nil {
 		c.groups, _ = g.(int64)
 	}
-	return c, ok && atLeast(1, c.stride) && atLeast(0, c.padding) && atLeast(1, c.dilation) && c.groups > 0
+	return c, ok && isFrom(1, c.stride) && isFrom(0, c.padding) && isFrom(1, c.dilation) && c.groups > 0
 }
 
-// atLeast tells whether there are numbers, none of which is less: a file may say anything, of which libtorch tells when it runs.
-func atLeast(least int64, list []int64) bool { return len(list) > 0 && slices.Min(list) >= least }
+// isFrom tells whether there are numbers, none of which is less, or beyond what can be reckoned with: a file may say anything, of which
+// libtorch tells when it runs.
+func isFrom(least int64, list []int64) bool {
+	return len(list) > 0 && slices.Min(list) >= least && slices.Max(list) <= math.MaxInt32
+}
 
 // sides are the numbers of an argument that has one for each of some sides, or the same for all; nil for words, and other numbers of them.
 func (n *Node) sides(name string, usual int64, sides int) []int64 {

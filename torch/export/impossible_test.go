@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,7 +35,7 @@ func TestImpossibleNumbers(t *testing.T) {
 		} {
 			x, w := sides(c.sides)
 			for _, name := range []string{"kernel_size", "stride", "padding", "output_padding", "dilation", "groups"} {
-				for _, value := range []int64{0, -1, 9} {
+				for _, value := range []int64{0, -1, 9, math.MaxInt32, 1 << 40, 1 << 62} {
 					t.Run(fmt.Sprint(op, " ", name, " ", value), func(t *testing.T) {
 						runsAlike(t, func(x torch.Tensor) torch.Tensor { return c.fn(x, w) }, x, name, value)
 					})

@@ -44,12 +44,9 @@ func tapsThatMeet(size, taps, stride, padding, dilation int) (first, n int) {
 	outputs := func(taps, padding int) int { return (size+2*padding-dilation*(taps-1)-1)/stride + 1 }
 	all := outputs(taps, padding)
 	meets := func(tap int) bool {
-		for o := range all {
-			if at := o*stride - padding + tap*dilation; at >= 0 && at < size {
-				return true
-			}
-		}
-		return false
+		at := tap*dilation - padding             // what the first output sees
+		o := (max(0, -at) + stride - 1) / stride // the first one that sees no zero before the others
+		return o < all && at+o*stride < size
 	}
 	last := taps - 1
 	for first < taps && !meets(first) {

@@ -19,7 +19,7 @@ func transposedOf(n *Node) (c transposedConvolution, ok bool) {
 	c = transposedConvolution{n.sides("stride", 1, sides), n.sides("padding", 0, sides), n.sides("output_padding", 0, sides)}
 	dilation := n.sides("dilation", 1, sides)
 	groups := n.arg("groups")
-	if !atLeast(1, c.stride) || !atLeast(0, c.padding) || !atLeast(0, c.outputPadding) || !atLeast(1, dilation) ||
+	if !isFrom(1, c.stride) || !isFrom(0, c.padding) || !isFrom(0, c.outputPadding) || !isFrom(1, dilation) ||
 		slices.Max(dilation) > 1 || groups != nil && groups != int64(1) {
 		return c, false
 	}
