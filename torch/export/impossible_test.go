@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,4 +69,68 @@ func runsAlike(t *testing.T, fn func(torch.Tensor) torch.Tensor, x torch.Tensor,
 		_, err = c.Run(x)
 	}
 	require.Equal(t, wrong == nil, err == nil, "%v, not %v", err, wrong)
+}
+
+// A program that any pass would make faster, with another number for any that it says, compiles or not, and runs or fails: nothing ends the
+// process, takes forever or is left over.
+func TestSpoiltPrograms(t *testing.T) {
+	torchtest.NoLeaks(t)
+	for _, c := range passCases {
+		t.Run(c.name, func(t *testing.T) {
+			torch.Scope(func() {
+				w := passWeights()
+				x := torch.RandN(c.shape...)
+				p, err := Export(func(x torch.Tensor) torch.Tensor { return c.model(x, w) }, []any{x})
+				require.NoError(t, err)
+				defer p.Close()
+				nodes := p.Graph.Nodes
+				for i := range nodes {
+					for k, in := range nodes[i].Inputs {
+						for _, to := range spoilt(in.Value) {
+							p.Graph.Nodes = slices.Clone(nodes)
+							p.Graph.Nodes[i].Inputs = slices.Clone(nodes[i].Inputs)
+							p.Graph.Nodes[i].Inputs[k].Value = to
+							torch.Scope(func() { tryProgram(p, x) })
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// tryProgram compiles a program and runs it, if it can be.
+func tryProgram(p *Program, inputs ...any) {
+	c, err := Compile(p)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	torch.NoGrad(func() { _, _ = c.Run(inputs...) })
+}
+
+// spoilt are other numbers in the place of an argument's: one for all, one more, and each by itself.
+func spoilt(a Argument) (others []Argument) {
+	whole := []int64{0, -1, 7, -7, 1 << 40, 1 << 62, -1 << 62}
+	switch a := a.(type) {
+	case int64:
+		for _, n := range whole {
+			others = append(others, n)
+		}
+	case []int64:
+		others = append(others, []int64{}, append(slices.Clone(a), 1))
+		for _, n := range whole {
+			others = append(others, []int64{n})
+			for i := range a {
+				own := slices.Clone(a)
+				own[i] = n
+				others = append(others, own)
+			}
+		}
+	case float64:
+		others = []Argument{0.0, -1.0, math.MaxFloat64, math.NaN()}
+	case bool:
+		others = []Argument{!a}
+	}
+	return others
 }

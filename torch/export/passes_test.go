@@ -185,6 +185,12 @@ var passCases = []struct {
 	}, []int{2, 3}, []pass{{"lower", lower}, {"dead", dead}}},
 }
 
+// passWeights are the weights of those models.
+func passWeights() map[string]torch.Tensor {
+	return map[string]torch.Tensor{"v": torch.RandN(3), "m": torch.RandN(3, 3), "k": torch.RandN(3, 3, 3, 3), "wide": torch.RandN(1024, 4),
+		"deep": torch.RandN(32, 32, 3, 3), "one": torch.RandN(32, 32, 1, 1), "each": torch.RandN(32, 1, 3, 3)}
+}
+
 // norm are the settings of a batch norm in evaluation.
 func norm(w map[string]torch.Tensor) F.BatchNormOptions {
 	return F.BatchNormOptions{RunningMean: w["v"], RunningVar: w["v"].Abs(), Weight: w["v"], Bias: w["v"]}
@@ -200,8 +206,7 @@ func TestPasses(t *testing.T) {
 	for _, c := range passCases {
 		t.Run(c.name, func(t *testing.T) {
 			torch.Scope(func() {
-				w := map[string]torch.Tensor{"v": torch.RandN(3), "m": torch.RandN(3, 3), "k": torch.RandN(3, 3, 3, 3), "wide": torch.RandN(1024, 4),
-					"deep": torch.RandN(32, 32, 3, 3), "one": torch.RandN(32, 32, 1, 1), "each": torch.RandN(32, 1, 3, 3)}
+				w := passWeights()
 				x := torch.RandN(c.shape...)
 				p, err := Export(func(x torch.Tensor) torch.Tensor { return c.model(x, w) }, []any{x})
 				require.NoError(t, err)
