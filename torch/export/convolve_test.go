@@ -436,7 +436,7 @@ func TestOwnConvolutionsErrors(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x, w := torch.RandN(1, 16, 4, 4), torch.RandN(32, 16, 3, 3)
-		direct, ok := inner("libtorchgo::direct_weight", w)
+		direct, ok := packedWeight(t, "libtorchgo::direct_weight", w)
 		if !ok {
 			t.Skip("this processor has no kernel")
 		}

@@ -35,8 +35,7 @@ func (r *rewriter) dilated(n *Node, w torch.Tensor, c convolution, activation st
 func (c convolution) met(sizes []int, w torch.Tensor, side int) (times int) {
 	outputs, size := c.outputs(sizes, w, side), sizes[2+side]
 	for k := range w.Size(2 + side) {
-		first := k*int(c.dilation[side]) - int(c.padding[side]) // what the first output sees with it
-		times += max(0, min(outputs, size-first)-max(0, -first))
+		times += meetings(size, outputs, int(c.stride[side]), k*int(c.dilation[side])-int(c.padding[side]))
 	}
 	return times
 }

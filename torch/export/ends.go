@@ -26,15 +26,14 @@ func (r *rewriter) ends(f *flow) map[int]bool {
 	}
 	for i := range g.Nodes {
 		n, c := &g.Nodes[i], costs[i]
-		if c.weights == 0 || few*r.more(f, n, c) > all.multiplications || few*c.weights > all.weights {
-			continue
-		}
 		x, _ := kindOf(n.arg("input"))
 		name, _ := n.result()
-		if slices.Contains(g.Outputs, Argument(TensorArgument(name))) {
-			stay[i] = true
+		first, last := r.isInput(x), slices.Contains(g.Outputs, Argument(TensorArgument(name)))
+		if !first && !last || c.weights == 0 || few*c.weights > all.weights || few*r.more(f, n, c) > all.multiplications {
+			continue
 		}
-		if r.isInput(x) {
+		stay[i] = true
+		if first {
 			r.stays(f, i, stay)
 		}
 	}

@@ -171,6 +171,9 @@ func (n *Node) sides(name string, usual int64, sides int) []int64 {
 
 // outputs is the size of a side of what a convolution makes of inputs of these sizes.
 func (c convolution) outputs(sizes []int, weight torch.Tensor, side int) int {
-	reach := int(c.dilation[side])*(weight.Size(2+side)-1) + 1
-	return (sizes[2+side]+2*int(c.padding[side])-reach)/int(c.stride[side]) + 1
+	return outputsOf(sizes[2+side], weight.Size(2+side), int(c.stride[side]), int(c.padding[side]), int(c.dilation[side]))
+}
+
+func outputsOf(size, taps, stride, padding, dilation int) int {
+	return (size+2*padding-dilation*(taps-1)-1)/stride + 1
 }

@@ -154,7 +154,7 @@ func TestOwnGatesErrors(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x, one := torch.RandN(1, 16, 4, 4), []int{1, 1}
-		plain, ok := inner("libtorchgo::direct_weight", torch.RandN(32, 16, 1, 1))
+		plain, ok := packedWeight(t, "libtorchgo::direct_weight", torch.RandN(32, 16, 1, 1))
 		if !ok {
 			t.Skip("this processor has no kernel")
 		}

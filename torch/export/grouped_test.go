@@ -25,8 +25,8 @@ var (
 		{1, 24, 24, 12, three, one, one, "swish", groupedTarget},                             // four do
 		{3, 64, 96, 2, [2]int{1, 5}, [2]int{1, 2}, [2]int{0, 2}, "hardswish", groupedTarget}, // six vectors of each
 		{1, 10, 80, 5, one, one, [2]int{}, "relu", groupedTarget},
-		{1, 16, 8, 8, three, one, two, "none", "torch.ops.mkldnn._convolution_pointwise.default"},  // eight make one
-		{1, 24, 36, 3, three, one, one, "relu", "torch.ops.mkldnn._convolution_pointwise.default"}, // two do, of three
+		{1, 16, 8, 8, three, one, two, "none", ofOneDNN},  // eight make one
+		{1, 24, 36, 3, three, one, one, "relu", ofOneDNN}, // two do, of three
 		{1, 16, 16, 16, three, one, one, "relu", depthwiseTarget},
 	}
 )

@@ -35,11 +35,10 @@ func TestImpossibleNumbers(t *testing.T) {
 			"max_pool2d":       {2, func(x, w torch.Tensor) torch.Tensor { return F.MaxPool2d(x, 3) }},
 		} {
 			x, w := sides(c.sides)
+			fn := func(x torch.Tensor) torch.Tensor { return c.fn(x, w) }
 			for _, name := range []string{"kernel_size", "stride", "padding", "output_padding", "dilation", "groups"} {
 				for _, value := range []int64{0, -1, 9, math.MaxInt32, 1 << 40, 1 << 62} {
-					t.Run(fmt.Sprint(op, " ", name, " ", value), func(t *testing.T) {
-						runsAlike(t, func(x torch.Tensor) torch.Tensor { return c.fn(x, w) }, x, name, value)
-					})
+					t.Run(fmt.Sprint(op, " ", name, " ", value), func(t *testing.T) { runsAlike(t, fn, x, name, value) })
 				}
 			}
 		}
@@ -78,10 +77,7 @@ func TestSpoiltPrograms(t *testing.T) {
 	for _, c := range passCases {
 		t.Run(c.name, func(t *testing.T) {
 			torch.Scope(func() {
-				w := passWeights()
-				x := torch.RandN(c.shape...)
-				p, err := Export(func(x torch.Tensor) torch.Tensor { return c.model(x, w) }, []any{x})
-				require.NoError(t, err)
+				p, x := c.export(t)
 				defer p.Close()
 				nodes := p.Graph.Nodes
 				for i := range nodes {

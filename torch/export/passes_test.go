@@ -30,13 +30,15 @@ func brief(g *Graph) string {
 	return b.String() + "return " + strings.Join(each(g.Outputs, formatArgument), ", ")
 }
 
-// passCases are models with what passes make of them, one after the other.
-var passCases = []struct {
+// passCase is a model with what passes make of it, one after the other.
+type passCase struct {
 	name   string
 	model  func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor
 	shape  []int
 	passes []pass
-}{
+}
+
+var passCases = []passCase{
 	{"dead", func(x torch.Tensor, _ map[string]torch.Tensor) torch.Tensor {
 		x.Sin().Cos()
 		F.Dropout(x, 0.5, true) // takes a random number
@@ -185,10 +187,14 @@ var passCases = []struct {
 	}, []int{2, 3}, []pass{{"lower", lower}, {"dead", dead}}},
 }
 
-// passWeights are the weights of those models.
-func passWeights() map[string]torch.Tensor {
-	return map[string]torch.Tensor{"v": torch.RandN(3), "m": torch.RandN(3, 3), "k": torch.RandN(3, 3, 3, 3), "wide": torch.RandN(1024, 4),
+// export is the model as a program, and an input.
+func (c *passCase) export(t *testing.T) (p *Program, x torch.Tensor) {
+	w := map[string]torch.Tensor{"v": torch.RandN(3), "m": torch.RandN(3, 3), "k": torch.RandN(3, 3, 3, 3), "wide": torch.RandN(1024, 4),
 		"deep": torch.RandN(32, 32, 3, 3), "one": torch.RandN(32, 32, 1, 1), "each": torch.RandN(32, 1, 3, 3)}
+	x = torch.RandN(c.shape...)
+	p, err := Export(func(x torch.Tensor) torch.Tensor { return c.model(x, w) }, []any{x})
+	require.NoError(t, err)
+	return p, x
 }
 
 // norm are the settings of a batch norm in evaluation.
@@ -206,10 +212,7 @@ func TestPasses(t *testing.T) {
 	for _, c := range passCases {
 		t.Run(c.name, func(t *testing.T) {
 			torch.Scope(func() {
-				w := passWeights()
-				x := torch.RandN(c.shape...)
-				p, err := Export(func(x torch.Tensor) torch.Tensor { return c.model(x, w) }, []any{x})
-				require.NoError(t, err)
+				p, x := c.export(t)
 				defer p.Close()
 				o, tolerance := CompileOptions{}, 1e-5
 				switch c.name {
@@ -227,6 +230,7 @@ func TestPasses(t *testing.T) {
 				require.NoError(t, r.apply(c.passes))
 				fmt.Fprintf(&text, "%s\n\n", brief(&r.p.Graph))
 				var e *engine
+				var err error
 				torch.Unsafe(func() { e, err = newEngine(r.p) })
 				require.NoError(t, err)
 				defer e.h.Close()

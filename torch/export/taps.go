@@ -41,13 +41,9 @@ func taps(r *rewriter) {
 // tapsThatMeet are the taps of a side that some output multiplies by a pixel; n is 0 where without the others there would be more or fewer
 // outputs.
 func tapsThatMeet(size, taps, stride, padding, dilation int) (first, n int) {
-	outputs := func(taps, padding int) int { return (size+2*padding-dilation*(taps-1)-1)/stride + 1 }
+	outputs := func(taps, padding int) int { return outputsOf(size, taps, stride, padding, dilation) }
 	all := outputs(taps, padding)
-	meets := func(tap int) bool {
-		at := tap*dilation - padding             // what the first output sees
-		o := (max(0, -at) + stride - 1) / stride // the first one that sees no zero before the others
-		return o < all && at+o*stride < size
-	}
+	meets := func(tap int) bool { return meetings(size, all, stride, tap*dilation-padding) > 0 }
 	last := taps - 1
 	for first < taps && !meets(first) {
 		first++
@@ -60,4 +56,11 @@ func tapsThatMeet(size, taps, stride, padding, dilation int) (first, n int) {
 		return 0, 0
 	}
 	return first, n
+}
+
+// meetings are how many of the outputs of a side multiply a tap by one of its pixels, and not by zeros around them: the first output by the
+// pixel with that number, each other one by that a stride further.
+func meetings(size, outputs, stride, at int) int {
+	before := (max(0, -at) + stride - 1) / stride // the outputs that meet zeros in front
+	return max(0, min(outputs, (size-at+stride-1)/stride)-before)
 }

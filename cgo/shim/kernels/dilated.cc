@@ -40,7 +40,10 @@ struct Parts {
 	}
 
 	Tensor apart(const Tensor& x) const {
-		auto parts = at::empty({count(), x.size(1), pixels(height, 0), pixels(width, 0)}, x.options(), last_channels).zero_();
+		auto parts = at::empty({count(), x.size(1), pixels(height, 0), pixels(width, 0)}, x.options(), last_channels);
+		if (height % distance + width % distance > 0) {
+			parts.zero_();
+		}
 		const int64_t size = x.size(1) * static_cast<int64_t>(x.element_size());
 		const auto* from = static_cast<const char*>(x.const_data_ptr());
 		auto* to = static_cast<char*>(parts.mutable_data_ptr());
