@@ -17,14 +17,12 @@ type Usage struct {
 	Resident, Peak int // bytes of memory: now, and at most since the start
 	Address        int // bytes of address space
 	Threads        int // of the operating system
-	Files          int // open descriptors
+	Files          int // open descriptors, without those by which the process is looked at (in its own folder of /proc)
 }
 
 // Self reads the usage of this process.
 func Self() (Usage, error) {
-	u, err := Of(os.Getpid())
-	u.Files = max(0, u.Files-1) // without that of the folder itself
-	return u, err
+	return Of(os.Getpid())
 }
 
 // Of reads the usage of a process.
@@ -42,9 +40,22 @@ func Of(pid int) (u Usage, err error) {
 	if u.Threads, err = number(text, "Threads"); err != nil {
 		return u, err
 	}
-	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	u.Files = len(files)
+	u.Files, err = files(fmt.Sprintf("/proc/%d", pid))
 	return u, err
+}
+
+// files counts the open descriptors of a process other than those that look at itself: the one that lists them, and that of a goroutine
+// which happens to read how much memory the process has.
+func files(process string) (n int, err error) {
+	folder := process + "/fd"
+	descriptors, err := os.ReadDir(folder)
+	for _, d := range descriptors {
+		target, gone := os.Readlink(folder + "/" + d.Name())
+		if gone == nil && !strings.HasPrefix(target, process+"/") {
+			n++
+		}
+	}
+	return n, err
 }
 
 // tick is what Linux counts processor time in, on all its architectures.

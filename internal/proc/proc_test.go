@@ -25,8 +25,11 @@ func TestSelf(t *testing.T) {
 	}
 	file, err := os.Open(os.DevNull)
 	require.NoError(t, err)
+	self, err := os.Open("/proc/self/statm")
+	require.NoError(t, err)
 	after, err := Self()
 	require.NoError(t, err)
+	require.NoError(t, self.Close())
 	assert.GreaterOrEqual(t, after.Resident, before.Resident+more/2)
 	assert.Equal(t, before.Files+1, after.Files)
 	require.NoError(t, file.Close())

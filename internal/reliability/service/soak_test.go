@@ -111,6 +111,32 @@ func (s *soak) run(clients int, warmUp, all time.Duration, r *soaked) {
 	working.Wait()
 }
 
+// reachThreads trains and answers on as many threads as Go may come to have, one after the other while all of them are there, and leaves
+// them to Go. Each thread that libtorch is called on has memory of its own from malloc (0.6 MB in this work), and where others have the
+// processors Go starts its last ones after minutes: that is no growth, but would look like it.
+func (s *soak) reachThreads(n int) {
+	const calls = 1000
+	var turn sync.Mutex
+	var here, done sync.WaitGroup
+	here.Add(n)
+	for range n {
+		done.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			here.Done()
+			here.Wait()
+			turn.Lock()
+			defer turn.Unlock()
+			for i := range calls {
+				s.step()
+				s.ask(i)
+				s.served.right(i)
+			}
+		})
+	}
+	done.Wait()
+}
+
 func childSoak() {
 	all, err := time.ParseDuration(os.Getenv(durationVariable))
 	if err != nil {
@@ -120,6 +146,9 @@ func childSoak() {
 	s := newSoak()
 	s.step()
 	r := soaked{First: s.loss}
+	s.reachThreads(6)
+	s.trained.Store(0)
+	s.answers.Store(0)
 	s.run(4, 0, time.Second, &soaked{})
 	torch.GC()
 	base := torch.Stats()
