@@ -24,7 +24,9 @@ var recurrentCases = []recurrentCase{
 	{"lstm", 5, 8, 4, 5, nn.RNNOptions{NumLayers: 3, Bidirectional: true, BatchFirst: true}},
 	{"lstm", 3, 1, 2, 1, nn.RNNOptions{NoBias: true}},
 	{"lstm", 33, 17, 1, 13, nn.RNNOptions{Dropout: 0.5, NumLayers: 2}},
+	{"lstm", 30, 150, 3, 50, nn.RNNOptions{}}, // more weights, and more rows, than stay near
 	{"gru", 10, 20, 7, 3, nn.RNNOptions{}},
+	{"gru", 10, 180, 3, 7, nn.RNNOptions{}},
 	{"gru", 64, 100, 12, 9, nn.RNNOptions{NumLayers: 2, Bidirectional: true}},
 	{"gru", 7, 16, 5, 2, nn.RNNOptions{BatchFirst: true, NoBias: true}},
 	{"rnn", 10, 20, 7, 6, nn.RNNOptions{NumLayers: 2}},

@@ -1,5 +1,5 @@
 // Attention as libtorch's scaled_dot_product_attention computes it, in the memory of a head's keys and values and of some rows. It takes less
-// time for as many keys as stay in the cache; all else is left to libtorch.
+// time for as many keys as stay in the cache, and for few rows; all else is left to libtorch.
 #include <ATen/ExpandUtils.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "head.h"
@@ -23,24 +24,38 @@ namespace {
 
 using at::Tensor;
 
-constexpr int64_t fewest_rows = 8;             // that are worth panels of all keys
-constexpr int64_t most_numbers = 1 << 17;      // of a head's keys, and of its values
+constexpr int64_t most_numbers = 1 << 17;  // of a head's keys, and of its values
 constexpr int64_t products_of_a_thread = 1 << 20;
+constexpr int64_t afar = 16;  // the products that are made while a number comes
 
-// The kernels for such an attention; null where libtorch has to compute it.
-const convolution::Kernels* kernels_for(const Tensor& q, const Tensor& k, const Tensor& v) {
+// What computes a head of some attention, and the room it needs.
+struct Way {
+	void (*attend)(const Head& h, float* room) = nullptr;
+	int64_t (*room)(const Head& h, int64_t vector) = room_of;
+	int64_t vector = 0;
+};
+
+// The way of such an attention; none where libtorch has to compute it.
+std::optional<Way> way_of(const Tensor& q, const Tensor& k, const Tensor& v) {
 	auto is_head = [&](const Tensor& t) {
 		return t.dim() == 4 && t.scalar_type() == q.scalar_type() && t.layout() == at::kStrided && !t.is_neg() && t.size(0) == q.size(0);
 	};
 	if (!is_head(q) || !is_head(k) || !is_head(v) || q.size(3) != k.size(3) || k.size(2) != v.size(2) || k.size(1) != v.size(1)) {
-		return nullptr;
+		return std::nullopt;
 	}
 	int64_t keys = k.size(2), depth = k.size(3), width = v.size(3);
-	if (q.size(2) < fewest_rows || keys < 1 || depth < 1 || width < 1 || keys > most_numbers / depth || keys > most_numbers / width ||
-	    depth % convolution::together_of(q.scalar_type()) != 0) {
-		return nullptr;
+	if (keys < 1 || depth < 1 || width < 1) {
+		return std::nullopt;
 	}
-	return convolution::any_kernels(q.scalar_type());
+	if (q.size(2) < kFewRows) {
+		const auto* best = q.scalar_type() == at::kFloat ? convolution::best_processor() : nullptr;
+		return best ? std::optional(Way{best->attend_few, room_of_few, best->images.vector}) : std::nullopt;
+	}
+	if (keys > most_numbers / depth || keys > most_numbers / width || depth % convolution::together_of(q.scalar_type()) != 0) {
+		return std::nullopt;
+	}
+	const auto* kernels = convolution::any_kernels(q.scalar_type());
+	return kernels ? std::optional(Way{kernels->attend, room_of, kernels->vector}) : std::nullopt;
 }
 
 // What is added to products, in float32, with the sizes of all of them; undefined where libtorch has words for a mask.
@@ -80,7 +95,7 @@ Tensor results(const Tensor& q, const Tensor& v) {
 	return at::empty({q.size(0), q.size(1), q.size(2), v.size(3)}, q.options());
 }
 
-Tensor computed(const convolution::Kernels& kernels, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, bool causal, double scale) {
+Tensor computed(const Way& way, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, bool causal, double scale) {
 	auto together = convolution::together_of(query.scalar_type());
 	auto q = rows_of(query, together), k = rows_of(key, together), v = rows_of(value, together);
 	const int64_t heads = q.size(1);
@@ -94,15 +109,15 @@ Tensor computed(const convolution::Kernels& kernels, const Tensor& query, const 
 	Head like{nullptr, nullptr, nullptr, nullptr, q.size(2), k.size(2), k.size(3), v.size(3), q.stride(2), k.stride(2), v.stride(2), y.stride(2),
 	          nullptr, mask.defined() ? mask.stride(2) : 0, static_cast<float>(scale), causal};
 	auto* to = static_cast<char*>(y.mutable_data_ptr());
-	int64_t some = std::max<int64_t>(1, products_of_a_thread / (like.rows * like.keys * (like.depth + like.width)));
+	const int64_t work = (like.rows + afar) * like.keys * (like.depth + like.width), some = std::max<int64_t>(1, products_of_a_thread / work);
 	at::parallel_for(0, q.size(0) * heads, some, [&](int64_t first, int64_t last) {
-		std::unique_ptr<float[]> room(new float[room_of(like, kernels.vector)]);
+		std::unique_ptr<float[]> room(new float[way.room(like, way.vector)]);
 		for (; first < last; first++) {
 			Head h = like;
 			h.q = at_head(q, first), h.k = at_head(k, first), h.v = at_head(v, first);
 			h.to = to + offset(y, first);
 			h.mask = mask.defined() ? reinterpret_cast<const float*>(at_head(mask, first)) : nullptr;
-			kernels.attend(h, room.get());
+			way.attend(h, room.get());
 		}
 	});
 	return y;
@@ -121,18 +136,18 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
 		auto rows = query.reshape({query.size(0), key.size(1), query.size(1) / key.size(1), query.size(3)});
 		return attention(rows, key, value, mask, false, scale, false).reshape({query.size(0), query.size(1), 1, value.size(3)});
 	}
-	const auto* kernels = kernels_for(query, key, value);
-	if (kernels != nullptr && query.size(1) != key.size(1) && (!grouped || key.size(1) == 0 || query.size(1) % key.size(1) != 0)) {
-		kernels = nullptr;
+	auto way = way_of(query, key, value);
+	if (way && query.size(1) != key.size(1) && (!grouped || key.size(1) == 0 || query.size(1) % key.size(1) != 0)) {
+		way.reset();
 	}
 	Tensor own;
-	if (kernels != nullptr && mask) {
+	if (way && mask) {
 		own = added(*mask, query, key.size(2));
 	}
-	if (kernels == nullptr || (mask && (causal || !own.defined()))) {
+	if (!way || (mask && (causal || !own.defined()))) {
 		return at::scaled_dot_product_attention(query, key, value, mask, /*dropout_p=*/0.0, causal, scale, grouped);
 	}
-	return computed(*kernels, query, key, value, own, causal, scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3)))));
+	return computed(*way, query, key, value, own, causal, scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3)))));
 }
 
 TORCH_LIBRARY_FRAGMENT(libtorchgo, m) {

@@ -2,6 +2,7 @@
 #include "channel_norms.h"
 #include "dots.h"
 #include "elementwise.h"
+#include "fewrows.h"
 #include "images.h"
 #include "lanes.h"
 #include "recurrent.h"
@@ -24,6 +25,7 @@ const Processor avx2 = {
 	rows::log_softmax_derivative<8>,
 	sums::sum_columns<8>,
 	recurrent::recurrent<8>,
+	attention::attend_few<8>,
 	groups::norm<8>,
 	rows::rms_norm<8>,
 	groups::affine<8>,

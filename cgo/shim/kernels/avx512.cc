@@ -2,6 +2,7 @@
 #include "channel_norms.h"
 #include "dots.h"
 #include "elementwise.h"
+#include "fewrows.h"
 #include "images.h"
 #include "lanes.h"
 #include "recurrent.h"
@@ -24,6 +25,7 @@ const Processor avx512 = {
 	rows::log_softmax_derivative<16>,
 	sums::sum_columns<16>,
 	recurrent::recurrent<16>,
+	attention::attend_few<16>,
 	groups::norm<16>,
 	rows::rms_norm<16>,
 	groups::affine<16>,

@@ -24,4 +24,11 @@ struct Sequence {
 	int64_t states_row, states_step;
 };
 
+// Part is what of a sequence is computed at a time: rows, steps, and vectors of numbers of a state, each from one to another.
+struct Part {
+	int64_t rows, to_row;
+	int64_t steps, to_step;
+	int64_t vectors, to_vector;
+};
+
 }  // namespace tg::recurrent

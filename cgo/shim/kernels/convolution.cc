@@ -121,13 +121,14 @@ void pixels(const Task& t, const Tensor& weight) {
 	const auto& k = panels_of(weight);
 	Panels panels{weight.size(0)};
 	// Each panel of weights meets as many pixels as stay near, in even pieces: a few pixels that are left over would take as many weights.
-	constexpr int64_t near = 96;
+	// Weights come from afar, each in the time of so many multiplications: few pixels are worth threads, too.
+	constexpr int64_t near = 96, afar = 16;
 	const int64_t all = t.pixels();
 	if (all == 0) {
 		return;
 	}
 	const int64_t piece = even(all, near), pieces = (all + piece - 1) / piece, count = panels.count();
-	int64_t work = piece * (weight.numel() / count);
+	const int64_t work = (piece + afar) * (weight.numel() / count);
 	at::parallel_for(0, count * pieces, std::max<int64_t>(1, (1 << 20) / work), [&](int64_t first, int64_t last) {
 		for (; first < last; first++) {
 			int64_t at = first / count * piece, panel = first % count;

@@ -167,8 +167,10 @@ struct Processor {
 	void (*log_softmax_derivative)(const rows::ShortRows& r, int64_t first, int64_t last);
 	// Sums up each column of a matrix whose rows lie side by side.
 	void (*sum_columns)(const float* x, int64_t rows, int64_t columns, float* to);
-	// The rows of sequences from first to last.
-	void (*recurrent)(const recurrent::Sequence& s, int64_t first, int64_t last);
+	// A part of sequences, whose steps before are done.
+	void (*recurrent)(const recurrent::Sequence& s, const recurrent::Part& part);
+	// A head of few rows, with room for it.
+	void (*attend_few)(const attention::Head& h, float* room);
 	// A group norm of the image of that number, with room for it.
 	void (*group_norm)(const groups::Images& g, int64_t image, double* room);
 	// The rows from first to last over their root mean square, times a weight or null.

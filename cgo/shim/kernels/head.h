@@ -23,6 +23,9 @@ struct Head {
 // Rows that are computed together.
 constexpr int64_t kRows = 48;
 
+// Fewer rows are not worth panels of all keys and values.
+constexpr int64_t kFewRows = 8;
+
 // From one row of products to the next: a vector more than they take, because what is a power of two apart shares few lines of the cache.
 constexpr int64_t apart(int64_t keys, int64_t vector) { return convolution::whole(keys, vector) + vector; }
 
@@ -31,5 +34,8 @@ inline int64_t room_of(const Head& h, int64_t vector) {
 	int64_t keys = convolution::whole(h.keys, vector), width = convolution::whole(h.width, vector);
 	return keys * h.depth + keys * width + 2 * kRows * apart(h.keys, vector);
 }
+
+// The same of one of few rows.
+inline int64_t room_of_few(const Head& h, int64_t vector) { return h.rows * (apart(h.keys, vector) + h.width); }
 
 }  // namespace tg::attention

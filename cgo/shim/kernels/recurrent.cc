@@ -36,6 +36,16 @@ Tensor recurrent_weight(const Tensor& weight, int64_t gates) {
 	return rows.reshape({gates, all / vector, vector, hidden}).permute({1, 3, 0, 2}).contiguous();
 }
 
+// What lies from one to another of numbers that are counted through sequences, of each by itself.
+template <class Do>
+void each_of(int64_t numbers, int64_t from, int64_t to, const Do& run) {
+	for (int64_t i = from / numbers; from < to; i++) {
+		const int64_t end = std::min(to, (i + 1) * numbers);
+		run(i, from - i * numbers, end - i * numbers);
+		from = end;
+	}
+}
+
 // Layers of one kind of cells, whose inputs are [steps, rows, numbers], or rows first.
 struct Layers {
 	Cell cell;
@@ -97,9 +107,30 @@ struct Layers {
 		return convolution::linear(x, weights[own * parts], outputs(), bias.narrow(0, 0, outputs()), "none");
 	}
 
+	// Threads take rows, and where there are too few of them vectors of each step's states.
+	void compute(const Sequence* sequences, int64_t steps) const {
+		constexpr int64_t enough = 1 << 18, worth = 1 << 16;  // of multiplications for a thread: in all steps, and in one
+		const int64_t vector = processor().images.vector, vectors = (hidden + vector - 1) / vector, work = outputs() * hidden;
+		const bool few = directions() * rows < at::get_num_threads() && rows * work >= 2 * worth;
+		if (!few) {
+			at::parallel_for(0, directions() * rows, std::max<int64_t>(1, enough / (steps * work)), [&](int64_t from, int64_t to) {
+				each_of(rows, from, to, [&](int64_t own, int64_t row, int64_t end) {
+					processor().recurrent(sequences[own], {row, end, 0, steps, 0, vectors});
+				});
+			});
+			return;
+		}
+		for (int64_t i = 0; i < steps; i++) {
+			at::parallel_for(0, directions() * vectors, std::max<int64_t>(1, worth * vectors / (rows * work)), [&](int64_t from, int64_t to) {
+				each_of(vectors, from, to, [&](int64_t own, int64_t first, int64_t end) {
+					processor().recurrent(sequences[own], {0, rows, i, i + 1, first, end});
+				});
+			});
+		}
+	}
+
 	// A layer's outputs, [steps, rows, directions x hidden]. Its last states go to hy.
 	Tensor layer(int64_t number, const Tensor& x, const Tensor& hy) {
-		constexpr int64_t enough = 1 << 18;  // of multiplications for a thread
 		const bool steps_last = batch_first && number == 0;
 		const int64_t steps = x.size(steps_last ? 1 : 0), first = number * directions();
 		auto y = at::empty({steps, rows, directions() * hidden}, x.options());
@@ -109,14 +140,7 @@ struct Layers {
 			given[i] = inputs(first + i, x);
 			sequences[i] = sequence(first + i, given[i], y, steps_last, i > 0);
 		}
-		const int64_t work = steps * outputs() * hidden;
-		at::parallel_for(0, directions() * rows, std::max<int64_t>(1, enough / work), [&](int64_t from, int64_t to) {
-			for (int64_t i = from / rows; from < to; i++) {
-				const int64_t end = std::min(to, (i + 1) * rows);
-				processor().recurrent(sequences[i], from - i * rows, end - i * rows);
-				from = end;
-			}
-		});
+		compute(sequences, steps);
 		for (int64_t i = 0; i < directions() * rows; i++) {
 			const Sequence& s = sequences[i / rows];
 			const float* last = s.states + i % rows * s.states_row + (steps - 1) * s.states_step;

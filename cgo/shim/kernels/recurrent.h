@@ -26,22 +26,28 @@ INLINE V tangent(V x) {
 	return 1.0f - 2.0f / (exponential(x + x) + 1.0f);
 }
 
-// Block is a vector of a new state's numbers, of which some are there.
+// Block is a vector of the numbers that states become in a step, of which some are there.
 struct Block {
 	const Sequence& s;
-	int64_t at, some;
+	int64_t step, at, some;
 
 	template <int W>
 	INLINE Vec<W> of(const float* numbers) const {
 		return load_at_most<W>(numbers + at, some);
 	}
 
+	INLINE const float* before(int64_t row) const {
+		return step == 0 ? s.start + row * s.hidden : s.states + row * s.states_row + (step - 1) * s.states_step;
+	}
+
 	// What a row's state becomes.
 	template <Cell C, int W>
-	INLINE void finish(const Vec<W>* sums, const float* inputs, const float* before, float* memory, float* to) const {
+	INLINE void finish(int64_t row, const Vec<W>* sums) const {
+		const float* inputs = s.inputs + row * s.inputs_row + step * s.inputs_step;
 		auto given = [&](int gate) __attribute__((always_inline)) { return of<W>(inputs + gate * s.hidden); };
 		Vec<W> state;
 		if constexpr (C == Cell::lstm) {
+			float* memory = s.memory + row * s.hidden;
 			Vec<W> in = sigmoid(given(0) + sums[0]), forget = sigmoid(given(1) + sums[1]);
 			Vec<W> cell = forget * of<W>(memory) + in * tangent(given(2) + sums[2]);
 			store_at_most(memory + at, cell, some);
@@ -49,13 +55,13 @@ struct Block {
 		} else if constexpr (C == Cell::gru) {
 			Vec<W> reset = sigmoid(given(0) + sums[0]), update = sigmoid(given(1) + sums[1]);
 			Vec<W> fresh = tangent(given(2) + reset * (sums[2] + of<W>(s.bias)));
-			state = (of<W>(before) - fresh) * update + fresh;
+			state = (of<W>(before(row)) - fresh) * update + fresh;
 		} else if constexpr (C == Cell::tanh) {
 			state = tangent(given(0) + sums[0]);
 		} else {
 			state = convolution::larger(Vec<W>{}, given(0) + sums[0]);
 		}
-		store_at_most(to + at, state, some);
+		store_at_most(s.states + row * s.states_row + step * s.states_step + at, state, some);
 	}
 };
 
@@ -95,57 +101,82 @@ INLINE void multiply(int64_t depth, const float* const* states, const float* pan
 	});
 }
 
-// A step of R rows from one on: a vector of their states.
-template <Cell C, int W, int R>
-void step(const Block& b, int64_t step, int64_t row) {
-	constexpr int G = gates_of(C);
-	const Sequence& s = b.s;
-	const float* before[R];
+// What weights from one on give to the sums of R rows from one on.
+template <int G, int W, int R>
+INLINE void products(const Block& b, int64_t row, int64_t from, int64_t n, Vec<W> (*to)[G]) {
+	const float* states[R];
 	for (int r = 0; r < R; r++) {
-		before[r] = step == 0 ? s.start + (row + r) * s.hidden : s.states + (row + r) * s.states_row + (step - 1) * s.states_step;
+		states[r] = b.before(row + r) + from;
 	}
-	Vec<W> sums[R][G];
-	multiply<G, W, R>(s.hidden, before, s.weight + b.at * s.hidden * G, sums);
-	for (int r = 0; r < R; r++) {
-		const int64_t own = row + r;
-		float* memory = C == Cell::lstm ? s.memory + own * s.hidden : nullptr;
-		b.finish<C, W>(sums[r], s.inputs + own * s.inputs_row + step * s.inputs_step, before[r], memory,
-		               s.states + own * s.states_row + step * s.states_step);
-	}
+	multiply<G, W, R>(n, states, b.s.weight + (b.at * b.s.hidden + from * W) * G, to);
 }
 
-// The same of the rows from first to last, R at a time and then fewer.
-template <Cell C, int W, int R>
-INLINE void steps(const Block& b, int64_t number, int64_t first, int64_t last) {
+// The rows from first to last, R at a time and then fewer.
+template <int R, class Do>
+INLINE void in_rows(int64_t first, int64_t last, const Do& run) {
 	for (; first + R <= last; first += R) {
-		step<C, W, R>(b, number, first);
+		run.template operator()<R>(first);
 	}
 	if constexpr (R > 1) {
-		steps<C, W, R - 1>(b, number, first, last);
+		in_rows<R - 1>(first, last, run);
 	}
 }
 
-// All steps of the rows from first to last. Weights are taken to and fro: those that came last are near when the next step begins.
+template <Cell C, int W, int R>
+void few(const Block& b, int64_t first, int64_t last) {
+	constexpr int G = gates_of(C);
+	in_rows<R>(first, last, [&]<int M>(int64_t row) __attribute__((always_inline)) {
+		Vec<W> sums[M][G];
+		products<G, W, M>(b, row, 0, b.s.hidden, sums);
+		for (int r = 0; r < M; r++) {
+			b.finish<C, W>(row + r, sums[r]);
+		}
+	});
+}
+
+// At most so many rows meet some weights, which stay near, before the next ones do.
+constexpr int64_t kRows = 48, kNear = 1 << 12;
+
+template <Cell C, int W, int R>
+void many(const Block& b, int64_t first, int64_t last) {
+	constexpr int G = gates_of(C);
+	constexpr int64_t near = kNear / (G * W);
+	Vec<W> sums[kRows][G]{};
+	for (int64_t k = 0; k < b.s.hidden; k += near) {
+		in_rows<R>(first, last, [&]<int M>(int64_t row) __attribute__((always_inline)) {
+			Vec<W> more[M][G];
+			products<G, W, M>(b, row, k, least(near, b.s.hidden - k), more);
+			unrolled<M * G>([&](int i) __attribute__((always_inline)) { sums[row - first + i / G][i % G] += more[i / G][i % G]; });
+		});
+	}
+	for (int64_t row = first; row < last; row++) {
+		b.finish<C, W>(row, sums[row - first]);
+	}
+}
+
+// Weights are taken to and fro: those that came last are near when the next step begins.
 template <Cell C, int W>
-void run(const Sequence& s, int64_t first, int64_t last) {
+void run(const Sequence& s, const Part& part) {
 	constexpr int R = C == Cell::lstm ? 3 : 4;
-	const int64_t blocks = (s.hidden + W - 1) / W;
-	for (int64_t i = 0; i < s.steps; i++) {
-		for (int64_t j = 0; j < blocks; j++) {
-			const int64_t at = (i % 2 == 0 ? j : blocks - 1 - j) * W;
-			const Block block{s, at, s.hidden - at};
-			steps<C, W, R>(block, i, first, last);
+	for (int64_t i = part.steps; i < part.to_step; i++) {
+		for (int64_t j = part.vectors; j < part.to_vector; j++) {
+			const int64_t at = (i % 2 == 0 ? j : part.vectors + part.to_vector - 1 - j) * W;
+			const Block block{s, i, at, s.hidden - at};
+			for (int64_t first = part.rows; first < part.to_row; first += kRows) {
+				const int64_t last = least(first + kRows, part.to_row);
+				s.hidden * gates_of(C) * W > kNear && last - first > R ? many<C, W, R>(block, first, last) : few<C, W, R>(block, first, last);
+			}
 		}
 	}
 }
 
 template <int W>
-void recurrent(const Sequence& s, int64_t first, int64_t last) {
+void recurrent(const Sequence& s, const Part& part) {
 	switch (s.cell) {
-		case Cell::lstm: return run<Cell::lstm, W>(s, first, last);
-		case Cell::gru: return run<Cell::gru, W>(s, first, last);
-		case Cell::tanh: return run<Cell::tanh, W>(s, first, last);
-		case Cell::relu: return run<Cell::relu, W>(s, first, last);
+		case Cell::lstm: return run<Cell::lstm, W>(s, part);
+		case Cell::gru: return run<Cell::gru, W>(s, part);
+		case Cell::tanh: return run<Cell::tanh, W>(s, part);
+		case Cell::relu: return run<Cell::relu, W>(s, part);
 	}
 }
 
