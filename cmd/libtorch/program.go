@@ -175,6 +175,8 @@ func kinds(program *export.Program, inputs []any, onCard bool) []kind {
 	if onCard {
 		return append(list, kind{"float16", export.CompileOptions{DType: torch.Float16}, true})
 	}
+	list = append(list, kind{"bf16 weights", export.CompileOptions{Weights: torch.BFloat16}, true},
+		kind{"int8 weights", export.CompileOptions{Weights: torch.Int8}, true})
 	if ranges, err := export.Calibrate(program, slices.Values([][]any{inputs})); err == nil {
 		list = append(list, kind{"int8", export.CompileOptions{Int8: ranges}, true})
 	}

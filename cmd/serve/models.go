@@ -100,7 +100,7 @@ func (c *config) checkCompile(file string) error {
 	_, known := compilings[c.Compile]
 	switch {
 	case !known:
-		return fmt.Errorf(`"compile" is %q, expected exact, fast, bfloat16, float16 or int8`, c.Compile)
+		return fmt.Errorf(`"compile" is %q, expected exact, fast, bfloat16, float16, int8, bfloat16-weights or int8-weights`, c.Compile)
 	case c.Compile+c.Samples != "" && (filepath.Ext(file) != ".pt2" || aoti.IsPackage(file)):
 		return errors.New(`"compile" and "samples" are for programs of torch.export: this model is computed as it is`)
 	case (c.Compile == "int8") != (c.Samples != ""):
@@ -146,6 +146,9 @@ var compilings = map[string][]export.CompileOptions{
 	"bfloat16": {{DType: torch.BFloat16}},
 	"float16":  {{DType: torch.Float16}}, // on a card
 	"int8":     nil,                      // has ranges of its own: see compileOptions
+
+	"bfloat16-weights": {{Weights: torch.BFloat16}},
+	"int8-weights":     {{Weights: torch.Int8}},
 }
 
 // openModel reads the file of a model.

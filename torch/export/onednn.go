@@ -122,6 +122,9 @@ func (r *rewriter) packed(n *Node, w torch.Tensor, a activation, images bool) (t
 	if n.op() != "linear" || len(sizes) == 0 || w.Dim() != 2 {
 		return to, false
 	}
+	if to, ok = r.narrow(n, w, a); ok {
+		return to, true
+	}
 	rows := 1
 	for _, s := range sizes[:len(sizes)-1] {
 		rows *= s

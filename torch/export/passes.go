@@ -48,6 +48,7 @@ type rewriter struct {
 	frozen  bool         // parameters and buffers are constants
 	device  torch.Device // of all tensors, or none
 	dtype   torch.DType
+	weights torch.DType             // of linear layers that are computed in float32; none if they are, too
 	floats  map[string]bool         // what layers make that are computed in float32 all the same
 	ranges  Calibration             // for what is computed in eight bits
 	rounded map[string]torch.Tensor // what constants of dtype were before
@@ -94,7 +95,7 @@ func newRewriter(p *Program, o CompileOptions) *rewriter {
 	for _, name := range o.Floats {
 		floats[name] = true
 	}
-	return &rewriter{p: &own, frozen: !o.Exact, device: p.device(), dtype: o.DType, floats: floats, ranges: o.Int8,
+	return &rewriter{p: &own, frozen: !o.Exact, device: p.device(), dtype: o.DType, weights: o.narrow(), floats: floats, ranges: o.Int8,
 		rounded: map[string]torch.Tensor{}, schemas: map[string]library.Schema{}}
 }
 

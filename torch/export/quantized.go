@@ -97,13 +97,13 @@ func (q *quantizer) pooled(n *Node, name string, e eighth) {
 	q.asFloat(n, name, e)
 }
 
-// whole are weights in whole numbers with a scale for each channel. Where the processor adds two products in sixteen bits, those of
-// neighbouring inputs are small enough.
-func (q *quantizer) whole(weight torch.Tensor) (w, scales torch.Tensor) {
+// scaledWeights are weights in whole numbers with a scale for each channel. Where the processor adds two products in sixteen bits, those of
+// neighbouring inputs are to be small enough, which narrow are.
+func scaledWeights(weight torch.Tensor, narrow bool) (w, scales torch.Tensor) {
 	const most = 127 // of one, and of two, whose product with 255 then fits
 	channels := weight.Size(0)
 	scales = weight.Abs().Reshape(channels, -1).AMax(1).DivScalar(most)
-	if inputs := weight.Size(1); q.narrow && inputs > 1 {
+	if inputs := weight.Size(1); narrow && inputs > 1 {
 		pairs := weight.MoveDim(1, -1).Reshape(channels, -1, inputs)
 		if inputs%2 > 0 {
 			pairs = torch.Cat([]torch.Tensor{pairs, torch.ZerosLike(pairs.Narrow(-1, 0, 1))}, -1)
@@ -115,7 +115,7 @@ func (q *quantizer) whole(weight torch.Tensor) (w, scales torch.Tensor) {
 	scales = torch.Where(scales.EqScalar(0), torch.Ones(), scales)
 	shape := slices.Repeat([]int{1}, weight.Dim())
 	shape[0] = -1
-	return balanced(weight.Div(scales.Reshape(shape...)), torch.Int8, q.narrow), scales
+	return balanced(weight.Div(scales.Reshape(shape...)), torch.Int8, narrow), scales
 }
 
 // layered computes a layer in eight bits.
@@ -125,7 +125,7 @@ func (q *quantizer) layered(l *layer) {
 	if q.eight[l.result] || l.other != "" && !l.ours {
 		to, dtype = q.scaled(l.result), torch.Uint8
 	}
-	w, scales := q.whole(l.weight)
+	w, scales := scaledWeights(l.weight, q.narrow)
 	var target string
 	var inputs []NamedArgument
 	if l.ours {

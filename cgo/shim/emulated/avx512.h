@@ -130,6 +130,11 @@ EMULATED __m512i _mm512_cvtepu8_epi32(__m128i a) {
 	return made_of<__m512i, int32_t>([&](int i) { return each[i]; });
 }
 
+EMULATED __m512i _mm512_cvtepi8_epi32(__m128i a) {
+	const Each<int8_t> each(a);
+	return made_of<__m512i, int32_t>([&](int i) { return each[i]; });
+}
+
 EMULATED __m512i _mm512_cvtepu16_epi32(__m256i a) {
 	const Each<uint16_t> each(a);
 	return made_of<__m512i, int32_t>([&](int i) { return each[i]; });

@@ -5,6 +5,7 @@
 #include "fewrows.h"
 #include "images.h"
 #include "lanes.h"
+#include "narrow.h"
 #include "recurrent.h"
 #include "rms_norm.h"
 #include "skip.h"
@@ -26,6 +27,8 @@ const Processor avx2 = {
 	sums::sum_columns<8>,
 	recurrent::recurrent<8>,
 	attention::attend_few<8>,
+	{{narrow<BFloat16, 8, 1, 12>, narrow<BFloat16, 8, 2, 6>, narrow<BFloat16, 8, 3, 4>},
+	 {narrow<int8_t, 8, 1, 12>, narrow<int8_t, 8, 2, 6>, narrow<int8_t, 8, 3, 4>}},
 	groups::norm<8>,
 	rows::rms_norm<8>,
 	groups::affine<8>,

@@ -5,6 +5,7 @@
 #include "fewrows.h"
 #include "images.h"
 #include "lanes.h"
+#include "narrow.h"
 #include "recurrent.h"
 #include "rms_norm.h"
 #include "skip.h"
@@ -26,6 +27,8 @@ const Processor avx512 = {
 	sums::sum_columns<16>,
 	recurrent::recurrent<16>,
 	attention::attend_few<16>,
+	{{narrow<BFloat16, 16, 1, 12>, narrow<BFloat16, 16, 2, 12>, narrow<BFloat16, 16, 3, 8>},
+	 {narrow<int8_t, 16, 1, 12>, narrow<int8_t, 16, 2, 12>, narrow<int8_t, 16, 3, 8>}},
 	groups::norm<16>,
 	rows::rms_norm<16>,
 	groups::affine<16>,

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "checks.h"
@@ -82,6 +83,27 @@ struct Call {
 		}
 		y = in_place ? sum : at::empty(sizes, x.options(), last_channels);
 		task.y = y.mutable_data_ptr(), task.out_height = height, task.out_width = width;
+	}
+};
+
+// The size of even pieces of about so many of all.
+inline int64_t even(int64_t all, int64_t about) {
+	const int64_t pieces = std::max<int64_t>(1, (all + about / 2) / about);
+	return (all + pieces - 1) / pieces;
+}
+
+// Pieces are the rows, or pixels, that each panel of weights meets at once: as many as stay near, evenly, since a few that are left over would
+// take as many weights.
+struct Pieces {
+	int64_t size, count;
+
+	explicit Pieces(int64_t all) : size(even(all, 96)), count(size == 0 ? 0 : (all + size - 1) / size) {}
+
+	// How many a thread takes at least, of panels of so many weights. These come from afar, each in the time of some multiplications: few
+	// pixels are worth threads, too.
+	int64_t grain(int64_t weights) const {
+		constexpr int64_t afar = 16, enough = 1 << 20;
+		return std::max<int64_t>(1, enough / ((size + afar) * weights));
 	}
 };
 

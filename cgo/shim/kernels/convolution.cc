@@ -50,12 +50,6 @@ struct Signals {
 	Tensor signals(const Tensor& images) const { return images.squeeze(side); }
 };
 
-// The size of even pieces of about so many of all.
-int64_t even(int64_t all, int64_t about) {
-	const int64_t pieces = std::max<int64_t>(1, (all + about / 2) / about);
-	return (all + pieces - 1) / pieces;
-}
-
 // The number of tiles that are computed together: as many as keep what they become near, and more, in even blocks, where weights come from
 // afar, since a few tiles that are left over would take as many weights.
 int64_t block_of(int64_t tiles, int64_t weights) {
@@ -120,19 +114,12 @@ Tensor& winograd_(const Tensor& x, const Tensor& weight, const std::optional<Ten
 void pixels(const Task& t, const Tensor& weight) {
 	const auto& k = panels_of(weight);
 	Panels panels{weight.size(0)};
-	// Each panel of weights meets as many pixels as stay near, in even pieces: a few pixels that are left over would take as many weights.
-	// Weights come from afar, each in the time of so many multiplications: few pixels are worth threads, too.
-	constexpr int64_t near = 96, afar = 16;
-	const int64_t all = t.pixels();
-	if (all == 0) {
-		return;
-	}
-	const int64_t piece = even(all, near), pieces = (all + piece - 1) / piece, count = panels.count();
-	const int64_t work = (piece + afar) * (weight.numel() / count);
-	at::parallel_for(0, count * pieces, std::max<int64_t>(1, (1 << 20) / work), [&](int64_t first, int64_t last) {
+	const Pieces pieces(t.pixels());
+	const int64_t count = panels.count();
+	at::parallel_for(0, count * pieces.count, pieces.grain(weight.numel() / count), [&](int64_t first, int64_t last) {
 		for (; first < last; first++) {
-			int64_t at = first / count * piece, panel = first % count;
-			k.direct[panels.size(panel) - 1](t, panels.first(panel), at, std::min(at + piece, all));
+			int64_t at = first / count * pieces.size, panel = first % count;
+			k.direct[panels.size(panel) - 1](t, panels.first(panel), at, std::min(at + pieces.size, t.pixels()));
 		}
 	});
 }

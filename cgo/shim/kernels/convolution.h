@@ -53,6 +53,11 @@ struct Panels {
 	int64_t size(int64_t panel) const { return vectors == 1 ? 1 : panel < threes() ? 3 : 2; }
 };
 
+// So few rows meet narrow weights as they are.
+constexpr int kNarrowRows = 4;
+
+using Narrow = void(const Task& t, const float* scale, int64_t vector, int64_t first, int64_t last, float* room);
+
 // Winograd's forms: tiles of so many outputs, down and across, that lie so many pixels apart and see as many as there are taps. Images may be
 // folded: fold x fold pixels are one, of as many times the channels, so that a kernel of 7 x 7 with steps of two is one of 4 x 4.
 struct Form {
@@ -171,6 +176,9 @@ struct Processor {
 	void (*recurrent)(const recurrent::Sequence& s, const recurrent::Part& part);
 	// A head of few rows, with room for it.
 	void (*attend_few)(const attention::Head& h, float* room);
+	// The rows from first to last of a linear layer with weights of bfloat16, or of eight bits with scales: a panel of one, two or three
+	// vectors, with room for it in float32 where rows are not few.
+	Narrow* narrow[2][3];
 	// A group norm of the image of that number, with room for it.
 	void (*group_norm)(const groups::Images& g, int64_t image, double* room);
 	// The rows from first to last over their root mean square, times a weight or null.
