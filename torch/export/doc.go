@@ -33,8 +33,8 @@
 // alone, is never read or is computed twice is left out; and memory that nothing reads any more is written to again. Results differ
 // from Python's by rounding, about one in a million. [CompileOptions].Exact makes only the passes that keep the bits, DType computes
 // in bfloat16 or, on a card, float16, and Int8 in whole numbers of eight bits, with the ranges that [Calibrate] finds, which also
-// tells the layers that need float32; Weights keeps those of linear layers in fewer bits, for what few rows meet. Printing the compiled program shows what they did. [Program.To] moves a program to a card
-// first, where it becomes graphs of CUDA's.
+// tells the layers that need float32; Weights keeps those of linear layers in fewer bits, for what few rows meet. Printing the
+// compiled program shows what they did. [Program.To] moves a program to a card first, where it becomes graphs of CUDA's.
 // Where autograd records, a run computes the program as it is.
 //
 // [CompileStep] does the same for a step of training, a function of Go's with backward and the optimizer's work in it.
