@@ -91,7 +91,7 @@ func TestInt8(t *testing.T) {
 		`{"compile": "int8", "samples": "y.safetensors"}`:       `expected those of the inputs, with a row for each sample: ["x"]`,
 		`{"compile": "int8", "samples": "photos"}`:              `"image"`,
 		`{"compile": "int8", "samples": "none", ` + image + `}`: "no pictures",
-		`{"compile": "int7"}`:                                   "expected exact, fast, bfloat16, float16, int8, bfloat16-weights or int8-weights",
+		`{"compile": "int7"}`:                                   "expected exact, fast, bfloat16, float16, int8, bfloat16-weights",
 	} {
 		status, text := load(config)
 		require.Equal(t, http.StatusBadRequest, status, config)

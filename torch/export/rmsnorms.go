@@ -57,7 +57,7 @@ func (r *rewriter) isRows(name string) bool {
 // weighedNorm is a norm times a weight, which nothing else reads.
 func (s *seeker) weighedNorm(i int) (x, weight, eps Argument, ok bool) {
 	n := &s.p.Graph.Nodes[i]
-	for _, sides := range [][2]string{{"self", "other"}, {"other", "self"}} {
+	for _, sides := range bothSides {
 		name, _ := kindOf(n.arg(sides[0]))
 		_, at := s.node(name)
 		if at < 0 || s.f.only(name) != i {
@@ -76,7 +76,7 @@ func (s *seeker) normed(i int) (x, eps Argument, ok bool) {
 	if n.Target != "torch.ops.aten.mul.Tensor" {
 		return nil, nil, false
 	}
-	for _, sides := range [][2]string{{"self", "other"}, {"other", "self"}} {
+	for _, sides := range bothSides {
 		x, root := n.arg(sides[0]), s.maker(n.arg(sides[1]), "rsqrt")
 		if root == nil {
 			continue

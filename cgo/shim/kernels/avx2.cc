@@ -8,6 +8,7 @@
 #include "narrow.h"
 #include "recurrent.h"
 #include "rms_norm.h"
+#include "rotary.h"
 #include "skip.h"
 
 namespace tg::convolution {
@@ -31,6 +32,7 @@ const Processor avx2 = {
 	 {narrow<int8_t, 8, 1, 12>, narrow<int8_t, 8, 2, 6>, narrow<int8_t, 8, 3, 4>}},
 	groups::norm<8>,
 	rows::rms_norm<8>,
+	rows::rotary<8>,
 	groups::affine<8>,
 };
 

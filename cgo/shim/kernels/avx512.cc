@@ -8,6 +8,7 @@
 #include "narrow.h"
 #include "recurrent.h"
 #include "rms_norm.h"
+#include "rotary.h"
 #include "skip.h"
 
 namespace tg::convolution {
@@ -31,6 +32,7 @@ const Processor avx512 = {
 	 {narrow<int8_t, 16, 1, 12>, narrow<int8_t, 16, 2, 12>, narrow<int8_t, 16, 3, 8>}},
 	groups::norm<16>,
 	rows::rms_norm<16>,
+	rows::rotary<16>,
 	groups::affine<16>,
 };
 

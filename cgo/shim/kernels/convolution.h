@@ -13,6 +13,7 @@
 #include "number.h"
 #include "product.h"
 #include "shortrows.h"
+#include "turned.h"
 
 namespace tg::convolution {
 
@@ -183,6 +184,8 @@ struct Processor {
 	void (*group_norm)(const groups::Images& g, int64_t image, double* room);
 	// The rows from first to last over their root mean square, times a weight or null.
 	void (*rms_norm)(const float* x, const float* weight, int64_t columns, float eps, int64_t first, int64_t last, float* y);
+	// The rows from first to last of rotary embeddings.
+	void (*rotary)(const rows::Turned& t, int64_t first, int64_t last);
 	// Numbers times their channel's weight, and its bias added, of the pixels from first to last of all images.
 	void (*affine)(const groups::Images& g, int64_t first, int64_t last);
 };
