@@ -70,7 +70,7 @@ func parse() (o options, err error) {
 		"./build.sh rivals fetches, instead of the cases; with -cuda beside Python's compiler on the card")
 	others := flag.Bool("others", false, "with -programs: other networks than the table's six, in float32, beside Python's eager run,\n"+
 		"ONNX Runtime and OpenVINO")
-	threads := flag.String("threads", "1,2", "numbers of threads for training steps and files")
+	threads := flag.String("threads", "", "numbers of threads for training steps and files (1,2), or that of -programs (1)")
 	results := flag.String("results", "", "folder for the results as JSON; a full run writes to bench/results")
 	against := flag.String("against", "", "`NAME=PROGRAM` takes Python's place, as bench/tch.sh has it")
 	flag.Parse()
@@ -96,7 +96,11 @@ func parse() (o options, err error) {
 	if o.only, err = regexp.Compile(*only); err != nil {
 		return o, fmt.Errorf("-run: %w", err)
 	}
-	for field := range strings.SplitSeq(*threads, ",") {
+	usual := "1,2"
+	if o.rivals {
+		usual = "1"
+	}
+	for field := range strings.SplitSeq(cmp.Or(*threads, usual), ",") {
 		n, err := strconv.Atoi(field)
 		if err != nil || n < 1 {
 			return o, fmt.Errorf("-threads: %q is not a number of threads", field)
@@ -104,6 +108,9 @@ func parse() (o options, err error) {
 		if n <= runtime.NumCPU() {
 			o.threads = append(o.threads, n)
 		}
+	}
+	if o.rivals && len(o.threads) != 1 {
+		return o, fmt.Errorf("-threads %s: programs are measured with one number of threads, of %d at most", *threads, runtime.NumCPU())
 	}
 	if *only == "" && !o.quick && !o.rivals {
 		o.results = cmp.Or(o.results, filepath.Join("bench", "results"))

@@ -58,6 +58,10 @@ func newProgram(dir, dtype string) (workload, error) {
 		o.Floats = found.Floats()
 	case "float16":
 		o.DType = torch.Float16
+	case "bfloat16 weights":
+		o.Weights = torch.BFloat16
+	case "int8 weights":
+		o.Weights = torch.Int8
 	case "int8":
 		// The others leave no layer in float32 either. Networks with weights by chance make so much of any rounding, that of the image alone
 		// included, that most layers would be left.
@@ -133,7 +137,10 @@ var networks = []network{{"ResNet-18 at 32", 20}, {"ResNet-18 at 224", 2}, {"Res
 // one token of a text.
 var otherNetworks = []network{{"EfficientNet B0", 4}, {"RegNet Y 400MF", 4}, {"ResNeXt-50", 1}, {"ConvNeXt tiny", 1}, {"DenseNet-121", 1},
 	{"MaxViT tiny", 1}, {"Swin v2 tiny", 1}, {"ResNet-18 of videos", 1}, {"DeepLab v3", 1}, {"U-Net", 2}, {"speech", 20}, {"LSTM", 20},
-	{"GRU", 20}, {"decoder", 2}, {"next token", 10}, {"tables", 400}}
+	{"GRU", 20}, {"decoder", 2}, {tokenNetwork, 10}, {"tables", 400}}
+
+// tokenNetwork is also measured with its weights in fewer bits.
+const tokenNetwork = "next token"
 
 // names of networks, in quotes.
 func names(list []network) string {
@@ -149,7 +156,7 @@ func (n network) folder(dir string) string {
 	return filepath.Join(dir, strings.NewReplacer(" ", "-", "/", "-").Replace(n.name))
 }
 
-var programDTypes = []string{"float32", "bfloat16", boundedDType, "int8"}
+var programDTypes = []string{"float32", "bfloat16", boundedDType, "int8", "bfloat16 weights", "int8 weights"}
 
 func programCases() (list []benchmark) {
 	for _, dtype := range append(programDTypes, "float16") {

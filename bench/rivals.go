@@ -54,16 +54,23 @@ var cardContenders = append(slices.Clone(contenders[:3]), []contender{
 // otherContenders are those that compute other networks: torch.compile and AOTInductor would compile for an hour.
 var otherContenders = slices.Concat(contenders[:2], contenders[4:6])
 
+// narrowContenders compute networks whose time is that in which weights come from memory.
+var narrowContenders = []contender{
+	{oursName, "bfloat16 weights", "ours", oursIn("bfloat16 weights")},
+	{oursName, "int8 weights", "ours", oursIn("int8 weights")},
+}
+
 // contest is one network's measurement.
 type contest struct {
 	*maker
 	network
-	who   []contender
-	card  bool
-	dir   string // with the network's files
-	crew  pace.Crew[*side]
-	taken map[contender]*timing
-	rows  map[contender]*result
+	who     []contender
+	card    bool
+	threads int
+	dir     string // with the network's files
+	crew    pace.Crew[*side]
+	taken   map[contender]*timing
+	rows    map[contender]*result
 }
 
 // result is what one contender did. Times are nanoseconds for one run.
@@ -71,6 +78,7 @@ type result struct {
 	Network   string  `json:"network"`
 	Contender string  `json:"contender"`
 	DType     string  `json:"dtype"`
+	Threads   int     `json:"threads"`
 	Why       string  `json:"why,omitempty"` // it was not measured
 	Error     float64 `json:"error"`         // the largest difference from Python's result, relative to its largest number
 	figures
@@ -95,7 +103,11 @@ func (m *maker) programs(r *report, o options) error {
 		if !o.only.MatchString(n.name) {
 			continue
 		}
-		c := &contest{maker: m, network: n, who: who, card: o.card, dir: n.folder(dir), taken: map[contender]*timing{},
+		who := who
+		if n.name == tokenNetwork {
+			who = slices.Concat(who, narrowContenders)
+		}
+		c := &contest{maker: m, network: n, who: who, card: o.card, threads: o.threads[0], dir: n.folder(dir), taken: map[contender]*timing{},
 			rows: map[contender]*result{}}
 		if o.card {
 			c.n *= timesOnCard
@@ -153,7 +165,7 @@ func (c *contest) hold(rounds int) error {
 	var want []float64
 	for _, who := range slices.Concat(c.who[1:2], c.who[:1], c.who[2:]) { // Python's result first
 		progress(fmt.Sprintf("%s: %s in %s gets ready", c.name, who.name, who.dtype))
-		row := &result{Network: c.name, Contender: who.name, DType: who.dtype}
+		row := &result{Network: c.name, Contender: who.name, DType: who.dtype, Threads: c.threads}
 		c.rows[who] = row
 		got, err := c.check(who)
 		needed := (who.name == oursName || who.name == eagerName) &&
@@ -207,6 +219,8 @@ func (c *contest) allowed(who contender) float64 {
 		return 1e-4
 	case boundedDType:
 		return 0.01
+	case "bfloat16 weights", "int8 weights":
+		return 0.01
 	case "bfloat16", "float16":
 		return 0.1
 	}
@@ -234,9 +248,9 @@ func (c *contest) write() error {
 	return os.WriteFile(done, nil, 0o644)
 }
 
-// start starts the process of that name; all compute with one thread.
+// start starts the process of that name; all compute with as many threads.
 func (c *contest) start(process string) (*side, error) {
-	env := []string{"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"}
+	env := []string{fmt.Sprint("OMP_NUM_THREADS=", c.threads), fmt.Sprint("MKL_NUM_THREADS=", c.threads)}
 	if c.card {
 		env = append(env, deviceVariable+"="+cardDevice().String())
 	}
@@ -294,7 +308,7 @@ func (c *contest) round(list []contender, i int) error {
 		if err != nil {
 			return err
 		}
-		r, err := s.ask(request{Cmd: "run", Case: who.asked, Threads: 1, N: c.n})
+		r, err := s.ask(request{Cmd: "run", Case: who.asked, Threads: c.threads, N: c.n})
 		if err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ import numpy
 
 DEVICE = os.environ.get("BENCH_DEVICE", "cpu")  # where torch computes
 ON_CARD = DEVICE != "cpu"
+THREADS = int(os.environ.get("OMP_NUM_THREADS", 1))
 
 
 def read_calls(folder):
@@ -151,7 +152,7 @@ def onnx_session(folder, file):
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads = options.inter_op_num_threads = THREADS
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(os.path.join(folder, file), options, providers=["CPUExecutionProvider"])
@@ -223,7 +224,7 @@ def onnx_int8(folder):
 def openvino_request(folder, file, precision="f32"):
     import openvino
 
-    settings = {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
+    settings = {"INFERENCE_NUM_THREADS": THREADS, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
     model = openvino.Core().compile_model(os.path.join(folder, file), "CPU", settings)
     request = model.create_infer_request()
     for i, x in enumerate(read_calls(folder)[0]):

@@ -32,9 +32,10 @@ type CompileOptions struct {
 	DType torch.DType
 
 	// Weights is what linear layers keep their weights in, which they multiply in float32: BFloat16, in half the memory, or Int8, with a
-	// scale for each output, in a quarter; default Float32. Where few rows meet many weights, as a language model's next word does, a layer
-	// takes the time in which these come from memory, on any processor with AVX2. Results differ by some thousandths, with Int8 by up to a
-	// hundredth. It is an error with Exact, Int8, another DType and on a card.
+	// scale for each output, in a quarter; default Float32. Where few rows meet many weights, as a language model's next word does, a
+	// layer takes the time in which these come from memory, which is less then, on any processor with AVX2; many rows take some
+	// hundredths more. Results differ by some thousandths, with Int8 by up to a hundredth. It is an error with Exact, Int8, another DType
+	// and on a card.
 	Weights torch.DType
 
 	// Floats are tensors, by their names in the graph, whose layers stay in float32 with another DType, or with other Weights: those that [Calibrate] finds

@@ -22,7 +22,8 @@ var turnedHalves = map[string]func(x torch.Tensor) torch.Tensor{
 	},
 	"slice": func(x torch.Tensor) torch.Tensor {
 		half := x.Size(-1) / 2
-		return torch.Cat([]torch.Tensor{x.Slice(torch.SliceOptions{Dim: -1, Start: &half}).Neg(), x.Slice(torch.SliceOptions{Dim: -1, End: &half})}, -1)
+		first, second := x.Slice(torch.SliceOptions{Dim: -1, End: &half}), x.Slice(torch.SliceOptions{Dim: -1, Start: &half})
+		return torch.Cat([]torch.Tensor{second.Neg(), first}, -1)
 	},
 	"narrow": func(x torch.Tensor) torch.Tensor {
 		half := x.Size(-1) / 2
