@@ -31,15 +31,15 @@ type CompileOptions struct {
 	// nothing. In Float16 numbers beyond its largest one, 65504, become that.
 	DType torch.DType
 
-	// Weights is what linear layers keep their weights in, which they multiply in float32: BFloat16, in half the memory, or Int8, with a
-	// scale for each output, in a quarter; default Float32. Where few rows meet many weights, as a language model's next word does, a
+	// Weights is what linear layers keep their weights in, which they multiply in float32: BFloat16, in half the memory, or Int8, with
+	// a scale for each output, in a quarter; default Float32. Where few rows meet many weights, as a language model's next word does, a
 	// layer takes the time in which these come from memory, which is less then, on any processor with AVX2; many rows take some
-	// hundredths more. Results differ by some thousandths, with Int8 by up to a hundredth. It is an error with Exact, Int8, another DType
-	// and on a card.
+	// hundredths more. Results differ by some thousandths, with Int8 by up to a hundredth. It is an error with Exact, Int8, another
+	// DType and on a card.
 	Weights torch.DType
 
-	// Floats are tensors, by their names in the graph, whose layers stay in float32 with another DType, or with other Weights: those that [Calibrate] finds
-	// ([CalibrateOptions.DType], [Calibration.Floats]), or others. What is computed of their results alone stays, too.
+	// Floats are tensors, by their names in the graph, whose layers stay in float32 with another DType, or with other Weights: those that
+	// [Calibrate] finds ([CalibrateOptions.DType], [Calibration.Floats]), or others. What is computed of their results alone stays, too.
 	Floats []string
 
 	// Fallback has float32 computed where DType is an error only because it would be slower here; [Compiled.DType] tells.
