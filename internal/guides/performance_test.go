@@ -2,8 +2,10 @@ package guides
 
 import (
 	"fmt"
+	"log"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/export"
 	"github.com/libtorch-go/libtorch/torch/nn"
 )
 
@@ -32,4 +34,29 @@ func Example_oneWait() {
 		fmt.Println(total.Float64()) // one wait
 	})
 	// Output: 4950
+}
+
+func Example_compiled() {
+	torch.Scope(func() {
+		model := nn.Eval(nn.Sequential{nn.NewLinear(512, 2048), nn.GELU{}, nn.NewLinear(2048, 512)})
+		x := torch.RandN(1, 512)
+		program, err := export.Export(model, []any{x})
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer program.Close()
+		compiled, err := export.Compile(program, export.CompileOptions{Weights: torch.Int8, Inference: true})
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer compiled.Close()
+		torch.Inference(func() {
+			out, err := compiled.Run(x) // one call, from any number of goroutines
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Println(out[0].Sub(model.Forward(x)).Abs().Max().Float64() < 0.01)
+		})
+	})
+	// Output: true
 }

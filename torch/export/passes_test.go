@@ -60,6 +60,12 @@ var passCases = []passCase{
 		mask := torch.Zeros(3).Sub(x.GtScalar(0).To(torch.Float32)).MulScalar(math.MaxFloat32)
 		return x.MatMul(w["m"]).Add(mask).Softmax(1)
 	}, []int{2, 3}, []pass{{"lower", lower}, {"dead", dead}}},
+	{"rotary", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		halves, cos, sin := x.Chunk(2, -1), w["wide"].Narrow(0, 0, 3).Cos(), w["wide"].Narrow(0, 0, 3).Sin()
+		low, high := x.Narrow(-1, 0, 2), x.Narrow(-1, 2, 2)
+		y := x.Mul(cos).Add(torch.Cat([]torch.Tensor{halves[1].Neg(), halves[0]}, -1).Mul(sin))
+		return y.Add(cos.Mul(x).Add(sin.Mul(torch.Cat([]torch.Tensor{high.Neg(), low}, 1))))
+	}, []int{3, 4}, []pass{{"constants", constants}, {"rotary", rotary}, {"dead", dead}}},
 	{"copies", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := x.Sin().Clone().AddInPlace(x.Clone())                             // the first is forgotten, an input is not
 		z := torch.Empty(3, 2).CopyInPlace(y.T().Exp())                        // not as it lay
