@@ -83,6 +83,7 @@ func TestNarrowLinearErrors(t *testing.T) {
 			"the scales do not fit 6":     {x, w, one, nil, 6, "none"},
 			"the bias does not fit":       {x, half, nil, one, 6, "none"},
 			"there is no activation":      {x, half, nil, nil, 5, "else"},
+			"[0, 1, 6,":                   {x, w.Narrow(0, 0, 0), one, nil, 0, "none"},
 			"vectors of 3":                {x, torch.Zeros(2, 1, 6, 3).To(torch.BFloat16), nil, nil, 5, "none"},
 		})
 	})
@@ -132,6 +133,30 @@ func (p *Program) linearResults() (names []string) {
 		}
 	}
 	return names
+}
+
+// A program for inference takes a half and a quarter of the memory.
+func TestWeightsMemory(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		const size = 768
+		x := torch.RandN(1, size)
+		p, err := Export(nn.NewLinear(size, size), []any{x})
+		require.NoError(t, err)
+		defer p.Close()
+		if _, ok := packedWeight(t, "libtorchgo::direct_weight", torch.RandN(8, 8, 1, 1)); !ok {
+			return
+		}
+		for dtype, bytes := range map[torch.DType]float64{torch.Float32: 4, torch.BFloat16: 2, torch.Int8: 1} {
+			torch.GC()
+			before := torch.Stats().HostBytes
+			c, err := Compile(p, CompileOptions{Weights: dtype, Inference: true})
+			require.NoError(t, err)
+			torch.GC()
+			require.InEpsilon(t, bytes*size*size, torch.Stats().HostBytes-before, 0.02, dtype)
+			c.Close()
+		}
+	})
 }
 
 // An output whose weights are all zero stays zero, and what is no number stays in its own output.

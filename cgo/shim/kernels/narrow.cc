@@ -38,7 +38,7 @@ Tensor linear_narrow(const Tensor& x, const Tensor& weight, const std::optional<
 	TORCH_CHECK_VALUE(x.dim() > 0 && x.size(-1) > 0 && is_plain(x), "expected rows of float32, got ", x.sizes(), " of ", x.scalar_type());
 	const bool narrow = weight.scalar_type() == at::kBFloat16 || weight.scalar_type() == at::kChar;
 	TORCH_CHECK_VALUE(narrow && weight.dim() == 4 && weight.is_contiguous() && weight.size(1) == 1 && weight.size(2) == x.size(-1) &&
-	                      weight.size(3) > 0 && outputs > (weight.size(0) - 1) * weight.size(3) && outputs <= weight.size(0) * weight.size(3),
+	                      weight.numel() > 0 && outputs > (weight.size(0) - 1) * weight.size(3) && outputs <= weight.size(0) * weight.size(3),
 	                  "weights of ", weight.sizes(), " and ", weight.scalar_type(), " are not those for rows of ", x.size(-1), " and ", outputs,
 	                  " outputs");
 	TORCH_CHECK_VALUE(scale.has_value() == (weight.scalar_type() == at::kChar), "whole numbers have scales, and no others");

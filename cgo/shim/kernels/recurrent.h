@@ -40,28 +40,51 @@ struct Block {
 		return step == 0 ? s.start + row * s.hidden : s.states + row * s.states_row + (step - 1) * s.states_step;
 	}
 
+	// What an input gives to a gate of a row.
+	template <int W>
+	INLINE Vec<W> given(int64_t row, int gate) const {
+		return of<W>(s.inputs + row * s.inputs_row + step * s.inputs_step + gate * s.hidden);
+	}
+
+	// What a row's state is made of, as far as the state itself waits for it: LSTM's cell, and what GRU's reset gate leaves.
+	template <Cell C, int W>
+	INLINE void prepare(int64_t row, Vec<W>* sums) const {
+		if constexpr (C == Cell::lstm) {
+			float* memory = s.memory + row * s.hidden;
+			const Vec<W> in = sigmoid(given<W>(row, 0) + sums[0]), forget = sigmoid(given<W>(row, 1) + sums[1]);
+			sums[0] = forget * of<W>(memory) + in * tangent(given<W>(row, 2) + sums[2]);
+			store_at_most(memory + at, sums[0], some);
+		} else if constexpr (C == Cell::gru) {
+			sums[0] = sigmoid(given<W>(row, 0) + sums[0]) * (sums[2] + of<W>(s.bias));
+		}
+	}
+
 	// What a row's state becomes.
 	template <Cell C, int W>
 	INLINE void finish(int64_t row, const Vec<W>* sums) const {
-		const float* inputs = s.inputs + row * s.inputs_row + step * s.inputs_step;
-		auto given = [&](int gate) __attribute__((always_inline)) { return of<W>(inputs + gate * s.hidden); };
 		Vec<W> state;
 		if constexpr (C == Cell::lstm) {
-			float* memory = s.memory + row * s.hidden;
-			Vec<W> in = sigmoid(given(0) + sums[0]), forget = sigmoid(given(1) + sums[1]);
-			Vec<W> cell = forget * of<W>(memory) + in * tangent(given(2) + sums[2]);
-			store_at_most(memory + at, cell, some);
-			state = sigmoid(given(3) + sums[3]) * tangent(cell);
+			state = sigmoid(given<W>(row, 3) + sums[3]) * tangent(sums[0]);
 		} else if constexpr (C == Cell::gru) {
-			Vec<W> reset = sigmoid(given(0) + sums[0]), update = sigmoid(given(1) + sums[1]);
-			Vec<W> fresh = tangent(given(2) + reset * (sums[2] + of<W>(s.bias)));
+			const Vec<W> update = sigmoid(given<W>(row, 1) + sums[1]), fresh = tangent(given<W>(row, 2) + sums[0]);
 			state = (of<W>(before(row)) - fresh) * update + fresh;
 		} else if constexpr (C == Cell::tanh) {
-			state = tangent(given(0) + sums[0]);
+			state = tangent(given<W>(row, 0) + sums[0]);
 		} else {
-			state = convolution::larger(Vec<W>{}, given(0) + sums[0]);
+			state = convolution::larger(Vec<W>{}, given<W>(row, 0) + sums[0]);
 		}
 		store_at_most(s.states + row * s.states_row + step * s.states_step + at, state, some);
+	}
+
+	// The same of the rows from first to last, all of which are prepared before one waits for what it was prepared with.
+	template <Cell C, int W>
+	INLINE void finish(int64_t first, int64_t last, Vec<W> (*sums)[gates_of(C)]) const {
+		for (int64_t row = first; row < last; row++) {
+			prepare<C, W>(row, sums[row - first]);
+		}
+		for (int64_t row = first; row < last; row++) {
+			finish<C, W>(row, sums[row - first]);
+		}
 	}
 };
 
@@ -128,9 +151,7 @@ void few(const Block& b, int64_t first, int64_t last) {
 	in_rows<R>(first, last, [&]<int M>(int64_t row) __attribute__((always_inline)) {
 		Vec<W> sums[M][G];
 		products<G, W, M>(b, row, 0, b.s.hidden, sums);
-		for (int r = 0; r < M; r++) {
-			b.finish<C, W>(row + r, sums[r]);
-		}
+		b.finish<C, W>(row, row + M, sums);
 	});
 }
 
@@ -149,9 +170,7 @@ void many(const Block& b, int64_t first, int64_t last) {
 			unrolled<M * G>([&](int i) __attribute__((always_inline)) { sums[row - first + i / G][i % G] += more[i / G][i % G]; });
 		});
 	}
-	for (int64_t row = first; row < last; row++) {
-		b.finish<C, W>(row, sums[row - first]);
-	}
+	b.finish<C, W>(first, last, sums);
 }
 
 // Weights are taken to and fro: those that came last are near when the next step begins.
