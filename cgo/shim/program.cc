@@ -5,6 +5,10 @@
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
+#include <atomic>
+#include <optional>
+
 #include "boxed.h"
 #include "calculation.h"
 #include "direct.h"
@@ -13,6 +17,7 @@
 #include "library.h"
 #include "rules/boxed.h"
 #include "slots.h"
+#include "workers.h"
 
 namespace tg {
 namespace {
@@ -374,6 +379,8 @@ struct Compiled {
 	Block main;
 	bool foreign;  // it calls operators that may be taken back
 	std::vector<at::Tensor> constants;
+	bool on_card;
+	mutable std::atomic<int> gatherings{0};  // for which it is worth that threads are gathered
 
 	explicit Compiled(Args& a);
 	bool admits(const std::vector<IValue>& given) const;
@@ -406,6 +413,7 @@ std::vector<Range> read_ranges(Args& a) {
 
 Compiled::Compiled(Args& a) : inputs(read_inputs(a)), symbols(read_ranges(a)), main(a), foreign(a.boolean()) {
 	main.constants(constants);
+	on_card = std::any_of(constants.begin(), constants.end(), [](const at::Tensor& t) { return t.is_cuda(); });
 }
 
 // admits tells whether a program is for inputs of these sizes.
@@ -486,6 +494,10 @@ void run_program(Args& a, Results& r) {
 	std::optional<Calling> calling;
 	if (c.foreign) {
 		calling.emplace();
+	}
+	std::optional<Gathered> workers;
+	if (!c.on_card) {
+		workers.emplace(c.gatherings);
 	}
 	Run run{r.f->out[TG_OUT - 1], any(c, inputs, is_learning), any(c, inputs, is_dual), goes_direct()};
 	auto outputs = c.main.run(run, std::move(inputs));

@@ -1,9 +1,13 @@
 package export_test
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,6 +64,47 @@ type heads func(x torch.Tensor) torch.Tensor
 func (split heads) Forward(x torch.Tensor) torch.Tensor {
 	all := split(torch.Cat([]torch.Tensor{x, x.Sin(), x.Cos(), x.Sigmoid()}, 1).Expand(256, 4, 1024))
 	return F.ScaledDotProductAttention(all.Narrow(2, 7, 1), all, all.Neg())
+}
+
+// Threads that sleep between runs are woken together, and stay free to run on any processor.
+func TestThreadsAfterPauses(t *testing.T) {
+	torchtest.NoLeaks(t)
+	before := torch.NumThreads()
+	defer torch.SetNumThreads(before)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	torch.SetNumThreads(2)
+	torch.Scope(func() {
+		model := nn.Eval(nn.Sequential{nn.NewLinear(2048, 4096), nn.ReLU{}, nn.NewLinear(4096, 2048)})
+		x := torch.RandN(1, 2048)
+		program, err := export.Export(model, []any{x})
+		require.NoError(t, err)
+		defer program.Close()
+		compiled := compiled(t, program)
+		torch.Inference(func() {
+			want, err := compiled.Run(x)
+			require.NoError(t, err)
+			for range 20 {
+				time.Sleep(20 * time.Millisecond) // until they sleep
+				torch.Scope(func() {
+					got, err := compiled.Run(x)
+					require.NoError(t, err)
+					torchtest.Equal(t, got[0], want[0])
+				})
+			}
+		})
+	})
+	allowed := map[string]bool{}
+	tasks, err := filepath.Glob("/proc/self/task/*/status")
+	require.NoError(t, err)
+	require.NotEmpty(t, tasks)
+	for _, task := range tasks {
+		text, err := os.ReadFile(task)
+		if err == nil { // it has not ended meanwhile
+			allowed[regexp.MustCompile(`Cpus_allowed:\s*(\S+)`).FindString(string(text))] = true
+		}
+	}
+	require.Len(t, allowed, 1, "some thread may not run everywhere")
 }
 
 // threadsCase is a network that threads compute with results that are so far from those of one, as a part of the largest.
