@@ -5,10 +5,6 @@
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 
-#include <algorithm>
-#include <atomic>
-#include <optional>
-
 #include "boxed.h"
 #include "calculation.h"
 #include "direct.h"
@@ -379,8 +375,7 @@ struct Compiled {
 	Block main;
 	bool foreign;  // it calls operators that may be taken back
 	std::vector<at::Tensor> constants;
-	bool on_card;
-	mutable std::atomic<int> gatherings{0};  // for which it is worth that threads are gathered
+	mutable std::atomic<int> gatherings;  // for which it is worth that threads are gathered
 
 	explicit Compiled(Args& a);
 	bool admits(const std::vector<IValue>& given) const;
@@ -413,7 +408,8 @@ std::vector<Range> read_ranges(Args& a) {
 
 Compiled::Compiled(Args& a) : inputs(read_inputs(a)), symbols(read_ranges(a)), main(a), foreign(a.boolean()) {
 	main.constants(constants);
-	on_card = std::any_of(constants.begin(), constants.end(), [](const at::Tensor& t) { return t.is_cuda(); });
+	const bool on_card = std::any_of(constants.begin(), constants.end(), [](const at::Tensor& t) { return t.is_cuda(); });
+	gatherings = on_card ? Gathered::kNever : 0;
 }
 
 // admits tells whether a program is for inputs of these sizes.
@@ -458,9 +454,7 @@ bool is_dual(const at::Tensor& t) {
 	return t.defined() && t.unsafeGetTensorImpl()->autograd_meta() != nullptr && t._fw_grad(0).defined();
 }
 
-bool is_learning(const at::Tensor& t) {
-	return learns(t);
-}
+bool is_learning(const at::Tensor& t) { return learns(t); }
 
 bool any(const Compiled& c, const std::vector<IValue>& inputs, bool (*is)(const at::Tensor&)) {
 	return std::any_of(c.constants.begin(), c.constants.end(), is) ||
@@ -495,10 +489,7 @@ void run_program(Args& a, Results& r) {
 	if (c.foreign) {
 		calling.emplace();
 	}
-	std::optional<Gathered> workers;
-	if (!c.on_card) {
-		workers.emplace(c.gatherings);
-	}
+	Gathered workers(c.gatherings);
 	Run run{r.f->out[TG_OUT - 1], any(c, inputs, is_learning), any(c, inputs, is_dual), goes_direct()};
 	auto outputs = c.main.run(run, std::move(inputs));
 	put_boxed(r, outputs);

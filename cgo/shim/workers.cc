@@ -79,7 +79,8 @@ Gathered::~Gathered() {
 		return;
 	}
 	active = Clock::now();
-	if (active - began_ > kLong && times_->load(std::memory_order_relaxed) < kTimes / 2) {  // what many threads share is seldom written
+	const int left = times_->load(std::memory_order_relaxed);
+	if (left > kNever / 2 && left < kTimes / 2 && active - began_ > kLong) {  // what many threads share is seldom written
 		times_->store(kTimes, std::memory_order_relaxed);
 	}
 }
