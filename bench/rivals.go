@@ -302,11 +302,17 @@ func (c *contest) check(who contender) (values []float64, err error) {
 	return values, nil
 }
 
+// rest is how long the threads of the contender before may look for more work, on processors that the next one wants.
+const rest = 50 * time.Millisecond
+
 func (c *contest) round(list []contender, i int) error {
 	for _, who := range pace.Turn(list, i) {
 		s, err := c.process(who)
 		if err != nil {
 			return err
+		}
+		if c.threads > 1 {
+			time.Sleep(rest)
 		}
 		r, err := s.ask(request{Cmd: "run", Case: who.asked, Threads: c.threads, N: c.n})
 		if err != nil {
