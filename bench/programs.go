@@ -28,6 +28,12 @@ const (
 	boundOfHalf  = 0.009
 )
 
+// What a program in float32 keeps its weights in.
+const (
+	halfWeights  = "bfloat16 weights"
+	wholeWeights = "int8 weights"
+)
+
 // newProgram compiles the network in a folder, in float32, in half precision or, with the ranges that the samples beside it have, in int8.
 func newProgram(dir, dtype string) (workload, error) {
 	device := torch.CPU
@@ -58,9 +64,9 @@ func newProgram(dir, dtype string) (workload, error) {
 		o.Floats = found.Floats()
 	case "float16":
 		o.DType = torch.Float16
-	case "bfloat16 weights":
+	case halfWeights:
 		o.Weights = torch.BFloat16
-	case "int8 weights":
+	case wholeWeights:
 		o.Weights = torch.Int8
 	case "int8":
 		// The others leave no layer in float32 either. Networks with weights by chance make so much of any rounding, that of the image alone
@@ -156,7 +162,7 @@ func (n network) folder(dir string) string {
 	return filepath.Join(dir, strings.NewReplacer(" ", "-", "/", "-").Replace(n.name))
 }
 
-var programDTypes = []string{"float32", "bfloat16", boundedDType, "int8", "bfloat16 weights", "int8 weights"}
+var programDTypes = []string{"float32", "bfloat16", boundedDType, "int8", halfWeights, wholeWeights}
 
 func programCases() (list []benchmark) {
 	for _, dtype := range append(programDTypes, "float16") {

@@ -56,8 +56,8 @@ var otherContenders = slices.Concat(contenders[:2], contenders[4:6])
 
 // narrowContenders compute networks whose time is that in which weights come from memory.
 var narrowContenders = []contender{
-	{oursName, "bfloat16 weights", "ours", oursIn("bfloat16 weights")},
-	{oursName, "int8 weights", "ours", oursIn("int8 weights")},
+	{oursName, halfWeights, "ours", oursIn(halfWeights)},
+	{oursName, wholeWeights, "ours", oursIn(wholeWeights)},
 }
 
 // contest is one network's measurement.
@@ -217,9 +217,7 @@ func (c *contest) allowed(who contender) float64 {
 			return 1e-5
 		}
 		return 1e-4
-	case boundedDType:
-		return 0.01
-	case "bfloat16 weights", "int8 weights":
+	case boundedDType, halfWeights, wholeWeights:
 		return 0.01
 	case "bfloat16", "float16":
 		return 0.1

@@ -308,13 +308,18 @@ func (f winogradForm) weight(w torch.Tensor, dtype torch.DType) (packed torch.Te
 	return inner("libtorchgo::winograd_weight", w, []int{f.down, f.across}, f.step, f.wide, dtype)
 }
 
+// linearWeight is the weight of a linear layer as ours reads it: that of a convolution of images of one pixel.
+func linearWeight(w torch.Tensor) (packed torch.Tensor, ok bool) {
+	return inner("libtorchgo::direct_weight", w.Reshape(w.Size(0), w.Size(1), 1, 1))
+}
+
 // ownLinear is our operator for a linear layer, with an activation behind it.
 func (r *rewriter) ownLinear(n *Node, w torch.Tensor, a activation) (to Node, ok bool) {
 	activation, known := ownActivation(a)
 	if !known {
 		return to, false
 	}
-	packed, ok := inner("libtorchgo::direct_weight", w.Reshape(w.Size(0), w.Size(1), 1, 1))
+	packed, ok := linearWeight(w)
 	if !ok {
 		return to, false
 	}

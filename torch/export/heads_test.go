@@ -182,41 +182,24 @@ func byLibtorch(q, k, v, mask torch.Tensor, causal bool, scale any) torch.Tensor
 func TestHeadsAtTheEdges(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.ManualSeed(1)
-	q, k, v := torch.RandN(1, 1, 20, 8), torch.RandN(1, 1, 40, 8), torch.RandN(1, 1, 40, 4)
-	mask := torch.Zeros(20, 40)
-	mask.Select(0, 3).FillInPlace(math.Inf(-1))
-	mask.Narrow(0, 5, 1).Narrow(1, 17, 23).FillInPlace(math.Inf(-1))
-	for _, m := range []torch.Tensor{mask, mask.EqScalar(0)} {
-		got, want := attentionOf(t, q, k, v, m, false, nil), byLibtorch(q, k, v, m, false, nil)
-		require.Less(t, got.Sub(want).Abs().Max().Float64(), 1e-6)
-		require.Zero(t, got.Select(2, 3).Abs().Max().Float64())
-	}
-	q.Select(2, 7).FillInPlace(math.NaN())
-	got := attentionOf(t, q, k, v, torch.Tensor{}, false, nil)
-	for row := range 20 {
-		require.Equal(t, row == 7, got.Select(2, row).IsNaN().All().Item().(bool), row)
-	}
-	got = attentionOf(t, q.Select(2, 0).Unsqueeze(2).Expand(1, 1, 20, 8).MulScalar(1e18), k.MulScalar(1e18), v, torch.Tensor{}, false, nil)
-	require.True(t, got.IsFinite().All().Item().(bool))
-}
-
-// The same of few rows.
-func TestFewRowsAtTheEdges(t *testing.T) {
-	torchtest.NoLeaks(t)
-	torch.ManualSeed(1)
-	q, k, v := torch.RandN(1, 1, 3, 8), torch.RandN(1, 1, 40, 8), torch.RandN(1, 1, 40, 4)
-	mask := torch.Zeros(3, 40)
-	mask.Select(0, 1).FillInPlace(math.Inf(-1))
-	mask.Narrow(0, 2, 1).Narrow(1, 17, 23).FillInPlace(math.Inf(-1))
-	for _, m := range []torch.Tensor{mask, mask.EqScalar(0)} {
-		got, want := attentionOf(t, q, k, v, m, false, nil), byLibtorch(q, k, v, m, false, nil)
-		require.Less(t, got.Sub(want).Abs().Max().Float64(), 1e-6)
-		require.Zero(t, got.Select(2, 1).Abs().Max().Float64())
-	}
-	q.Select(2, 2).FillInPlace(math.NaN())
-	got := attentionOf(t, q, k, v, torch.Tensor{}, false, nil)
-	for row := range 3 {
-		require.Equal(t, row == 2, got.Select(2, row).IsNaN().All().Item().(bool), row)
+	for _, c := range []struct{ rows, none, some, nan int }{{20, 3, 5, 7}, {3, 1, 2, 2}} { // many, and few
+		q, k, v := torch.RandN(1, 1, c.rows, 8), torch.RandN(1, 1, 40, 8), torch.RandN(1, 1, 40, 4)
+		mask := torch.Zeros(c.rows, 40)
+		mask.Select(0, c.none).FillInPlace(math.Inf(-1))
+		mask.Narrow(0, c.some, 1).Narrow(1, 17, 23).FillInPlace(math.Inf(-1))
+		for _, m := range []torch.Tensor{mask, mask.EqScalar(0)} {
+			got, want := attentionOf(t, q, k, v, m, false, nil), byLibtorch(q, k, v, m, false, nil)
+			require.Less(t, got.Sub(want).Abs().Max().Float64(), 1e-6)
+			require.Zero(t, got.Select(2, c.none).Abs().Max().Float64())
+		}
+		q.Select(2, c.nan).FillInPlace(math.NaN())
+		got := attentionOf(t, q, k, v, torch.Tensor{}, false, nil)
+		for row := range c.rows {
+			require.Equal(t, row == c.nan, got.Select(2, row).IsNaN().All().Item().(bool), row)
+		}
+		large := q.Select(2, 0).Unsqueeze(2).Expand(1, 1, c.rows, 8).MulScalar(1e18)
+		got = attentionOf(t, large, k.MulScalar(1e18), v, torch.Tensor{}, false, nil)
+		require.True(t, got.IsFinite().All().Item().(bool))
 	}
 }
 

@@ -18,7 +18,7 @@ func (r *rewriter) narrow(n *Node, w torch.Tensor, a activation) (to Node, ok bo
 		w = balanced(w, r.weights, false)
 	}
 	w = w.To(torch.Float32) // which has all numbers of both, and lies in panels
-	packed, ok := inner("libtorchgo::direct_weight", w.Reshape(w.Size(0), w.Size(1), 1, 1))
+	packed, ok := linearWeight(w)
 	if !ok {
 		return to, false
 	}

@@ -91,7 +91,7 @@ func (c recurrentCell) packed(params []torch.Tensor) (w [3]torch.Tensor, ok bool
 	if inputs.Dim() != 2 || states.Dim() != 2 || states.Size(0) != c.gates*states.Size(1) || inputs.Size(0) != states.Size(0) {
 		return w, false
 	}
-	if w[0], ok = inner("libtorchgo::direct_weight", inputs.Reshape(inputs.Size(0), inputs.Size(1), 1, 1)); !ok {
+	if w[0], ok = linearWeight(inputs); !ok {
 		return w, false
 	}
 	if w[1], ok = inner("libtorchgo::recurrent_weight", states, c.gates); !ok {

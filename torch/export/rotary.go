@@ -36,7 +36,8 @@ func (s *seeker) rotary(n *Node) (x, cos, sin Argument, ok bool) {
 		for _, factor := range bothSides {
 			if name, _ := kindOf(plain.arg(factor[0])); found && name == of {
 				x, cos, sin = plain.arg(factor[0]), plain.arg(factor[1]), turned.arg(own[1])
-				return x, cos, sin, s.fits(of, cos) && s.fits(of, sin) && !s.f.written[s.f.root(of)]
+				sum, _ := n.result()
+				return x, cos, sin, s.remains(of, sum) && s.eachHas(of, cos) && s.eachHas(of, sin) && !s.f.written[s.f.root(of)]
 			}
 		}
 	}
@@ -46,20 +47,18 @@ func (s *seeker) rotary(n *Node) (x, cos, sin Argument, ok bool) {
 // bothSides are the arguments of a sum or a product, either one first.
 var bothSides = [][2]string{{"self", "other"}, {"other", "self"}}
 
-// fits tells whether numbers may be factors of rows of float32, each of one of a row's, in their place.
-func (s *seeker) fits(x string, a Argument) bool {
+// remains tells whether x, rows of float32, has the sizes of what is made of it: then no factor has more.
+func (s *seeker) remains(x, result string) bool {
 	const most = 5
-	name, _ := kindOf(a)
+	sizes := s.p.Graph.Tensors[x].Sizes
+	return s.isRows(x) && len(sizes) <= most && sameSizes(sizes, s.p.Graph.Tensors[result].Sizes)
+}
+
+// eachHas tells whether a factor has a number for each of a row's.
+func (s *seeker) eachHas(x string, factor Argument) bool {
+	name, _ := kindOf(factor)
 	own, all := s.p.Graph.Tensors[name].Sizes, s.p.Graph.Tensors[x].Sizes
-	if !s.isRows(name) || !s.isRows(x) || len(all) > most || len(own) > len(all) || own[len(own)-1].String() != all[len(all)-1].String() {
-		return false
-	}
-	for i, e := range own {
-		if e.String() != "1" && e.String() != all[len(all)-len(own)+i].String() {
-			return false
-		}
-	}
-	return true
+	return s.isRows(name) && own[len(own)-1].String() == all[len(all)-1].String()
 }
 
 // turned is x of cat(-b, a), where a and b are its halves.
