@@ -13,9 +13,10 @@ class Gathered {
 public:
 	using Clock = std::chrono::steady_clock;
 
+	static constexpr int kNever = -(1 << 30);
+
 	// For what is to be done, threads are worth to be gathered so many times: since it took long, as it does for want of them, too. Very little
 	// needs no other threads, and gathering them takes as long; what a card does needs none.
-	static constexpr int kNever = -(1 << 30);
 	explicit Gathered(std::atomic<int>& times);
 	~Gathered();
 	Gathered(const Gathered&) = delete;

@@ -25,14 +25,12 @@ namespace {
 using at::Tensor;
 
 constexpr int64_t most_numbers = 1 << 17;  // of a head's keys, and of its values
-constexpr int64_t products_of_a_thread = 1 << 20;
-constexpr int64_t afar = 16;  // the products that are made while a number comes
 
 // What computes a head of some attention, and the room it needs.
 struct Way {
-	void (*attend)(const Head& h, float* room) = nullptr;
-	int64_t (*room)(const Head& h, int64_t vector) = room_of;
-	int64_t vector = 0;
+	void (*attend)(const Head& h, float* room);
+	int64_t (*room)(const Head& h, int64_t vector);
+	int64_t vector;
 };
 
 // The way of such an attention; none where libtorch has to compute it.
@@ -109,7 +107,7 @@ Tensor computed(const Way& way, const Tensor& query, const Tensor& key, const Te
 	Head like{nullptr, nullptr, nullptr, nullptr, q.size(2), k.size(2), k.size(3), v.size(3), q.stride(2), k.stride(2), v.stride(2), y.stride(2),
 	          nullptr, mask.defined() ? mask.stride(2) : 0, static_cast<float>(scale), causal};
 	auto* to = static_cast<char*>(y.mutable_data_ptr());
-	const int64_t work = (like.rows + afar) * like.keys * (like.depth + like.width), some = std::max<int64_t>(1, products_of_a_thread / work);
+	const int64_t some = convolution::share_of(like.rows, like.keys * (like.depth + like.width));
 	at::parallel_for(0, q.size(0) * heads, some, [&](int64_t first, int64_t last) {
 		std::unique_ptr<float[]> room(new float[way.room(like, way.vector)]);
 		for (; first < last; first++) {

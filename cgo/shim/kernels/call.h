@@ -1,6 +1,7 @@
 // What operators of convolutions have in common.
 #pragma once
 
+#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 
@@ -92,20 +93,19 @@ inline int64_t even(int64_t all, int64_t about) {
 	return (all + pieces - 1) / pieces;
 }
 
-// Pieces are the rows, or pixels, that each panel of weights meets at once: as many as stay near, evenly, since a few that are left over would
-// take as many weights.
-struct Pieces {
-	int64_t size, count;
-
-	explicit Pieces(int64_t all) : size(even(all, 96)), count(size == 0 ? 0 : (all + size - 1) / size) {}
-
-	// How many a thread takes at least, of panels of so many weights. These come from afar, each in the time of some multiplications: few
-	// pixels are worth threads, too.
-	int64_t grain(int64_t weights) const {
-		constexpr int64_t afar = 16, enough = 1 << 20;
-		return std::max<int64_t>(1, enough / ((size + afar) * weights));
-	}
-};
+// Runs run(panel, first, last) for each panel and each piece of rows, or pixels, among threads. So many meet a panel of weights at once as stay
+// near, evenly, since a few that are left over would take as many weights.
+template <class Run>
+void in_pieces(int64_t rows, int64_t panels, int64_t weights, const Run& run) {
+	constexpr int64_t near = 96;
+	const int64_t size = even(rows, near), count = size == 0 ? 0 : (rows + size - 1) / size;
+	at::parallel_for(0, panels * count, share_of(size, weights / panels), [&](int64_t first, int64_t last) {
+		for (; first < last; first++) {
+			const int64_t from = first / panels * size;
+			run(first % panels, from, std::min(from + size, rows));
+		}
+	});
+}
 
 // Computes direct convolutions, whose images have their zeros around already.
 void pixels(const Task& t, const at::Tensor& weight);

@@ -114,13 +114,8 @@ Tensor& winograd_(const Tensor& x, const Tensor& weight, const std::optional<Ten
 void pixels(const Task& t, const Tensor& weight) {
 	const auto& k = panels_of(weight);
 	Panels panels{weight.size(0)};
-	const Pieces pieces(t.pixels());
-	const int64_t count = panels.count();
-	at::parallel_for(0, count * pieces.count, pieces.grain(weight.numel() / count), [&](int64_t first, int64_t last) {
-		for (; first < last; first++) {
-			int64_t at = first / count * pieces.size, panel = first % count;
-			k.direct[panels.size(panel) - 1](t, panels.first(panel), at, std::min(at + pieces.size, t.pixels()));
-		}
+	in_pieces(t.pixels(), panels.count(), weight.numel(), [&](int64_t panel, int64_t first, int64_t last) {
+		k.direct[panels.size(panel) - 1](t, panels.first(panel), first, last);
 	});
 }
 

@@ -1,5 +1,4 @@
 // Linear layers that keep their weights in bfloat16, or in whole numbers of eight bits with a scale for each output, and compute in float32.
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
@@ -17,18 +16,13 @@ void narrow_rows(const Task& t, const Tensor& weight, const float* scale) {
 	const auto& k = processor_of(weight.size(3));
 	const bool whole = weight.scalar_type() == at::kChar;
 	const Panels panels{weight.size(0)};
-	const Pieces pieces(t.images);
-	const int64_t count = panels.count();
-	at::parallel_for(0, count * pieces.count, pieces.grain(weight.numel() / count), [&](int64_t first, int64_t last) {
+	in_pieces(t.images, panels.count(), weight.numel(), [&](int64_t panel, int64_t first, int64_t last) {
 		Tensor room;
-		if (pieces.size > kNarrowRows) {
-			room = at::empty({3 * weight.size(3) * t.channels}, at::kFloat);
+		if (last - first > kNarrowRows) {
+			room = at::empty({panels.size(panel) * weight.size(3) * t.channels}, at::kFloat);
 		}
-		for (; first < last; first++) {
-			const int64_t at = first / count * pieces.size, panel = first % count;
-			k.narrow[whole][panels.size(panel) - 1](t, scale, panels.first(panel), at, std::min(at + pieces.size, t.images),
-			                                        room.defined() ? room.mutable_data_ptr<float>() : nullptr);
-		}
+		auto* own = room.defined() ? room.mutable_data_ptr<float>() : nullptr;
+		k.narrow[whole][panels.size(panel) - 1](t, scale, panels.first(panel), first, last, own);
 	});
 }
 

@@ -70,21 +70,6 @@ INLINE Sums<W, V, R> narrow_product(const float* const* rows, const N* panel, in
 	return sums[0];
 }
 
-// Rows from first to last, at most R of them.
-template <class N, int W, int V, int R, class Done>
-INLINE void narrow_products(const Task& t, const N* panel, int64_t first, int64_t last, const Done& done) {
-	if constexpr (R > 1) {
-		if (last - first < R) {
-			return narrow_products<N, W, V, R - 1>(t, panel, first, last, done);
-		}
-	}
-	const float* rows[R];
-	for (int r = 0; r < R; r++) {
-		rows[r] = static_cast<const float*>(t.x) + (first + r) * t.channels;
-	}
-	done(first, narrow_product<N, W, V, R>(rows, panel, t.channels));
-}
-
 // The outputs of a panel of V vectors, times their scale unless it is null. More than a few rows meet weights that were widened to room, M at
 // a time.
 template <class N, int W, int V, int M>
@@ -96,6 +81,7 @@ void narrow(const Task& t, const float* scale, int64_t vector, int64_t first, in
 	for (int v = 0; v < V; v++) {
 		scales[v] = scale ? load_at_most<W>(scale + output + v * W, t.outputs - output - v * W) : Vec<W>{} + 1.0f;
 	}
+	auto at = [&](int64_t row) { return static_cast<const float*>(t.x) + row * t.channels; };
 	auto done = [&]<int R>(int64_t row, Sums<W, V, R> sums) __attribute__((always_inline)) {
 		unrolled<R * V>([&](int i) __attribute__((always_inline)) {
 			sums.rows[i / V][i % V] = sums.rows[i / V][i % V] * scales[i % V] + bias[i % V];
@@ -103,12 +89,17 @@ void narrow(const Task& t, const float* scale, int64_t vector, int64_t first, in
 		finish<float>(t, sums, row * t.outputs + output, output);
 	};
 	if (last - first <= kNarrowRows) {
-		return narrow_products<N, W, V, kNarrowRows>(t, panel, first, last, done);
+		return in_rows<kNarrowRows>(first, last, [&]<int R>(int64_t row) __attribute__((always_inline)) {
+			const float* rows[R];
+			for (int r = 0; r < R; r++) {
+				rows[r] = at(row + r);
+			}
+			done(row, narrow_product<N, W, V, R>(rows, panel, t.channels));
+		});
 	}
 	for (int64_t i = 0; i < V * t.channels; i++) {
 		store(room + i * W, widened<W>(panel + i * W));
 	}
-	auto at = [&](int64_t row) { return static_cast<const float*>(t.x) + row * t.channels; };
 	const Vec<W> zeros[V]{};
 	products<W, V, M>(first, last, at, 1, 0, static_cast<const float*>(room), t.channels, zeros, done);
 }

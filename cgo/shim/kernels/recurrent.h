@@ -9,6 +9,7 @@ namespace tg::recurrent {
 namespace {
 
 using convolution::exponential;
+using convolution::in_rows;
 using convolution::least;
 using convolution::load;
 using convolution::load_at_most;
@@ -132,17 +133,6 @@ INLINE void products(const Block& b, int64_t row, int64_t from, int64_t n, Vec<W
 		states[r] = b.before(row + r) + from;
 	}
 	multiply<G, W, R>(n, states, b.s.weight + (b.at * b.s.hidden + from * W) * G, to);
-}
-
-// The rows from first to last, R at a time and then fewer.
-template <int R, class Do>
-INLINE void in_rows(int64_t first, int64_t last, const Do& run) {
-	for (; first + R <= last; first += R) {
-		run.template operator()<R>(first);
-	}
-	if constexpr (R > 1) {
-		in_rows<R - 1>(first, last, run);
-	}
 }
 
 template <Cell C, int W, int R>

@@ -272,6 +272,17 @@ INLINE void in_vectors(int64_t numbers, const Part& part) {
 	}
 }
 
+// The rows from first to last, R at a time and then fewer: run<N> is told where N of them begin.
+template <int R, class Do>
+INLINE void in_rows(int64_t first, int64_t last, const Do& run) {
+	for (; first + R <= last; first += R) {
+		run.template operator()<R>(first);
+	}
+	if constexpr (R > 1) {
+		in_rows<R - 1>(first, last, run);
+	}
+}
+
 // Sums of R rows, V vectors each.
 template <int W, int V, int R>
 struct Sums {

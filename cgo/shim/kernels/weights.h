@@ -24,6 +24,14 @@ const Kernels& kernels_for(at::ScalarType dtype, int64_t outputs);
 // The kernels for a dtype with the widest vectors; null where this processor has none.
 const Kernels* any_kernels(at::ScalarType dtype);
 
+// How many products of so many rows with so many numbers a thread takes at least. The numbers come from afar, each in the time of some
+// multiplications: few rows are worth threads, too.
+inline int64_t share_of(int64_t rows, int64_t numbers) {
+	constexpr int64_t afar = 16, enough = 1 << 20;
+	const int64_t share = enough / ((rows + afar) * numbers);
+	return share < 1 ? 1 : share;
+}
+
 // Images of a dtype that kernels are for, or an error.
 const at::Tensor& images(const at::Tensor& x);
 
