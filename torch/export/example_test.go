@@ -102,7 +102,7 @@ func ExampleCompile() {
 		torch.Inference(func() {
 			out, err := compiled.Run(x)
 			want, _ := program.Run(x)
-			fmt.Println(out[0].AllClose(want[0]), err)
+			fmt.Println(out[0].AllClose(want[0], torch.AllCloseOptions{ATol: new(1e-6)}), err)
 		})
 		fmt.Println(strings.Contains(compiled.String(), "batch_norm.default"), strings.Contains(compiled.String(), "'relu'"))
 	})

@@ -40,6 +40,9 @@ struct Task {
 	int64_t kernel_height = 1, kernel_width = 1;
 	int64_t apart = 1;  // the rows of an image from one that a row of the kernel meets to the next, of direct ones
 
+	// The panels of three vectors that few pixels meet at once, of direct ones; none where there are more pixels.
+	int64_t panels = 0;
+
 	int64_t pixels() const { return images * out_height * out_width; }
 };
 
@@ -52,10 +55,26 @@ struct Panels {
 	int64_t count() const { return vectors == 1 ? 1 : threes() + twos(); }
 	int64_t first(int64_t panel) const { return panel < threes() ? 3 * panel : 3 * threes() + 2 * (panel - threes()); }
 	int64_t size(int64_t panel) const { return vectors == 1 ? 1 : panel < threes() ? 3 : 2; }
+
+	// How many of three vectors, from one on and before another, so few rows meet at once, where a vector has so many numbers: as many as there
+	// are registers for their sums.
+	int64_t at_once(int64_t panel, int64_t last, int64_t rows, int64_t vector) const {
+		const int64_t there = (last < threes() ? last : threes()) - panel;
+		for (int64_t n = kPanels; n > 1; n /= 2) {
+			if (n <= there && fit(n, rows, vector)) {
+				return n;
+			}
+		}
+		return 1;
+	}
+
+	static constexpr int kPanels = 4;
+
+	static constexpr bool fit(int64_t panels, int64_t rows, int64_t vector) { return 2 * panels * rows <= vector; }
 };
 
-// So few rows meet narrow weights as they are.
-constexpr int kNarrowRows = 4;
+// So few rows take the time in which weights come from memory, and meet narrow ones as they are.
+constexpr int kFewRows = 4;
 
 using Narrow = void(const Task& t, const float* scale, int64_t vector, int64_t first, int64_t last, float* room);
 

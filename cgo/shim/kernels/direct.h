@@ -185,9 +185,91 @@ struct Walk {
 	}
 };
 
+// A number of each of R pixels, which is in all lanes, or two of bfloat16, meets its vectors of Q panels of three, which lie so far apart.
+template <int W, int Q, int R, class N>
+INLINE void meet(const Vec<W>* numbers, const N* panel, int64_t apart, Sums<W, 3 * Q, R>& sums) {
+	constexpr int size = together<N> * W, line = 64 / sizeof(N), lines = (3 * size + line - 1) / line, ahead = 16 * line;
+	unrolled<Q>([&](int q) __attribute__((always_inline)) {
+		const N* own = panel + q * apart;
+		for (int i = 0; i < lines; i++) {
+			__builtin_prefetch(own + ahead + i * line, 0, 2);
+		}
+		for (int v = 0; v < 3; v++) {
+			const Vec<W> weight = lying<W>(own + v * size);
+			for (int r = 0; r < R; r++) {
+				sums.rows[r][3 * q + v] = add_product<W>(sums.rows[r][3 * q + v], own, numbers[r], weight);
+			}
+		}
+	});
+}
+
+// Few pixels take the time in which weights come from memory, which gives a sixth more, or a third, to who reads at several places: they meet
+// several panels of three vectors at once. (Linear layers with narrow weights gain nothing by it.)
+template <class N, int W, int Q, int R>
+void direct_few(const Task& t, int64_t vector) {
+	constexpr int V = 3 * Q, P = together<N>;
+	const int64_t n = t.kernel_width * t.channels, row = t.apart * t.width * t.channels, output = vector * W;
+	const int64_t all = t.kernel_height * whole(n, P);  // the numbers of a pixel that a vector meets
+	const N *panel = static_cast<const N*>(t.weight) + output * all, *rows[R];
+	Walk at(t, static_cast<const N*>(t.x), 0);
+	Sums<W, V, R> sums;
+	for (int r = 0; r < R; r++) {
+		rows[r] = at(r);
+		biases<W, V>(t, output, sums.rows[r]);
+	}
+	auto add = [&]<bool Alone>(int64_t k) __attribute__((always_inline)) {
+		Vec<W> numbers[R];
+		for (int r = 0; r < R; r++) {
+			numbers[r] = across<W, Alone>(rows[r] + k);
+		}
+		meet<W, Q, R>(numbers, panel, 3 * W * all, sums);
+		panel += 3 * P * W;
+	};
+	for (int64_t y = 0; y < t.kernel_height; y++) {
+		int64_t k = 0;
+		for (; k + P <= n; k += P) {
+			add.template operator()<false>(k);
+		}
+		if (P > 1 && k < n) {
+			add.template operator()<true>(k);
+		}
+		for (int r = 0; r < R; r++) {
+			rows[r] += row;
+		}
+	}
+	finish<N>(t, sums, output, output);
+}
+
+// The same of as many panels and pixels as a task says.
+template <class N, int W>
+INLINE void direct_few_of(const Task& t, int64_t vector) {
+	auto run = [&]<int Q, int R>() {
+		if constexpr (Panels::fit(Q, R, W)) {
+			direct_few<N, W, Q, R>(t, vector);
+		}
+	};
+	auto of = [&]<int Q>() {
+		switch (t.pixels()) {
+			case 1: return run.template operator()<Q, 1>();
+			case 2: return run.template operator()<Q, 2>();
+			case 3: return run.template operator()<Q, 3>();
+			case 4: return run.template operator()<Q, 4>();
+		}
+	};
+	static_assert(kFewRows == 4 && Panels::kPanels == 4, "each is one of the cases");
+	switch (t.panels) {
+		case 1: return of.template operator()<1>();
+		case 2: return of.template operator()<2>();
+		case 4: return of.template operator()<4>();
+	}
+}
+
 // V vectors of outputs, of which the last may be some numbers alone.
 template <class N, int W, int V, int R>
 void direct(const Task& t, int64_t vector, int64_t first, int64_t last) {
+	if (V == 3 && t.panels > 0) {
+		return direct_few_of<N, W>(t, vector);
+	}
 	const int64_t row = t.apart * t.width * t.channels, n = t.kernel_width * t.channels, output = vector * W;
 	Vec<W> bias[V];
 	biases<W, V>(t, output, bias);

@@ -18,7 +18,7 @@ void narrow_rows(const Task& t, const Tensor& weight, const float* scale) {
 	const Panels panels{weight.size(0)};
 	in_pieces(t.images, panels.count(), weight.numel(), [&](int64_t panel, int64_t first, int64_t last) {
 		Tensor room;
-		if (last - first > kNarrowRows) {
+		if (last - first > kFewRows) {
 			room = at::empty({panels.size(panel) * weight.size(3) * t.channels}, at::kFloat);
 		}
 		auto* own = room.defined() ? room.mutable_data_ptr<float>() : nullptr;

@@ -88,8 +88,8 @@ void narrow(const Task& t, const float* scale, int64_t vector, int64_t first, in
 		});
 		finish<float>(t, sums, row * t.outputs + output, output);
 	};
-	if (last - first <= kNarrowRows) {
-		return in_rows<kNarrowRows>(first, last, [&]<int R>(int64_t row) __attribute__((always_inline)) {
+	if (last - first <= kFewRows) {
+		return in_rows<kFewRows>(first, last, [&]<int R>(int64_t row) __attribute__((always_inline)) {
 			const float* rows[R];
 			for (int r = 0; r < R; r++) {
 				rows[r] = at(row + r);
