@@ -24,8 +24,8 @@ type ExportOptions struct {
 	DynamicShapes map[string]map[int]Dim
 }
 
-// Export captures a model as a program: PyTorch's torch.export.export. The model is a function of tensors or has a method
-// Forward; it runs once with the inputs, and the operators that it calls become the nodes. Its parameters and buffers
+// Export captures a model as a program: PyTorch's torch.export.export. The model has a method Forward or is a function of
+// tensors; it runs once with the inputs, and the operators that it calls become the nodes. Its parameters and buffers
 // ([nn.StateDict]) become those of the program, under their names, and share their memory with it; other tensors that it uses
 // become constants.
 //

@@ -3,6 +3,7 @@ package export_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -208,6 +209,23 @@ func inputsOf(inputs []any) (all []any) {
 		all = append(all, v)
 	}
 	return all
+}
+
+// twice is a function that has a method Forward of its own.
+type twice func(torch.Tensor) torch.Tensor
+
+func (f twice) Forward(x torch.Tensor) torch.Tensor { return f(f(x)) }
+
+// What has a method Forward is a model, functions too.
+func TestExportForward(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		x := torch.RandN(3)
+		p, err := export.Export(twice(torch.Tensor.Sin), []any{x})
+		require.NoError(t, err)
+		defer p.Close()
+		require.Equal(t, 2, strings.Count(p.String(), "aten.sin.default"))
+	})
 }
 
 // What cannot be a program is an error that says where.

@@ -90,11 +90,13 @@ func fields(r reflect.Value) (list []any, ok bool) {
 	return list, len(list) > 0
 }
 
-// forward is a model as a function of its inputs: a function, or the method Forward.
+// forward is a model as a function of its inputs: the method Forward, which functions may have, too, or a function.
 func forward(model any) (reflect.Value, error) {
 	fn := reflect.ValueOf(model)
-	if fn.IsValid() && fn.Kind() != reflect.Func {
-		fn = fn.MethodByName("Forward")
+	if fn.IsValid() {
+		if own := fn.MethodByName("Forward"); own.IsValid() || fn.Kind() != reflect.Func {
+			fn = own
+		}
 	}
 	if !fn.IsValid() || fn.Kind() == reflect.Func && fn.IsNil() {
 		return fn, fmt.Errorf("a %T is no function and has no method Forward", model)
