@@ -271,6 +271,7 @@ func TestExportRefuses(t *testing.T) {
 		"two":     {func(_, x torch.Tensor) torch.Tensor { return x }, "1 inputs, but the model takes 2"},
 		"other":   {func(x int) int { return x }, "input 0 is a torch.Tensor, but the model takes a int"},
 		"none":    {3, "no method Forward"},
+		"nil":     {twice(nil), "no method Forward"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := export.Export(c.model, []any{x}, options)

@@ -143,10 +143,11 @@ func TestInt8Gates(t *testing.T) {
 	torch.Scope(func() {
 		torch.ManualSeed(0)
 		// Numbers stay as large as they are, so that gates are neither open nor closed, which a little more or less would turn round.
-		weight := func(inputs float64, shape ...int) torch.Tensor {
-			return torch.RandN(shape...).DivScalar(math.Sqrt(inputs))
+		weight := func(shape ...int) torch.Tensor {
+			w := torch.RandN(shape...)
+			return w.DivScalar(math.Sqrt(float64(w.NumEl() / w.Size(0))))
 		}
-		k, deep, one, last := weight(32, 32, 32, 1, 1), weight(25, 32, 1, 5, 5), weight(32, 32, 32, 1, 1), weight(32, 600, 32)
+		k, deep, one, last := weight(32, 32, 1, 1), weight(32, 1, 5, 5), weight(32, 32, 1, 1), weight(600, 32)
 		block := func(x torch.Tensor) torch.Tensor {
 			y := F.Hardswish(F.Conv2d(F.Conv2d(x, k, torch.Tensor{}), deep, torch.Tensor{}, F.ConvOptions{Padding: 2, Groups: 32}))
 			gate := F.Hardsigmoid(F.Conv2d(F.AdaptiveAvgPool2d(y, 1), one, torch.Tensor{}))

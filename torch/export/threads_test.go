@@ -58,7 +58,7 @@ func (l first) Forward(x torch.Tensor) torch.Tensor {
 	return y
 }
 
-// attended is an attention of one row, whose keys are made of all numbers. (A type of functions would be captured as the function it is.)
+// attended is an attention of one row, whose keys are made of all numbers.
 type attended struct{}
 
 func (attended) Forward(x torch.Tensor) torch.Tensor {

@@ -92,16 +92,17 @@ func fields(r reflect.Value) (list []any, ok bool) {
 
 // forward is a model as a function of its inputs: the method Forward, which functions may have, too, or a function.
 func forward(model any) (reflect.Value, error) {
-	fn := reflect.ValueOf(model)
-	if fn.IsValid() {
-		if own := fn.MethodByName("Forward"); own.IsValid() || fn.Kind() != reflect.Func {
-			fn = own
+	v := reflect.ValueOf(model)
+	isFunc := v.Kind() == reflect.Func
+	if v.IsValid() && !(isFunc && v.IsNil()) {
+		if fn := v.MethodByName("Forward"); fn.IsValid() {
+			return fn, nil
+		}
+		if isFunc {
+			return v, nil
 		}
 	}
-	if !fn.IsValid() || fn.Kind() == reflect.Func && fn.IsNil() {
-		return fn, fmt.Errorf("a %T is no function and has no method Forward", model)
-	}
-	return fn, nil
+	return reflect.Value{}, fmt.Errorf("a %T is no function and has no method Forward", model)
 }
 
 // invoke calls a model and returns its result: a tuple if there are several. An error that the model returns last is the call's.

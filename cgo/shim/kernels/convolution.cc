@@ -114,13 +114,13 @@ Tensor& winograd_(const Tensor& x, const Tensor& weight, const std::optional<Ten
 void pixels(const Task& t, const Tensor& weight) {
 	const auto& k = panels_of(weight);
 	const Panels panels{weight.size(0)};
-	const int64_t all = t.pixels(), own = weight.numel() / panels.count();
-	if (all > kFewRows) {
-		return in_pieces(all, panels.count(), weight.numel(), [&](int64_t panel, int64_t first, int64_t last) {
+	const int64_t all = t.pixels(), count = panels.count();
+	if (all == 0 || all > kFewRows) {
+		return in_pieces(all, count, weight.numel(), [&](int64_t panel, int64_t first, int64_t last) {
 			k.direct[panels.size(panel) - 1](t, panels.first(panel), first, last);
 		});
 	}
-	at::parallel_for(0, all > 0 ? panels.count() : 0, share_of(all, own), [&](int64_t panel, int64_t last) {
+	at::parallel_for(0, count, share_of(all, weight.numel() / count), [&](int64_t panel, int64_t last) {
 		Task some = t;
 		for (; panel < last; panel += some.panels) {
 			some.panels = panels.at_once(panel, last, all, k.vector);

@@ -56,8 +56,12 @@ struct Panels {
 	int64_t first(int64_t panel) const { return panel < threes() ? 3 * panel : 3 * threes() + 2 * (panel - threes()); }
 	int64_t size(int64_t panel) const { return vectors == 1 ? 1 : panel < threes() ? 3 : 2; }
 
-	// How many of three vectors, from one on and before another, so few rows meet at once, where a vector has so many numbers: as many as there
-	// are registers for their sums.
+	// So many of three vectors are met at once at most, and whether there are registers for the sums of some with so many rows, where a vector
+	// has so many numbers.
+	static constexpr int kPanels = 4;
+	static constexpr bool fit(int64_t panels, int64_t rows, int64_t vector) { return 2 * panels * rows <= vector; }
+
+	// How many of three vectors, from one on and before another, so few rows meet at once.
 	int64_t at_once(int64_t panel, int64_t last, int64_t rows, int64_t vector) const {
 		const int64_t there = (last < threes() ? last : threes()) - panel;
 		for (int64_t n = kPanels; n > 1; n /= 2) {
@@ -67,10 +71,6 @@ struct Panels {
 		}
 		return 1;
 	}
-
-	static constexpr int kPanels = 4;
-
-	static constexpr bool fit(int64_t panels, int64_t rows, int64_t vector) { return 2 * panels * rows <= vector; }
 };
 
 // So few rows take the time in which weights come from memory, and meet narrow ones as they are.
