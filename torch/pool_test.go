@@ -116,6 +116,27 @@ func TestFreedMemoryIsForAllThreads(t *testing.T) {
 	require.Less(t, process().Resident, resident+32*megabyte)
 }
 
+// What was freed a short time ago is in a cache of the processor still: a tensor takes it, and not what is as long as it needs but far.
+func TestFreedMemoryIsTakenWhileItIsNear(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		block := func(floats int, value float32) torch.Tensor { // between others, so that no neighbours are free with it
+			torch.Empty(megabyte)
+			x := torch.Empty(floats)
+			torch.Empty(megabyte)
+			x.FillInPlace(value)
+			return x
+		}
+		near, far := block(megabyte/2, 1), block(megabyte/4, 2)
+		far.Close()
+		block(4*megabyte, 0) // which a cache has no room for beside others
+		near.Close()
+		for _, own := range []float32{1, 2} { // of the near one not as much is left
+			require.Equal(t, own, torch.Values[float32](torch.Empty(megabyte / 4))[megabyte/8])
+		}
+	})
+}
+
 // What threads keep that sleep is taken from them.
 func TestFreedMemoryOfSleepingThreads(t *testing.T) {
 	torchtest.NoLeaks(t)

@@ -22,8 +22,9 @@ constexpr size_t kLargest = size_t{1} << 30;  // what is larger goes back to the
 constexpr size_t kGrowth = size_t{64} << 20;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kSplit = 4 << 10;  // what is left of a block is one of its own from here on
+constexpr size_t kNear = 2 << 20;  // a cache has what was freed, until so much more is taken
 constexpr int kFine = 5;            // bits of a size below the highest that choose its list
-constexpr int kRows = 64;
+constexpr int kRows = 64, kColumns = 1 << kFine, kLists = kRows * kColumns;
 
 struct Block {
 	size_t size;    // with this header
@@ -31,8 +32,9 @@ struct Block {
 	Block* before;  // its neighbour, or null for the first
 	Block* next;    // in the list of free blocks
 	Block* last;
-	size_t wet;  // of a free block: the bytes, at most, that have memory behind them
-	char padding[kAlign - 6 * sizeof(size_t)];
+	size_t wet;    // of a free block: the bytes, at most, that have memory behind them
+	size_t freed;  // of a free block: what had been taken when it was freed
+	char padding[kAlign - 7 * sizeof(size_t)];
 
 	char* data() { return reinterpret_cast<char*>(this) + kAlign; }
 	Block* after() { return reinterpret_cast<Block*>(reinterpret_cast<char*>(this) + size); }
@@ -92,9 +94,10 @@ class Pool {
 			Block* rest = reinterpret_cast<Block*>(reinterpret_cast<char*>(b) + size);
 			rest->size = b->size - size;
 			b->size = size;
-			place(rest, b, b->wet - std::min(b->wet, size));
+			place(rest, b, b->wet - std::min(b->wet, size), b->freed);
 		}
 		b->asked = n;
+		taken_ += size;
 		return b->data();
 	}
 
@@ -115,7 +118,7 @@ class Pool {
 			wet += before->wet;
 			b = before;
 		}
-		place(b, b->before, wet);
+		place(b, b->before, wet, taken_);
 	}
 
 	size_t spare() {
@@ -126,17 +129,15 @@ class Pool {
 	void trim() {
 		const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
 		std::lock_guard<Brief> lock(lock_);
-		for (auto& row : lists_) {
-			for (Block* b : row) {
-				for (; b != nullptr; b = b->next) {
-					if (std::exchange(b->wet, 0) == 0) {
-						continue;
-					}
-					auto from = (reinterpret_cast<uintptr_t>(b->data()) + page - 1) / page * page;
-					auto to = (reinterpret_cast<uintptr_t>(b) + b->size) / page * page;
-					if (to > from) {
-						madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
-					}
+		for (Block* b : lists_) {
+			for (; b != nullptr; b = b->next) {
+				if (std::exchange(b->wet, 0) == 0) {
+					continue;
+				}
+				auto from = (reinterpret_cast<uintptr_t>(b->data()) + page - 1) / page * page;
+				auto to = (reinterpret_cast<uintptr_t>(b) + b->size) / page * page;
+				if (to > from) {
+					madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
 				}
 			}
 		}
@@ -144,12 +145,28 @@ class Pool {
 	}
 
  private:
-	struct Place {
-		int row, column;
-	};
-	static Place of_size(size_t size) {
+	// The number of the list for a size.
+	static int of_size(size_t size) {
 		int row = 63 - std::countl_zero(size);
-		return {row, static_cast<int>(size >> (row - kFine)) & ((1 << kFine) - 1)};
+		return row << kFine | (static_cast<int>(size >> (row - kFine)) & (kColumns - 1));
+	}
+
+	// The first list from one on that is not empty; kLists if all are.
+	int filled_from(int list) const {
+		if (list == kLists) {
+			return kLists;
+		}
+		int row = list >> kFine;
+		uint32_t columns = filled_[row] & (~uint32_t{0} << (list & (kColumns - 1)));
+		if (columns == 0) {
+			uint64_t rows = row == kRows - 1 ? 0 : rows_ & (~uint64_t{0} << (row + 1));
+			if (rows == 0) {
+				return kLists;
+			}
+			row = std::countr_zero(rows);
+			columns = filled_[row];
+		}
+		return row << kFine | std::countr_zero(columns);
 	}
 
 	// Where the limit of addresses is set, what is taken beyond them has to be refused, as the kernel would: the pool does not grow.
@@ -160,25 +177,33 @@ class Pool {
 
 	bool is_end(const Block* b) const { return reinterpret_cast<uintptr_t>(b) == top_; }
 
-	// A free block of the size: one that is as long as the last of its kind that was freed, or the next longer ones.
+	// A free block of the size: one that was freed a short time ago, and is in the processor's cache still, or else the shortest.
 	Block* find(size_t size) {
-		auto [row, column] = of_size(size);
+		Block* b = size <= kNear ? find_near(size) : nullptr;
+		return b != nullptr ? b : find_shortest(size);
+	}
+
+	// The last that was freed of the first kind of which that is a short time ago. What is behind all others is left: the pool would grow.
+	Block* find_near(size_t size) {
+		for (int i = filled_from(of_size(size)); i < kLists; i = filled_from(i + 1)) {
+			if (Block* b = lists_[i]; taken_ - freed_[i] <= kNear && b->size >= size && b != last_) {
+				return b;
+			}
+		}
+		return nullptr;
+	}
+
+	// One that is as long as the last of its kind that was freed, or the next longer ones.
+	Block* find_shortest(size_t size) {
+		const int own = of_size(size);
 		int tries = 8;
-		for (Block* b = lists_[row][column]; b != nullptr && tries > 0; b = b->next, tries--) {
+		for (Block* b = lists_[own]; b != nullptr && tries > 0; b = b->next, tries--) {
 			if (b->size >= size) {
 				return b;
 			}
 		}
-		uint32_t columns = column == 31 ? 0 : filled_[row] & (~uint32_t{0} << (column + 1));
-		if (columns == 0) {
-			uint64_t rows = row == 63 ? 0 : rows_ & (~uint64_t{0} << (row + 1));
-			if (rows == 0) {
-				return nullptr;
-			}
-			row = std::countr_zero(rows);
-			columns = filled_[row];
-		}
-		return lists_[row][std::countr_zero(columns)];
+		const int longer = filled_from(own + 1);
+		return longer < kLists ? lists_[longer] : nullptr;
 	}
 
 	// Makes room for the size at the end. Behind the last block is as much memory as a header: MKL reads some bytes beyond its arguments.
@@ -200,53 +225,63 @@ class Pool {
 			end->before = last_;
 		}
 		top_ += gained;
-		place(end, end->before, wet);
+		place(end, end->before, wet, taken_);
 		return true;
 	}
 
-	// Puts a block that is free now, and whose neighbour before it is known, into its list.
-	void place(Block* b, Block* before, size_t wet) {
+	// Puts a block that is free since so much had been taken, and whose neighbour before it is known, into its list.
+	void place(Block* b, Block* before, size_t wet, size_t freed) {
 		b->asked = 0;
 		b->before = before;
 		b->wet = wet;
+		b->freed = freed;
 		spare_ += wet;
 		if (Block* after = b->after(); is_end(after)) {
 			last_ = b;
 		} else {
 			after->before = b;
 		}
-		auto [row, column] = of_size(b->size);
-		Block*& head = lists_[row][column];
+		const int list = of_size(b->size);
+		Block*& head = lists_[list];
 		b->last = nullptr;
 		b->next = head;
 		if (head != nullptr) {
 			head->last = b;
 		}
 		head = b;
-		filled_[row] |= uint32_t{1} << column;
-		rows_ |= uint64_t{1} << row;
+		freed_[list] = freed;
+		filled_[list >> kFine] |= uint32_t{1} << (list & (kColumns - 1));
+		rows_ |= uint64_t{1} << (list >> kFine);
 	}
 
 	void remove(Block* b) {
 		spare_ -= b->wet;
-		auto [row, column] = of_size(b->size);
-		(b->last != nullptr ? b->last->next : lists_[row][column]) = b->next;
+		const int list = of_size(b->size), row = list >> kFine;
 		if (b->next != nullptr) {
 			b->next->last = b->last;
 		}
-		if (lists_[row][column] == nullptr) {
-			filled_[row] &= ~(uint32_t{1} << column);
-			rows_ &= filled_[row] == 0 ? ~(uint64_t{1} << row) : ~uint64_t{0};
+		if (b->last != nullptr) {
+			b->last->next = b->next;
+			return;
 		}
+		lists_[list] = b->next;
+		if (b->next != nullptr) {
+			freed_[list] = b->next->freed;
+			return;
+		}
+		filled_[row] &= ~(uint32_t{1} << (list & (kColumns - 1)));
+		rows_ &= filled_[row] == 0 ? ~(uint64_t{1} << row) : ~uint64_t{0};
 	}
 
 	Brief lock_;
 	uintptr_t begin_ = 0, top_ = 0, mapped_ = 0;  // where blocks begin and end, and the memory behind them
 	size_t room_ = 0;        // of addresses; 0: there is no pool
 	Block* last_ = nullptr;  // the block before top_
-	Block* lists_[kRows][1 << kFine] = {};
+	Block* lists_[kLists] = {};
+	size_t freed_[kLists] = {};  // of the first block of a list
 	uint32_t filled_[kRows] = {};
 	uint64_t rows_ = 0;
+	size_t taken_ = 0;  // the bytes of all blocks that were ever taken
 	size_t spare_ = 0;  // the sum of what is wet
 };
 

@@ -131,6 +131,39 @@ void pixels(const Task& t, const Tensor& weight) {
 
 namespace {
 
+// Computes direct convolutions of images without the zeros around. Large ones are laid out with them some rows at a time, which are near still
+// when they are read.
+void pixels_around(const Tensor& x, at::IntArrayRef padding, Task t, const Tensor& weight) {
+	constexpr int64_t near = 1 << 15;
+	t.height += 2 * padding[0], t.width += 2 * padding[1];
+	const Padding laid_out(x, padding[0], padding[1], t.width);
+	const int64_t row = laid_out.row(), seen = t.apart * (t.kernel_height - 1) + 1;
+	if (t.height * row <= near || (padding[0] == 0 && padding[1] == 0 && x.is_contiguous(last_channels))) {
+		auto from = padded(x, padding[0], padding[1]);
+		t.x = from.const_data_ptr();
+		return pixels(t, weight);
+	}
+	const int64_t threads = at::get_num_threads(), own = (t.images * t.out_height + threads - 1) / threads;
+	const int64_t some = std::clamp<int64_t>((near / row - seen) / t.down + 1, 1, std::min(own, t.out_height));
+	const int64_t band = even(t.out_height, some), bands = (t.out_height + band - 1) / band;
+	at::parallel_for(0, t.images * bands, 1, [&](int64_t first, int64_t last) {
+		auto room = at::empty({(band - 1) * t.down + seen, row}, x.options());
+		for (; first < last; first++) {
+			const int64_t image = first / bands, top = first % bands * band, bottom = std::min(top + band, t.out_height);
+			Task part = t;
+			part.images = 1, part.out_height = bottom - top, part.height = (part.out_height - 1) * t.down + seen;
+			laid_out.rows(image, top * t.down, part.height, room.mutable_data_ptr());
+			part.x = room.const_data_ptr();
+			const int64_t place = (image * t.out_height + top) * t.out_width * t.outputs;
+			part.y = behind(t.y, place, x);
+			if (t.sum != nullptr) {
+				part.sum = behind(t.sum, place, x);
+			}
+			pixels(part, weight);
+		}
+	});
+}
+
 Tensor direct_in(bool in_place, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
                  const std::optional<Tensor>& sum, int64_t outputs, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
                  int64_t dilation, std::string_view activation) {
@@ -148,9 +181,7 @@ Tensor direct_in(bool in_place, const Tensor& x, const Tensor& weight, const std
 	c.fit(weight);
 	c.make(outputs_of(c.task.height, padding[0], dilation * (kernel[0] - 1) + 1, stride[0]),
 	       outputs_of(c.task.width, padding[1], kernel[1], stride[1]), sum, in_place);
-	auto from = padded(x, padding[0], padding[1]);
-	c.task.x = from.const_data_ptr(), c.task.height += 2 * padding[0], c.task.width += 2 * padding[1];
-	pixels(c.task, weight);
+	pixels_around(x, padding, c.task, weight);
 	return c.y;
 }
 
@@ -211,35 +242,41 @@ Tensor depthwise(const Tensor& x, const Tensor& weight, const std::optional<Tens
 }
 
 // Pair is a direct convolution of 1 x 1, wide, and one of each channel by itself behind it, which sees some rows of the first at a time: the
-// others would leave the cache and come back.
+// others would leave the cache and come back. Each vector of channels has its rows by itself, which are read one after the other.
 struct Pair {
 	const Task &wide, &each;
 	const Tensor& weight;  // the wide one's
+	const Kernels& kernels;
+	int64_t row, apart;  // the numbers of a vector's row, and from a vector to the next
 	Tensor room;
 	int64_t image = -1, top = 0, bottom = 0;  // the rows that are there
 
 	Pair(const Task& w, const Task& e, const Tensor& by, int64_t rows)
-	    : wide(w), each(e), weight(by), room(at::empty({rows, w.out_width, w.outputs}, by.options())) {}
+	    : wide(w), each(e), weight(by), kernels(panels_of(by)), row(w.out_width * kernels.vector), apart(rows * row),
+	      room(at::empty({by.size(0), rows, row}, by.options())) {}
 
 	// Rows of the outputs of an image, one after the other.
 	void run(int64_t own, int64_t first, int64_t last) {
-		int64_t size = wide.out_width * wide.outputs, seen = first * each.down - each.above;
+		int64_t seen = first * each.down - each.above;
 		int64_t from = std::clamp<int64_t>(seen, 0, wide.height);
 		int64_t to = std::clamp<int64_t>(seen + (last - 1 - first) * each.down + each.kernel_height, from, wide.height);
-		void* rows = room.mutable_data_ptr();
 		int64_t kept = own == image && from >= top && from < bottom ? bottom - from : 0;
-		memmove(rows, behind(rows, (kept > 0 ? from - top : 0) * size, room), kept * size * room.element_size());
+		void* rows = room.mutable_data_ptr();
+		for (int64_t v = 0; kept > 0 && v < weight.size(0); v++) {
+			void* first = behind(rows, v * apart, room);
+			memmove(first, behind(first, (from - top) * row, room), kept * row * room.element_size());
+		}
 		image = own, top = from, bottom = to;
-		compute(from + kept, to, behind(rows, kept * size, room));
+		compute(from + kept, to, behind(rows, kept * row, room));
 		Task t = each;
-		t.images = 1, t.x = rows, t.height = to - from, t.above = from - seen, t.out_height = last - first;
+		t.images = 1, t.x = rows, t.apart_vectors = apart, t.height = to - from, t.above = from - seen, t.out_height = last - first;
 		t.y = behind(t.y, (image * each.out_height + first) * each.out_width * each.outputs, room);
-		kernels_for(room.scalar_type(), t.outputs).depthwise(t, 0, t.out_height);
+		kernels.depthwise(t, 0, t.out_height);
 	}
 
 	void compute(int64_t first, int64_t last, void* to) const {
 		Task t = wide;
-		t.images = 1, t.height = t.out_height = last - first, t.y = to;
+		t.images = 1, t.height = t.out_height = last - first, t.y = to, t.apart_vectors = apart;
 		t.x = behind(t.x, (image * wide.height + first) * wide.width * wide.channels, room);
 		pixels(t, weight);
 	}

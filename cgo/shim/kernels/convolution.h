@@ -40,6 +40,10 @@ struct Task {
 	int64_t kernel_height = 1, kernel_width = 1;
 	int64_t apart = 1;  // the rows of an image from one that a row of the kernel meets to the next, of direct ones
 
+	// From a vector of channels to the next where each has its pixels side by side: in what a direct one makes for those of each channel, and
+	// these read. Otherwise a pixel's channels lie together.
+	int64_t apart_vectors = 0;
+
 	// The panels of three vectors that few pixels meet at once, of direct ones; none where there are more pixels.
 	int64_t panels = 0;
 
@@ -163,6 +167,8 @@ struct Kernels {
 	// The means of an image's channels, and channels times a number each.
 	void (*means)(const void* x, int64_t pixels, int64_t channels, void* y);
 	void (*scale)(const void* x, const void* by, int64_t pixels, int64_t channels, void* y);
+	// A row of an image whose channels lie so far apart, with these last.
+	void (*interleave)(const void* row, int64_t apart, int64_t width, int64_t channels, void* y);
 	// A head of an attention, with room for it.
 	void (*attend)(const attention::Head& h, float* room);
 	// The rows from first to last of sums and their layer norms.

@@ -108,12 +108,17 @@ constexpr bool is_long(Activation a) {
 	return a == Activation::swish || a == Activation::sigmoid || a == Activation::gelu || a == Activation::gelu_tanh;
 }
 
+// How results lie: numbers from a pixel to the next, and from a vector of outputs to the next.
+struct Lying {
+	int64_t pixel, vector;
+};
+
 // What R rows of V vectors become, of which the last has some numbers alone where that is less than all.
 template <Activation A, int W, class N>
-__attribute__((noinline)) void write_long(const Vec<W>* sums, int R, int V, N* place, int64_t next, int64_t some) {
-	for (int r = 0; r < R; r++, place += next) {
+__attribute__((noinline)) void write_long(const Vec<W>* sums, int R, int V, N* place, Lying lying, int64_t some) {
+	for (int r = 0; r < R; r++, place += lying.pixel) {
 		for (int v = 0; v < V; v++, sums++) {
-			store_at_most(place + v * W, activate<A>(*sums), v < V - 1 ? W : some);
+			store_at_most(place + v * lying.vector, activate<A>(*sums), v < V - 1 ? W : some);
 		}
 	}
 }
@@ -123,15 +128,16 @@ __attribute__((noinline)) void write_long(const Vec<W>* sums, int R, int V, N* p
 template <class N, int W, int V, int R>
 struct Results {
 	Sums<W, V, R> sums;
-	int64_t next, some;
+	Lying lying;
+	int64_t some;
 
 	// Both are unrolled, as the compiler would not by itself: sums stay in registers.
 	INLINE void add(const N* place) {
 #pragma GCC unroll 16
-		for (int r = 0; r < R; r++, place += next) {
+		for (int r = 0; r < R; r++, place += lying.pixel) {
 #pragma GCC unroll 16
 			for (int v = 0; v < V; v++) {
-				sums.rows[r][v] += load_at_most<W>(place + v * W, v < V - 1 ? W : some);
+				sums.rows[r][v] += load_at_most<W>(place + v * lying.vector, v < V - 1 ? W : some);
 			}
 		}
 	}
@@ -139,13 +145,14 @@ struct Results {
 	template <Activation A>
 	INLINE void write(N* place) const {
 		if constexpr (is_long(A)) {
-			return write_long<A, W>(&sums.rows[0][0], R, V, place, next, some);
+			const Sums<W, V, R> own = sums;  // what has an address is in memory, and would be for all activations
+			return write_long<A, W>(&own.rows[0][0], R, V, place, lying, some);
 		}
 #pragma GCC unroll 16
-		for (int r = 0; r < R; r++, place += next) {
+		for (int r = 0; r < R; r++, place += lying.pixel) {
 #pragma GCC unroll 16
 			for (int v = 0; v < V; v++) {
-				store_at_most(place + v * W, activate<A>(sums.rows[r][v]), v < V - 1 ? W : some);
+				store_at_most(place + v * lying.vector, activate<A>(sums.rows[r][v]), v < V - 1 ? W : some);
 			}
 		}
 	}
@@ -153,13 +160,19 @@ struct Results {
 
 // finish writes sums of neighbouring pixels, of outputs of which the first has that number and lies at place.
 template <class N, int W, int V, int R>
-INLINE void finish(const Task& t, const Sums<W, V, R>& sums, int64_t place, int64_t output) {
-	Results<N, W, V, R> results{sums, t.outputs, t.outputs - output - (V - 1) * W};
+INLINE void finish(const Task& t, const Sums<W, V, R>& sums, int64_t place, int64_t output, Lying lying) {
+	Results<N, W, V, R> results{sums, lying, t.outputs - output - (V - 1) * W};
 	if (t.sum) {
 		results.add(static_cast<const N*>(t.sum) + place);
 	}
 	N* to = static_cast<N*>(t.y) + place;
 	with(t.activation, [&]<Activation A>() __attribute__((always_inline)) { results.template write<A>(to); });
+}
+
+// The same where a pixel's outputs lie together.
+template <class N, int W, int V, int R>
+INLINE void finish(const Task& t, const Sums<W, V, R>& sums, int64_t place, int64_t output) {
+	finish<N>(t, sums, place, output, {t.outputs, W});
 }
 
 // Where pixels of the result begin to see, one after the other.
@@ -275,7 +288,10 @@ void direct(const Task& t, int64_t vector, int64_t first, int64_t last) {
 	biases<W, V>(t, output, bias);
 	Walk at(t, static_cast<const N*>(t.x), first);
 	const N* panel = static_cast<const N*>(t.weight) + output * t.kernel_height * whole(n, together<N>);
-	auto done = [&](int64_t pixel, const auto& sums) { finish<N>(t, sums, pixel * t.outputs + output, output); };
+	auto done = [&](int64_t pixel, const auto& sums) {
+		const Lying lying = t.apart_vectors > 0 ? Lying{W, t.apart_vectors} : Lying{t.outputs, W};
+		finish<N>(t, sums, pixel * lying.pixel + vector * lying.vector, output, lying);
+	};
 	products<W, V, R>(first, last, at, t.kernel_height, row, panel, n, bias, done);
 }
 

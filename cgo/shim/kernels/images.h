@@ -4,6 +4,7 @@
 #include "attention.h"
 #include "depthwise.h"
 #include "gate.h"
+#include "interleave.h"
 #include "maxima.h"
 #include "residual.h"
 #include "winograd.h"
@@ -23,6 +24,7 @@ constexpr Kernels image_kernels = {
 	maxima<N, W>,
 	means<N, W>,
 	scale<N, W>,
+	interleave<N, W>,
 	attention::attend<N, W, two>,
 	residual::add_norm<N, W>,
 };

@@ -5,9 +5,32 @@
 
 #include <cstring>
 
+#include "convolution.h"
+
 namespace tg::convolution {
 
-// padded are images with zeros around, of a height and a width, whose channels lie last. What is too far below or to the right is left out.
+// Padding lays out images with zeros around, of a width, whose channels lie last. What is too far to the right is left out.
+class Padding {
+ public:
+	Padding(const at::Tensor& x, int64_t above, int64_t left, int64_t width);
+
+	// The numbers of a row.
+	int64_t row() const { return all_width_ * channels_; }
+
+	// So many rows of an image, with those of zeros above, from one on.
+	void rows(int64_t image, int64_t first, int64_t count, void* to) const;
+
+ private:
+	void lay_out(const void* from, void* to) const;
+
+	const at::Tensor& x_;
+	int64_t above_, left_, all_width_, channels_, width_;
+	bool lies_;  // a row lies with its channels last
+	const Kernels* kernels_;
+	const Processor* processor_;
+};
+
+// padded are images with zeros around, of a height and a width. What is too far below is left out, too.
 at::Tensor padded(const at::Tensor& x, int64_t above, int64_t left, int64_t height, int64_t width);
 
 // The same with as many zeros on both sides; without any, images that lie so are returned themselves.
