@@ -93,12 +93,14 @@ inline int64_t even(int64_t all, int64_t about) {
 	return (all + pieces - 1) / pieces;
 }
 
-// Runs run(panel, first, last) for each panel and each piece of rows, or pixels, among threads. So many meet a panel of weights at once as stay
-// near, evenly, since a few that are left over would take as many weights.
+// So many rows, or pixels, meet a panel of weights at once as stay near.
+constexpr int64_t kPiece = 96;
+
+// Runs run(panel, first, last) for each panel and each piece of rows, or pixels, among threads. They are even, since a few that are left over
+// would take as many weights.
 template <class Run>
 void in_pieces(int64_t rows, int64_t panels, int64_t weights, const Run& run) {
-	constexpr int64_t near = 96;
-	const int64_t size = even(rows, near), count = size == 0 ? 0 : (rows + size - 1) / size;
+	const int64_t size = even(rows, kPiece), count = size == 0 ? 0 : (rows + size - 1) / size;
 	at::parallel_for(0, panels * count, share_of(size, weights / panels), [&](int64_t first, int64_t last) {
 		for (; first < last; first++) {
 			const int64_t from = first / panels * size;

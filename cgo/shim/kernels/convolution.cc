@@ -132,20 +132,20 @@ void pixels(const Task& t, const Tensor& weight) {
 namespace {
 
 // Computes direct convolutions of images without the zeros around. Large ones are laid out with them some rows at a time, which are near still
-// when they are read.
+// when they are read, and enough for a piece of pixels or more.
 void pixels_around(const Tensor& x, at::IntArrayRef padding, Task t, const Tensor& weight) {
 	constexpr int64_t near = 1 << 15;
 	t.height += 2 * padding[0], t.width += 2 * padding[1];
 	const Padding laid_out(x, padding[0], padding[1], t.width);
 	const int64_t row = laid_out.row(), seen = t.apart * (t.kernel_height - 1) + 1;
-	if (t.height * row <= near || (padding[0] == 0 && padding[1] == 0 && x.is_contiguous(last_channels))) {
+	const int64_t some = std::max((near / row - seen) / t.down + 1, (kPiece + t.out_width - 1) / t.out_width);
+	const int64_t band = even(t.out_height, some), bands = (t.out_height + band - 1) / band;
+	const bool lies = padding[0] == 0 && padding[1] == 0 && x.is_contiguous(last_channels);
+	if (lies || t.height * row <= near || bands == 1 || t.images * bands < at::get_num_threads()) {
 		auto from = padded(x, padding[0], padding[1]);
 		t.x = from.const_data_ptr();
 		return pixels(t, weight);
 	}
-	const int64_t threads = at::get_num_threads(), own = (t.images * t.out_height + threads - 1) / threads;
-	const int64_t some = std::clamp<int64_t>((near / row - seen) / t.down + 1, 1, std::min(own, t.out_height));
-	const int64_t band = even(t.out_height, some), bands = (t.out_height + band - 1) / band;
 	at::parallel_for(0, t.images * bands, 1, [&](int64_t first, int64_t last) {
 		auto room = at::empty({(band - 1) * t.down + seen, row}, x.options());
 		for (; first < last; first++) {
