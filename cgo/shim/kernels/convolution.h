@@ -92,11 +92,11 @@ struct Form {
 	constexpr int kernel() const { return fold * (taps - 1) + 1; }
 	constexpr int stride() const { return fold * step; }
 
-	// The channels of what is one pixel, and how far apart those of neighbours lie, in vectors of so many: a row of pixels that are one is
-	// written as a whole vector.
+	// The channels of what is one pixel, and how far apart those of neighbours lie, in vectors of so many: pixels that are one are written as a
+	// whole vector, or each row of them if they do not fit.
 	constexpr int64_t depth(int64_t channels) const { return fold * fold * channels; }
 	constexpr int64_t lying(int64_t channels, int64_t vector) const {
-		return fold == 1 ? channels : whole((fold - 1) * fold * channels + vector, vector);
+		return fold == 1 ? channels : depth(channels) <= vector ? vector : whole((fold - 1) * fold * channels + vector, vector);
 	}
 
 	// Whether there is a kernel for so many channels.

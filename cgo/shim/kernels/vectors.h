@@ -96,6 +96,21 @@ INLINE void store_some(float* to, V v, int64_t n) {
 }
 #endif
 
+// The first n numbers from one place on, and behind them those from another on.
+template <int W>
+INLINE Vec<W> load_both(const float* first, int64_t n, const float* second) {
+#if defined(TG_AVX512)
+	const auto behind = _mm512_maskz_loadu_ps(static_cast<__mmask16>(~first_of(n)), second - n);
+	return (Vec<W>)((Ints<W>)load_some<W>(first, n) | (Ints<W>)behind);
+#else
+	Vec<W> v;
+	for (int64_t i = 0; i < W; i++) {
+		v[i] = i < n ? first[i] : second[i - n];
+	}
+	return v;
+#endif
+}
+
 // Whether some of a comparison's lanes hold.
 template <class I>
 INLINE bool any(I lanes) {
@@ -210,6 +225,12 @@ INLINE Vec<W> load(const BFloat16* from) {
 template <int W>
 INLINE Vec<W> load_some(const BFloat16* from, int64_t n) {
 	return (Vec<W>)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(first_of(n), from)), 16);
+}
+
+template <int W>
+INLINE Vec<W> load_both(const BFloat16* first, int64_t n, const BFloat16* second) {
+	const auto behind = _mm256_maskz_loadu_epi16(static_cast<__mmask16>(~first_of(n)), second - n);
+	return (Vec<W>)((Ints<W>)load_some<W>(first, n) | (Ints<W>)_mm512_slli_epi32(_mm512_cvtepu16_epi32(behind), 16));
 }
 
 template <class V>

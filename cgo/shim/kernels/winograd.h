@@ -168,11 +168,17 @@ struct Tiles {
 	}
 
 	// Place tells where the inputs of a row of pixels lie. Of folded images that is one of those that are one, which fills no more than a
-	// vector: what is behind it in there is overwritten by the next, or nobody reads it.
+	// vector: what is behind it in there is overwritten by the next, or nobody reads it. Two rows that fill no more are one vector.
 	template <bool Whole, class Place>
 	INLINE void in(int64_t tile, int64_t at, const Place& place) const {
 		T* to = numbers_in + at * lying();
-		for (int f = 0; f < form.fold; f++, to += form.fold * c.channels) {
+		const int64_t row = form.fold * c.channels;
+		if (form.fold == 2 && form.depth(c.channels) <= W) {
+			return in<Whole>(tile, to, [&](int i, int j) {
+				return load_both<W>(place(form.fold * i, j), row, place(form.fold * i + 1, j));
+			});
+		}
+		for (int f = 0; f < form.fold; f++, to += row) {
 			for (int64_t k = 0; k < (form.fold == 1 ? c.channels : 1); k += W) {
 				in<Whole>(tile, to + k, [&](int i, int j) { return load<W>(place(form.fold * i + f, j) + k); });
 			}
