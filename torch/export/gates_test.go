@@ -25,6 +25,9 @@ func TestOwnPairs(t *testing.T) {
 		{1, 8, 600, 30, 120, [2]int{3, 3}, []int{1, 1}, []int{6, 0}, true, false, "relu6"},
 		{2, 3, 16, 2, 1, [2]int{2, 1}, []int{3, 2}, []int{5, 4}, false, false, "hardsigmoid"},
 		{0, 8, 16, 8, 8, [2]int{3, 3}, []int{1, 1}, []int{1, 1}, true, false, "relu"},
+		{3, 20, 96, 2, 2, [2]int{3, 3}, []int{1, 1}, []int{1, 1}, true, false, "relu"}, // few pixels, which meet several panels at once
+		{1, 16, 200, 1, 3, [2]int{5, 5}, []int{2, 2}, []int{2, 2}, false, false, "hardswish"},
+		{2, 8, 7000, 9, 4, [2]int{3, 3}, []int{1, 1}, []int{1, 1}, true, false, "swish"}, // a row after the other
 	} {
 		for dtype, apart := range map[torch.DType]float64{torch.Float32: 4e-6, torch.BFloat16: 1e-2} { // which rounds between, too
 			t.Run(fmt.Sprint(c, dtype), func(t *testing.T) { torch.Scope(func() { c.testPair(t, dtype, apart) }) })

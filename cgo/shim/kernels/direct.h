@@ -175,6 +175,13 @@ INLINE void finish(const Task& t, const Sums<W, V, R>& sums, int64_t place, int6
 	finish<N>(t, sums, place, output, {t.outputs, W});
 }
 
+// finish_direct writes those of a direct convolution's pixels and vectors from one on, where a pixel's outputs lie together or vectors lie apart.
+template <class N, int W, int V, int R>
+INLINE void finish_direct(const Task& t, const Sums<W, V, R>& sums, int64_t pixel, int64_t vector) {
+	const Lying lying = t.apart_vectors > 0 ? Lying{W, t.apart_vectors} : Lying{t.outputs, W};
+	finish<N>(t, sums, pixel * lying.pixel + vector * lying.vector, vector * W, lying);
+}
+
 // Where pixels of the result begin to see, one after the other.
 template <class Of, class N>
 struct Walk {
@@ -250,7 +257,7 @@ void direct_few(const Task& t, int64_t vector) {
 			rows[r] += row;
 		}
 	}
-	finish<N>(t, sums, output, output);
+	finish_direct<N>(t, sums, 0, vector);
 }
 
 // The same of as many panels and pixels as a task says.
@@ -288,10 +295,7 @@ void direct(const Task& t, int64_t vector, int64_t first, int64_t last) {
 	biases<W, V>(t, output, bias);
 	Walk at(t, static_cast<const N*>(t.x), first);
 	const N* panel = static_cast<const N*>(t.weight) + output * t.kernel_height * whole(n, together<N>);
-	auto done = [&](int64_t pixel, const auto& sums) {
-		const Lying lying = t.apart_vectors > 0 ? Lying{W, t.apart_vectors} : Lying{t.outputs, W};
-		finish<N>(t, sums, pixel * lying.pixel + vector * lying.vector, output, lying);
-	};
+	auto done = [&](int64_t pixel, const auto& sums) { finish_direct<N>(t, sums, pixel, vector); };
 	products<W, V, R>(first, last, at, t.kernel_height, row, panel, n, bias, done);
 }
 
