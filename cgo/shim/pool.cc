@@ -22,7 +22,7 @@ constexpr size_t kLargest = size_t{1} << 30;  // what is larger goes back to the
 constexpr size_t kGrowth = size_t{64} << 20;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kSplit = 4 << 10;  // what is left of a block is one of its own from here on
-constexpr size_t kNear = 2 << 20;  // a cache has what was freed, until so much more is taken
+constexpr size_t kNear = 2 << 20;   // a cache has what was freed, until so much more is taken
 constexpr int kFine = 5;            // bits of a size below the highest that choose its list
 constexpr int kRows = 64, kColumns = 1 << kFine, kLists = kRows * kColumns;
 

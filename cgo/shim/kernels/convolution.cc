@@ -140,8 +140,7 @@ void pixels_around(const Tensor& x, at::IntArrayRef padding, Task t, const Tenso
 	const int64_t row = laid_out.row(), seen = t.apart * (t.kernel_height - 1) + 1;
 	const int64_t some = std::max((near / row - seen) / t.down + 1, (kPiece + t.out_width - 1) / t.out_width);
 	const int64_t band = even(t.out_height, some), bands = (t.out_height + band - 1) / band;
-	const bool lies = padding[0] == 0 && padding[1] == 0 && x.is_contiguous(last_channels);
-	if (lies || t.height * row <= near || bands == 1 || t.images * bands < at::get_num_threads()) {
+	if (lie_padded(x, padding[0], padding[1]) || t.height * row <= near || bands == 1 || t.images * bands < at::get_num_threads()) {
 		auto from = padded(x, padding[0], padding[1]);
 		t.x = from.const_data_ptr();
 		return pixels(t, weight);
@@ -263,8 +262,8 @@ struct Pair {
 		int64_t kept = own == image && from >= top && from < bottom ? bottom - from : 0;
 		void* rows = room.mutable_data_ptr();
 		for (int64_t v = 0; kept > 0 && v < weight.size(0); v++) {
-			void* first = behind(rows, v * apart, room);
-			memmove(first, behind(first, (from - top) * row, room), kept * row * room.element_size());
+			void* begin = behind(rows, v * apart, room);
+			memmove(begin, behind(begin, (from - top) * row, room), kept * row * room.element_size());
 		}
 		image = own, top = from, bottom = to;
 		compute(from + kept, to, behind(rows, kept * row, room));

@@ -95,8 +95,9 @@ struct Form {
 	// The channels of what is one pixel, and how far apart those of neighbours lie, in vectors of so many: pixels that are one are written as a
 	// whole vector, or each row of them if they do not fit.
 	constexpr int64_t depth(int64_t channels) const { return fold * fold * channels; }
+	constexpr bool is_vector(int64_t channels, int64_t vector) const { return fold == 2 && depth(channels) <= vector; }
 	constexpr int64_t lying(int64_t channels, int64_t vector) const {
-		return fold == 1 ? channels : depth(channels) <= vector ? vector : whole((fold - 1) * fold * channels + vector, vector);
+		return fold == 1 ? channels : is_vector(channels, vector) ? vector : whole((fold - 1) * fold * channels + vector, vector);
 	}
 
 	// Whether there is a kernel for so many channels.
@@ -167,8 +168,8 @@ struct Kernels {
 	// The means of an image's channels, and channels times a number each.
 	void (*means)(const void* x, int64_t pixels, int64_t channels, void* y);
 	void (*scale)(const void* x, const void* by, int64_t pixels, int64_t channels, void* y);
-	// A row of an image whose channels lie so far apart, with these last.
-	void (*interleave)(const void* row, int64_t apart, int64_t width, int64_t channels, void* y);
+	// A row of an image whose channels lie so far apart, and whose pixels do, with the channels last.
+	void (*interleave)(const void* row, int64_t apart, int64_t step, int64_t width, int64_t channels, void* y);
 	// A head of an attention, with room for it.
 	void (*attend)(const attention::Head& h, float* room);
 	// The rows from first to last of sums and their layer norms.

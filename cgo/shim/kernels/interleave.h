@@ -40,18 +40,22 @@ INLINE int64_t interleaved(const N* row, int64_t apart, int64_t width, N* to) {
 	return at;
 }
 
-// A row of an image whose channels lie so far apart.
+// A row of an image whose channels lie so far apart, and whose pixels do.
 template <class N, int W>
-void interleave(const void* row, int64_t apart, int64_t width, int64_t channels, void* to) {
+void interleave(const void* row, int64_t apart, int64_t step, int64_t width, int64_t channels, void* to) {
 	const N* from = static_cast<const N*>(row);
 	N* own = static_cast<N*>(to);
-	const int64_t done = channels == 2   ? interleaved<W, 2>(from, apart, width, own)
-	                     : channels == 3 ? interleaved<W, 3>(from, apart, width, own)
-	                     : channels == 4 ? interleaved<W, 4>(from, apart, width, own)
-	                                     : 0;
+	int64_t done = 0;
+	if (step == 1) {
+		switch (channels) {
+			case 2: done = interleaved<W, 2>(from, apart, width, own); break;
+			case 3: done = interleaved<W, 3>(from, apart, width, own); break;
+			case 4: done = interleaved<W, 4>(from, apart, width, own); break;
+		}
+	}
 	for (int64_t c = 0; c < channels; c++) {
 		for (int64_t at = done; at < width; at++) {
-			own[at * channels + c] = from[c * apart + at];
+			own[at * channels + c] = from[c * apart + at * step];
 		}
 	}
 }

@@ -7,46 +7,25 @@
 #include "call.h"
 
 namespace tg::convolution {
-namespace {
 
 using at::Tensor;
 
-constexpr int64_t few = 4;
-
-// interleave lays out a row of an image with its channels last.
-template <class N>
-void interleave(const void* row, int64_t apart, int64_t step, int64_t width, int64_t channels, void* to) {
-	const N* from = static_cast<const N*>(row);
-	N* own = static_cast<N*>(to);
-	for (int64_t c = 0; c < channels; c++) {
-		for (int64_t at = 0; at < width; at++) {
-			own[at * channels + c] = from[c * apart + at * step];
-		}
-	}
-}
-
-}  // namespace
-
 Padding::Padding(const Tensor& x, int64_t above, int64_t left, int64_t width)
     : x_(x), above_(above), left_(left), all_width_(width), channels_(x.size(1)), width_(std::min(x.size(3), width - left)) {
+	constexpr int64_t few = 4;
 	lies_ = x.stride(1) == 1 && (width_ == 1 || x.stride(3) == channels_);
-	const bool in_rows = x.stride(3) == 1;
-	kernels_ = in_rows && channels_ <= few ? any_kernels(x.scalar_type()) : nullptr;
-	processor_ = in_rows && channels_ > few && x.scalar_type() == at::kFloat ? best_processor() : nullptr;
+	kernels_ = any_kernels(x.scalar_type());
+	processor_ = x.stride(3) == 1 && channels_ > few && x.scalar_type() == at::kFloat ? best_processor() : nullptr;
 }
 
 void Padding::lay_out(const void* from, void* to) const {
-	const int64_t apart = x_.stride(1), step = x_.stride(3);
+	const int64_t apart = x_.stride(1);
 	if (lies_) {
 		memcpy(to, from, width_ * channels_ * x_.element_size());
-	} else if (kernels_ != nullptr) {
-		kernels_->interleave(from, apart, width_, channels_, to);
 	} else if (processor_ != nullptr) {
 		processor_->turn(static_cast<const float*>(from), apart, channels_, width_, static_cast<float*>(to), channels_);
-	} else if (x_.element_size() == sizeof(float)) {
-		interleave<float>(from, apart, step, width_, channels_, to);
 	} else {
-		interleave<uint16_t>(from, apart, step, width_, channels_, to);
+		kernels_->interleave(from, apart, x_.stride(3), width_, channels_, to);
 	}
 }
 
@@ -72,8 +51,10 @@ Tensor padded(const Tensor& x, int64_t above, int64_t left, int64_t height, int6
 	return all;
 }
 
+bool lie_padded(const Tensor& x, int64_t above, int64_t left) { return above == 0 && left == 0 && x.is_contiguous(last_channels); }
+
 Tensor padded(const Tensor& x, int64_t above, int64_t left) {
-	if (above == 0 && left == 0 && x.is_contiguous(last_channels)) {
+	if (lie_padded(x, above, left)) {
 		return x;
 	}
 	return padded(x, above, left, x.size(2) + 2 * above, x.size(3) + 2 * left);

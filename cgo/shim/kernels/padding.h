@@ -9,7 +9,8 @@
 
 namespace tg::convolution {
 
-// Padding lays out images with zeros around, of a width, whose channels lie last. What is too far to the right is left out.
+// Padding lays out images of a dtype that this processor has kernels for, with zeros around, of a width, whose channels lie last. What is too
+// far to the right is left out.
 class Padding {
  public:
 	Padding(const at::Tensor& x, int64_t above, int64_t left, int64_t width);
@@ -27,8 +28,11 @@ class Padding {
 	int64_t above_, left_, all_width_, channels_, width_;
 	bool lies_;  // a row lies with its channels last
 	const Kernels* kernels_;
-	const Processor* processor_;
+	const Processor* processor_;  // what turns many channels; or null
 };
+
+// Whether images lie with their channels last and are to have no zeros around.
+bool lie_padded(const at::Tensor& x, int64_t above, int64_t left);
 
 // padded are images with zeros around, of a height and a width. What is too far below is left out, too.
 at::Tensor padded(const at::Tensor& x, int64_t above, int64_t left, int64_t height, int64_t width);

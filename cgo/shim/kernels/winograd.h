@@ -173,7 +173,7 @@ struct Tiles {
 	INLINE void in(int64_t tile, int64_t at, const Place& place) const {
 		T* to = numbers_in + at * lying();
 		const int64_t row = form.fold * c.channels;
-		if (form.fold == 2 && form.depth(c.channels) <= W) {
+		if (form.is_vector(c.channels, W)) {
 			return in<Whole>(tile, to, [&](int i, int j) {
 				return load_both<W>(place(form.fold * i, j), row, place(form.fold * i + 1, j));
 			});
