@@ -232,3 +232,34 @@ func TestGradientsOfNarrowConvolutions(t *testing.T) {
 		})
 	}
 }
+
+// oneDNN writes to no memory where a weight meets zeros around the images alone, their channels lie last and pixels and outputs apart, and
+// Python with it.
+func TestConvolutionsOfZerosAround(t *testing.T) {
+	torchtest.NoLeaks(t)
+	for _, c := range []struct {
+		image, kernel             []int
+		stride, padding, dilation []int
+	}{
+		{[]int{8, 1}, []int{2, 1}, []int{2, 2}, []int{1, 1}, []int{2, 2}},
+		{[]int{8, 2}, []int{1, 1}, []int{3, 3}, []int{2, 4}, []int{2, 5}},
+		{[]int{8, 1}, []int{3, 2}, []int{3, 2}, []int{2, 3}, []int{3, 3}},
+		{[]int{1, 9}, []int{1, 3}, []int{2, 1}, []int{1, 2}, []int{3, 2}},
+		{[]int{9, 8, 1}, []int{2, 3, 1}, []int{2, 2, 2}, []int{1, 1, 1}, []int{2, 2, 2}},
+	} {
+		torch.Scope(func() {
+			x, w, bias := torch.RandN(append([]int{2, 16}, c.image...)...), torch.RandN(append([]int{64, 16}, c.kernel...)...), torch.RandN(64)
+			format, convolve := torch.ChannelsLast, func(x, w, bias torch.Tensor) torch.Tensor {
+				return aten.Conv2d(x, w, aten.Conv2dOptions{Bias: bias, Stride: c.stride, Padding: c.padding, Dilation: c.dilation})
+			}
+			if len(c.image) == 3 {
+				format, convolve = torch.ChannelsLast3d, func(x, w, bias torch.Tensor) torch.Tensor {
+					return aten.Conv3d(x, w, aten.Conv3dOptions{Bias: bias, Stride: c.stride, Padding: c.padding, Dilation: c.dilation})
+				}
+			}
+			got := convolve(x.Contiguous(format), w.Contiguous(format), bias)
+			want := convolve(x.To(torch.Float64), w.To(torch.Float64), bias.To(torch.Float64))
+			require.True(t, got.To(torch.Float64).AllClose(want, torch.AllCloseOptions{ATol: new(1e-4)}), "%+v", c)
+		})
+	}
+}

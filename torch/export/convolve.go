@@ -251,20 +251,33 @@ func (r *rewriter) depthwise(n *Node, w torch.Tensor, c convolution, activation 
 	return r.ours(n, depthwiseTarget, "depthwise_weight", packed, activation, given("stride", c.stride), given("padding", c.padding)), true
 }
 
-// A vector of outputs is made of as few groups as fill it, at most so many: what a group does not see is multiplied by zeros.
-const (
-	fewestOutputs = 8
-	mostMerged    = 4
-)
+// Vectors of outputs are made of as few groups as fill them, at most so many: what a group does not see is multiplied by zeros.
+const mostMerged = 4
+
+// merging is how many of some groups, of so many outputs each, fill the vectors that weights of a dtype have; ok is false where too few do.
+func merging(groups, outputs int, dtype torch.DType) (merged int, ok bool) {
+	for merged = 1; merged <= mostMerged; merged++ {
+		packed, known := inner("libtorchgo::direct_weight", torch.Zeros(merged*outputs, 1, 1, 1).To(dtype))
+		if !known {
+			return 0, false
+		}
+		vector := packed.Size(3)
+		if dtype == torch.BFloat16 {
+			vector /= 2 // two numbers that are multiplied at once
+		}
+		if groups%merged == 0 && packed.Size(0)*vector == merged*outputs {
+			return merged, true
+		}
+	}
+	return 0, false
+}
 
 // grouped is our operator for a convolution of groups of channels.
 func (r *rewriter) grouped(n *Node, w torch.Tensor, c convolution, activation string) (to Node, ok bool) {
-	groups, merged := int(c.groups), 1
+	groups := int(c.groups)
 	own := w.Size(0) / groups // outputs
-	for merged*own%fewestOutputs != 0 {
-		merged++
-	}
-	if merged > mostMerged || groups%merged != 0 {
+	merged, ok := merging(groups, own, w.DType())
+	if !ok {
 		return to, false
 	}
 	shape := []int{groups / merged, merged, own, 1, w.Size(1), w.Size(2), w.Size(3)}

@@ -20,16 +20,20 @@ type flow struct {
 // fresh are the operators that make their results in memory of their own, always compute the same from the same, and change nothing.
 // What is no such operator counts as one whose results share the memory of its arguments.
 var fresh = setOf(`conv1d conv2d conv3d convolution linear addmm mm bmm baddbmm matmul layer_norm group_norm native_layer_norm
-	batch_norm instance_norm _native_batch_norm_legit_no_training
+	lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell
+	batch_norm instance_norm rms_norm _fused_rms_norm _native_batch_norm_legit_no_training
 	relu relu6 gelu silu sigmoid tanh hardswish hardsigmoid hardtanh leaky_relu elu softplus mish clamp clamp_min clamp_max
 	exp log sqrt rsqrt neg abs sin cos erf pow reciprocal add sub rsub mul div maximum minimum where masked_fill
 	exp2 expm1 log1p log2 log10 square tan asin acos atan sinh cosh floor ceil round trunc sign erfc nan_to_num isnan isinf isfinite
 	selu celu hardshrink softshrink log_sigmoid glu atan2 fmod remainder floor_divide lerp addcmul addcdiv bitwise_and bitwise_or
 	eq ne lt le gt ge logical_not logical_and logical_or bitwise_not tril triu cumsum argmax argmin
+	erfinv logit hypot copysign xlogy sinc isclose threshold prelu outer dot mv cumprod count_nonzero sort topk
 	softmax _softmax log_softmax _log_softmax mean sum prod amax amin var std logsumexp linalg_vector_norm any all cat stack embedding
 	index index_select gather scatter scatter_add index_add index_put roll flip repeat pad constant_pad_nd one_hot
 	clone _to_copy lift_fresh_copy
 	conv_transpose1d conv_transpose2d conv_transpose3d upsample_nearest1d upsample_nearest2d upsample_linear1d upsample_bilinear2d
+	upsample_nearest3d upsample_trilinear3d upsample_bicubic2d _upsample_nearest_exact1d _upsample_nearest_exact2d
+	_upsample_bilinear2d_aa _upsample_bicubic2d_aa grid_sampler im2col col2im max_pool1d adaptive_max_pool2d
 	max_pool3d avg_pool1d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool3d
 	quantize_per_tensor int_repr
 	max_pool2d avg_pool2d adaptive_avg_pool2d scaled_dot_product_attention

@@ -103,6 +103,9 @@ func (r *rewriter) packed(n *Node, w torch.Tensor, a activation, images bool) (t
 		if to, ok = r.convolve(n, w, c, a, sizes); ok {
 			return to, true
 		}
+		if c.strays(r.p.Graph.Tensors[x].Sizes, w) {
+			return to, false
+		}
 		if w, ok = inner("mkldnn::_reorder_convolution_weight", w, ints(c.padding), ints(c.stride), ints(c.dilation), int(c.groups), sizes); !ok {
 			return to, false
 		}

@@ -147,7 +147,7 @@ func (q *quantizer) layer(n *Node) (l *layer, ok bool) {
 		l.convolution = &c
 		l.ours = q.ours && l.fits(sizes[1])
 		quick := q.narrow && !l.ours && leavesQuick && l.isQuick(sizes)
-		return l, q.images && !quick
+		return l, q.images && !quick && (l.ours || !c.strays(q.p.Graph.Tensors[l.x].Sizes, l.weight))
 	}
 	if n.op() != "linear" || l.weight.Dim() != 2 || len(sizes) == 0 {
 		return l, false

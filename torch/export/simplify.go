@@ -290,6 +290,7 @@ var inPlaceForms = setOf(`relu relu6 silu sigmoid tanh hardswish hardsigmoid har
 // inPlace lets operators write to an argument that nothing reads afterwards.
 func inPlace(r *rewriter) {
 	f := r.flow()
+	keeps := !r.frozen && slices.ContainsFunc(r.p.Graph.Nodes, func(n Node) bool { return strings.HasPrefix(n.op(), "conv") })
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
 		to, ok := r.addsInPlace(f, n, i)
@@ -304,7 +305,8 @@ func inPlace(r *rewriter) {
 		}
 		name, ok := n.result()
 		self, isTensor := n.arg("self").(TensorArgument)
-		if !ok || !isTensor || !inPlaceForms[n.op()] || !r.overwritable(f, string(self), i) || !r.alike(n, name) {
+		if !ok || !isTensor || !inPlaceForms[n.op()] || !r.overwritable(f, string(self), i) || !r.alike(n, name) ||
+			keeps && isAmbiguous(r.p.Graph.Tensors[name].Sizes) {
 			continue
 		}
 		_, tensor := n.arg("other").(TensorArgument)
@@ -317,6 +319,15 @@ func inPlace(r *rewriter) {
 			f = r.flow()
 		}
 	}
+}
+
+// isAmbiguous tells of sizes whether strides may be of several layouts: a dimension of one number may have any. What is new has others then,
+// and convolutions go by them, in which they add up what they add.
+func isAmbiguous(sizes []Expr) bool {
+	return len(sizes) > matrix && slices.ContainsFunc(sizes[1:], func(e Expr) bool {
+		n, fixed := e.Value()
+		return fixed && n == 1
+	})
 }
 
 // addsInPlace is a convolution of ours that adds its result to what it would otherwise add to that, and is brought near only once.

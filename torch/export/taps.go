@@ -1,9 +1,13 @@
 package export
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
 
 // taps leaves out what of a convolution's weight meets nothing but the zeros around small images, short signals and flat volumes: of 3 x 3
-// all but the middle, where there is one pixel.
+// all but the middle, where there is one pixel. One weight that is left of a side lies apart from none.
 func taps(r *rewriter) {
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
@@ -20,20 +24,27 @@ func taps(r *rewriter) {
 		if !frozen || w.Dim() != len(sizes) {
 			continue
 		}
-		padding, own := slices.Clone(c.padding), w
+		padding, dilation, own := slices.Clone(c.padding), slices.Clone(c.dilation), w
 		for k := range padding {
-			size, fixed := sizes[2+k].Value()
-			if !fixed {
-				continue
+			if size, fixed := sizes[2+k].Value(); fixed {
+				first, n := tapsThatMeet(int(size), w.Size(2+k), int(c.stride[k]), int(c.padding[k]), int(c.dilation[k]))
+				if n > 0 {
+					own = own.Narrow(2+k, first, n)
+					padding[k] -= int64(first) * c.dilation[k]
+				}
 			}
-			first, n := tapsThatMeet(int(size), w.Size(2+k), int(c.stride[k]), int(c.padding[k]), int(c.dilation[k]))
-			if n > 0 {
-				own = own.Narrow(2+k, first, n)
-				padding[k] -= int64(first) * c.dilation[k]
+			if own.Size(2+k) == 1 {
+				dilation[k] = 1
 			}
 		}
 		if own.NumEl() < w.NumEl() {
-			*n = n.with(n.Target, set(set(n.Inputs, "weight", r.constant("used_weight", own.Contiguous())), "padding", padding)...)
+			n.Inputs = set(n.Inputs, "weight", r.constant("used_weight", own.Contiguous()))
+		}
+		if !slices.Equal(padding, c.padding) {
+			n.Inputs = set(n.Inputs, "padding", padding)
+		}
+		if !slices.Equal(dilation, c.dilation) {
+			n.Inputs = set(n.Inputs, "dilation", dilation)
 		}
 	}
 }
@@ -56,6 +67,24 @@ func tapsThatMeet(size, taps, stride, padding, dilation int) (first, n int) {
 		return 0, 0
 	}
 	return first, n
+}
+
+// strays tells whether oneDNN may read what is not there, and end the process: where pixels that the kernel sees lie apart, outputs, too, and
+// some weight meets no pixel, but zeros around them alone. libtorch's own operators are kept from that (rules/kernels.cc).
+func (c convolution) strays(sizes []Expr, w torch.Tensor) bool {
+	for k, d := range c.dilation {
+		if d == 1 || c.stride[k] == 1 || c.padding[k] == 0 {
+			continue
+		}
+		size, fixed := sizes[2+k].Value()
+		for tap := range w.Size(2 + k) {
+			all := outputsOf(int(size), w.Size(2+k), int(c.stride[k]), int(c.padding[k]), int(d))
+			if !fixed || meetings(int(size), all, int(c.stride[k]), tap*int(d)-int(c.padding[k])) == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // meetings are how many of the outputs of a side multiply a tap by one of its pixels, and not by zeros around them: the first output by the

@@ -11,6 +11,7 @@
 #include <ATen/ops/sub.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -72,6 +73,25 @@ Tensor one_by_one(at::TensorList inputs, at::ArrayRef<double> numbers, const Ste
 	return slots[steps[length - 1].to];
 }
 
+// Whether libtorch gives what it makes of tensors that lie alike their strides, or those of its formats: a dimension of one number may have
+// any, and so has others then.
+bool lies_plainly(const Tensor& t) {
+	if (t.is_contiguous() || t.is_contiguous(at::MemoryFormat::ChannelsLast)) {
+		return true;
+	}
+	const auto sizes = t.sizes();
+	return t.is_non_overlapping_and_dense() && std::find(sizes.begin(), sizes.end(), 1) == sizes.end();
+}
+
+Tensor made_like(const Tensor& t) {
+	for (auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
+		if (t.is_contiguous(format)) {
+			return at::empty(t.sizes(), t.options(), format);
+		}
+	}
+	return at::empty_strided(t.sizes(), t.strides(), t.options());
+}
+
 // The first tensor that is no single number, if all others are such or lie in memory as it does, without gaps.
 const Tensor* alike(at::TensorList inputs) {
 	const Tensor* first = &inputs[0];
@@ -83,12 +103,12 @@ const Tensor* alike(at::TensorList inputs) {
 			return nullptr;
 		}
 	}
-	return first->is_non_overlapping_and_dense() ? first : nullptr;
+	return lies_plainly(*first) ? first : nullptr;
 }
 
 Tensor together(const convolution::Processor& k, at::TensorList inputs, at::ArrayRef<double> numbers, const Step* steps, int64_t length,
                 const Tensor& like) {
-	auto y = like.is_contiguous() ? at::empty(like.sizes(), like.options()) : at::empty_strided(like.sizes(), like.strides(), like.options());
+	auto y = made_like(like);
 	std::vector<const float*> from;
 	std::vector<int64_t> advance;
 	std::vector<std::array<float, kBlock>> equal;

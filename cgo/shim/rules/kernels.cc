@@ -14,6 +14,7 @@
 #include <ATen/ops/empty_native.h>
 #include <ATen/ops/ge.h>
 #include <ATen/ops/median_cpu_dispatch.h>
+#include <ATen/ops/mkldnn_convolution_compositeexplicitautograd_dispatch.h>
 #include <ATen/ops/mkldnn_linear_native.h>
 #include <ATen/ops/mul_native.h>
 #include <ATen/ops/multi_margin_loss_cpu_dispatch.h>
@@ -216,6 +217,37 @@ Gradients convolution_backward(const Tensor& gradient, const Tensor& x, const Te
 	return {of_x, of_weight, of_bias};
 }
 
+// meets_nothing tells of a side on which oneDNN's convolution of what lies apart, in steps, may write to no memory, and end the process:
+// where some weight meets no number, but zeros around them alone.
+bool meets_nothing(int64_t size, int64_t taps, int64_t stride, int64_t padding, int64_t dilation) {
+	const int64_t room = size + 2 * padding - dilation * (taps - 1) - 1;
+	if (dilation < 2 || stride < 2 || padding < 1 || room < 0) {
+		return false;
+	}
+	for (int64_t tap = 0; tap < taps; tap++) {
+		const int64_t at = tap * dilation - padding, zeros = (std::max<int64_t>(0, -at) + stride - 1) / stride;
+		if (zeros > room / stride || at + zeros * stride >= size) {
+			return true;
+		}
+	}
+	return false;
+}
+
+// The same zeros, laid out around such a side, make the same numbers.
+Tensor mkldnn_convolution(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, c10::SymIntArrayRef padding, c10::SymIntArrayRef stride,
+                          c10::SymIntArrayRef dilation, c10::SymInt groups) {
+	const auto sides = static_cast<size_t>(std::max<int64_t>(0, x.dim() - 2));
+	const auto p = rule::of(padding), s = rule::of(stride), d = rule::of(dilation);
+	std::vector<int64_t> zeros(2 * sides, 0), rest = p.vec();
+	bool any = false;
+	for (size_t i = 0; p.size() == sides && s.size() == sides && d.size() == sides && weight.dim() == x.dim() && i < sides; i++) {
+		if (meets_nothing(x.size(2 + i), weight.size(2 + i), s[i], p[i], d[i])) {
+			zeros[2 * (sides - 1 - i)] = zeros[2 * (sides - 1 - i) + 1] = std::exchange(rest[i], 0), any = true;
+		}
+	}
+	return at::compositeexplicitautograd::mkldnn_convolution(any ? at::constant_pad_nd(x, zeros) : x, weight, bias, rest, s, d, groups.expect_int());
+}
+
 // Where channels come last, libtorch writes the gradient of the input also where nobody asks for it, and has no memory for it.
 Gradients group_norm_backward(const Tensor& gradient, const Tensor& x, const Tensor& mean, const Tensor& rstd, const std::optional<Tensor>& weight, c10::SymInt n,
                               c10::SymInt channels, c10::SymInt positions, int64_t groups, std::array<bool, 3> mask) {
@@ -386,6 +418,7 @@ void replace_kernels() {
 	library.impl("nanmedian.dim_values", nanmedian_out);
 	library.impl("_pdist_backward", pdist_backward);
 	library.impl("convolution_backward", convolution_backward);
+	library.impl("mkldnn_convolution", mkldnn_convolution);
 	library.impl("native_group_norm_backward", group_norm_backward);
 	library.impl("reflection_pad3d_backward", reflection_pad3d_backward);
 	library.impl("multi_margin_loss", multi_margin_loss);

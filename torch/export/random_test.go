@@ -1,0 +1,192 @@
+package export
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/internal/fuzz/networks"
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+)
+
+// randomVariable has TestRandomNetworks compute other networks than the first few: "500:2000", or one, "731".
+const randomVariable = "LIBTORCH_GO_RANDOM_NETWORKS"
+
+// randomWay is a way in which a network is compiled.
+type randomWay struct {
+	name    string
+	options func(p *Program, inputs [][]any) (CompileOptions, error)
+	eager   torch.DType // results may be as far off as layer by layer in this dtype; float64: not at all
+	times   float64     // that many times
+	apart   float64     // and that much, relative to the largest
+}
+
+func always(o CompileOptions) func(*Program, [][]any) (CompileOptions, error) {
+	return func(*Program, [][]any) (CompileOptions, error) { return o, nil }
+}
+
+var randomWays = []randomWay{
+	{"exact", always(CompileOptions{Exact: true}), torch.Float64, 0, 0},
+	{"float32", always(CompileOptions{Inference: true}), torch.Float32, 100, 3e-5},
+	{"bfloat16", always(CompileOptions{DType: torch.BFloat16}), torch.BFloat16, 6, 0.06},
+	{"eight bits", func(p *Program, inputs [][]any) (o CompileOptions, err error) {
+		o.Int8, err = Calibrate(p, slices.Values(inputs))
+		return o, err
+	}, torch.BFloat16, 20, 0.15},
+	{"weights of bfloat16", always(CompileOptions{Weights: torch.BFloat16}), torch.BFloat16, 6, 0.06},
+	{"weights of eight bits", always(CompileOptions{Weights: torch.Int8}), torch.BFloat16, 20, 0.15},
+}
+
+// Networks that nobody has thought of, of layers of any sizes, compute compiled what they compute layer by layer, as near as each way of
+// compiling them is, for inputs that lie in any way, and the same each time:
+//
+//	LIBTORCH_GO_RANDOM_NETWORKS=0:5000 go test -timeout 1h -run TestRandomNetworks ./torch/export
+func TestRandomNetworks(t *testing.T) {
+	first, last := uint64(0), uint64(60)
+	if v := os.Getenv(randomVariable); v != "" {
+		from, to, several := strings.Cut(v, ":")
+		var err error
+		first, err = strconv.ParseUint(from, 10, 64)
+		require.NoError(t, err)
+		if last = first + 1; several {
+			last, err = strconv.ParseUint(to, 10, 64)
+			require.NoError(t, err)
+		}
+	}
+	for seed := first; seed < last; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			torchtest.NoLeaks(t)
+			torch.Scope(func() {
+				n := networks.Draw(seed)
+				for _, way := range randomWays {
+					way.test(t, n)
+				}
+			})
+		})
+	}
+}
+
+// test compiles a network in this way. Where that fails, the error is of the first of its values that fails by itself.
+func (way randomWay) test(t *testing.T, n *networks.Network) {
+	results := n.Results
+	err := way.check(n, results)
+	for k := 1; err != nil && k < n.Results[0]; k++ {
+		if first := way.check(n, []int{k}); first != nil {
+			err, results = first, []int{k}
+			break
+		}
+	}
+	if err != nil {
+		t.Errorf("%s: %v%s", way.name, err, n.Describe(results...))
+	}
+}
+
+// check compiles what of a network some results need, and compares what is computed.
+func (way randomWay) check(n *networks.Network, results []int) (err error) {
+	torch.Scope(func() {
+		fn, x := n.Forward(results...), n.Input()
+		var o ExportOptions
+		if n.Free {
+			o.DynamicShapes = map[string]map[int]Dim{"x": {0: {Name: "batch", Max: 64}}}
+		}
+		var p *Program
+		if p, err = Export(fn, []any{x}, o); err != nil {
+			return
+		}
+		defer p.Close()
+		var e *engine
+		var text string
+		inputs := randomInputs(fn, x, n.Free)
+		if e, text, err = way.engine(p, inputs); err != nil {
+			return
+		}
+		defer e.h.Close()
+		for i, in := range inputs {
+			if err = way.compare(e, fn, in[0].(torch.Tensor)); err != nil {
+				err = fmt.Errorf("input %d, %w; compiled:\n%s", i, err, text)
+				return
+			}
+		}
+	})
+	return err
+}
+
+// engine is a program, compiled in this way on any processor, and its graph.
+func (way randomWay) engine(p *Program, inputs [][]any) (e *engine, text string, err error) {
+	options, err := way.options(p, inputs)
+	if err != nil {
+		return nil, "", err
+	}
+	r, err := rewritten(p, options)
+	if err != nil {
+		return nil, "", err
+	}
+	defer r.close()
+	torch.Unsafe(func() { e, err = newEngine(r.p) })
+	return e, brief(&r.p.Graph), err
+}
+
+// randomInputs are what a network is called with: what it was drawn with, in several layouts, and more or fewer where their number is free,
+// unless it takes none such, as a group norm of one number of one image.
+func randomInputs(fn func(torch.Tensor) []torch.Tensor, x torch.Tensor, free bool) (inputs [][]any) {
+	last := x.Dim() - 1
+	all := []torch.Tensor{
+		x, x.Transpose(1, last).Contiguous().Transpose(1, last), torch.Cat([]torch.Tensor{x.Neg(), x}, 1).Narrow(1, x.Size(1), x.Size(1)),
+	}
+	if free {
+		all = append(all, torch.Cat([]torch.Tensor{x, x.Flip(0), x.MulScalar(0.5)}, 0), x.Narrow(0, 0, 1))
+	}
+	for _, x := range all {
+		if torch.Try(func() { fn(x) }) == nil {
+			inputs = append(inputs, []any{x})
+		}
+	}
+	return inputs
+}
+
+// compare runs a network twice and compares the results with those in double precision.
+func (way randomWay) compare(e *engine, fn func(torch.Tensor) []torch.Tensor, x torch.Tensor) (err error) {
+	torch.NoGrad(func() {
+		var got, again []torch.Tensor
+		if got, err = e.Run(x); err == nil {
+			again, err = e.Run(x)
+		}
+		if err != nil {
+			return
+		}
+		want, wide, eager := fn(x), fn(x.To(torch.Float64)), fn(x.To(way.eager))
+		for i, y := range got {
+			switch {
+			case !slices.Equal(y.Shape(), want[i].Shape()):
+				err = fmt.Errorf("result %d of %v, not %v", i, y.Shape(), want[i].Shape())
+			case !y.Equal(again[i]):
+				err = fmt.Errorf("another result %d the second time", i)
+			case way.eager == torch.Float64 && !y.Equal(want[i]):
+				err = fmt.Errorf("other bits of result %d", i)
+			default:
+				err = way.near(y, eager[i], wide[i])
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	return err
+}
+
+// near tells how far a result is from the right one, if that is farther than this way allows.
+func (way randomWay) near(got, eager, want torch.Tensor) error {
+	const least = 0.1 // that counts as the largest
+	far := func(y torch.Tensor) float64 { return y.To(torch.Float64).Sub(want).Abs().Max().Float64() }
+	off, layers, most := far(got), far(eager), want.Abs().Max().Float64()
+	if way.eager != torch.Float64 && !(off <= way.times*layers+way.apart*max(most, least)) {
+		return fmt.Errorf("%.3g off, layer by layer %.3g, the largest is %.3g", off, layers, most)
+	}
+	return nil
+}
