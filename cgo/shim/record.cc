@@ -4,6 +4,8 @@
 #include "record.h"
 
 #include <ATen/autocast_mode.h>
+#include <ATen/ops/max_pool1d_native.h>
+#include <ATen/ops/max_pool1d_with_indices.h>
 #include <torch/library.h>
 
 #include <unordered_map>
@@ -84,6 +86,21 @@ bool is_tensors(const IValue& v) {
 	return v.isNone() || v.isTensor() || v.isTensorList() || v.isOptionalTensorList();
 }
 
+// A step that is repeated needs no gradients, since what computes them is part of it. This operator asks for itself whether there will be
+// some, rounds otherwise then and keeps what they are made of.
+constexpr auto kLayer = "aten::mkldnn_rnn_layer", kLayerForGradients = "libtorchgo::mkldnn_rnn_layer";
+
+void layer_for_gradients(const c10::OperatorHandle&, Stack* stack) {
+	static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(kLayer, "");
+	c10::AutoGradMode gradients(true);
+	at::AutoDispatchBelowAutograd below;
+	op.callBoxed(stack);
+}
+
+std::string name_of(const c10::FunctionSchema& schema) {
+	return schema.name() == kLayer && c10::GradMode::is_enabled() ? kLayerForGradients : schema.name();
+}
+
 void record(const c10::OperatorHandle& op, Stack* stack) {
 	Unrecorded below;
 	auto* to = Recording::current;
@@ -100,7 +117,7 @@ void record(const c10::OperatorHandle& op, Stack* stack) {
 		            "the same way whatever its inputs are; use torch.Where, or keep the decision out of it");
 	}
 	size_t below_arguments = stack->size() - schema.arguments().size();
-	Record r{schema.name(), schema.overload_name(), {}, {}, recorded_stack()};
+	Record r{name_of(schema), schema.overload_name(), {}, {}, recorded_stack()};
 	for (size_t i = 0; i < schema.arguments().size(); i++) {
 		const auto& v = (*stack)[below_arguments + i];
 		TORCH_CHECK(!v.isGenerator(), "a program that is captured has no generators: ", schema.name(), " was given one");
@@ -114,6 +131,15 @@ void record(const c10::OperatorHandle& op, Stack* stack) {
 	to->records.push_back(std::move(r));
 }
 
+// Where nothing needs gradients, libtorch computes this within itself, without an operator that could be seen.
+at::Tensor max_pool1d(const at::Tensor& x, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                      bool ceil_mode) {
+	if (Recording::current != nullptr && !c10::impl::tls_is_dispatch_key_excluded(kBelow)) {
+		return std::get<0>(at::max_pool1d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
+	}
+	return at::native::max_pool1d(x, kernel, stride, padding, dilation, ceil_mode);
+}
+
 Recording& recording() {
 	TORCH_CHECK(Recording::current != nullptr, "nothing is being captured");
 	return *Recording::current;
@@ -125,6 +151,16 @@ IValue list_of(const std::vector<IValue>& values) {
 		list.push_back(v);
 	}
 	return list;
+}
+
+TORCH_LIBRARY_FRAGMENT(libtorchgo, m) {
+	m.def("mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, "
+	      "int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) "
+	      "-> (Tensor, Tensor, Tensor, Tensor)");
+}
+
+TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {
+	m.impl("mkldnn_rnn_layer", torch::CppFunction::makeFromBoxedFunction<&layer_for_gradients>());
 }
 
 }  // namespace
@@ -144,6 +180,8 @@ void enter_recording(Args& a, Results& r) {
 			list->emplace_back(torch::Library::IMPL, "_", key, __FILE__, __LINE__);
 			list->back().fallback(torch::CppFunction::makeFromBoxedFunction<&record>());
 		}
+		list->emplace_back(torch::Library::IMPL, "aten", c10::DispatchKey::AutogradCPU, __FILE__, __LINE__);
+		list->back().impl("max_pool1d", max_pool1d);
 		return list;
 	}();
 	(void)libraries;

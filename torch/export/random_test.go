@@ -15,7 +15,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// randomVariable has TestRandomNetworks compute other networks than the first few: "500:2000", or one, "731".
+// randomVariable has TestRandomNetworks and TestRandomSteps compute other networks than the first few: "500:2000", or one, "731".
 const randomVariable = "LIBTORCH_GO_RANDOM_NETWORKS"
 
 // randomWay is a way in which a network is compiled.
@@ -48,7 +48,17 @@ var randomWays = []randomWay{
 //
 //	LIBTORCH_GO_RANDOM_NETWORKS=0:5000 go test -timeout 1h -run TestRandomNetworks ./torch/export
 func TestRandomNetworks(t *testing.T) {
-	first, last := uint64(0), uint64(60)
+	EachSeed(t, 60, func(t *testing.T, seed uint64) {
+		n := networks.Draw(seed)
+		for _, way := range randomWays {
+			way.test(t, n)
+		}
+	})
+}
+
+// EachSeed tests the first seeds, or those that the variable names.
+func EachSeed(t *testing.T, few uint64, test func(t *testing.T, seed uint64)) {
+	first, last := uint64(0), few
 	if v := os.Getenv(randomVariable); v != "" {
 		from, to, several := strings.Cut(v, ":")
 		var err error
@@ -62,12 +72,7 @@ func TestRandomNetworks(t *testing.T) {
 	for seed := first; seed < last; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			torchtest.NoLeaks(t)
-			torch.Scope(func() {
-				n := networks.Draw(seed)
-				for _, way := range randomWays {
-					way.test(t, n)
-				}
-			})
+			torch.Scope(func() { test(t, seed) })
 		})
 	}
 }

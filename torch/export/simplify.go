@@ -321,7 +321,7 @@ func inPlace(r *rewriter) {
 	}
 }
 
-// isAmbiguous tells of sizes whether strides may be of several layouts: a dimension of one number may have any. What is new has others then,
+// isAmbiguous tells of sizes whether strides may be of several layouts: a dimension of one number may have any. What is new has others,
 // and convolutions go by them, in which they add up what they add.
 func isAmbiguous(sizes []Expr) bool {
 	return len(sizes) > matrix && slices.ContainsFunc(sizes[1:], func(e Expr) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"github.com/libtorch-go/libtorch/internal/replay"
@@ -143,7 +144,10 @@ func (s *Step) record(key string, inputs []torch.Tensor) (out []torch.Tensor, er
 			}
 			e.sign()
 			r := &rewriter{p: e.p, schemas: map[string]library.Schema{}}
-			if err = r.apply(stepPasses); err != nil {
+			if err = r.unseen(); err == nil {
+				err = r.apply(stepPasses)
+			}
+			if err != nil {
 				return
 			}
 			torch.Unsafe(func() { s.tapes[key], err = newEngine(r.p) })
@@ -160,6 +164,40 @@ func (s *Step) record(key string, inputs []torch.Tensor) (out []torch.Tensor, er
 		return nil, err
 	}
 	return out, nil
+}
+
+// unseen is an error where a step reads memory that no operator has written to: an operator of libtorch's has done so by itself, without
+// another one that was seen.
+func (r *rewriter) unseen() error {
+	f := r.flow()
+	for i := range r.p.Graph.Nodes {
+		n := &r.p.Graph.Nodes[i]
+		name, ok := n.result()
+		if !ok || !empty[n.op()] || slices.ContainsFunc(r.p.Graph.Tensors[name].Sizes, isZero) {
+			continue
+		}
+		if reader := r.firstUse(f, i, f.root(name)); reader != nil && !r.writesTo(f, reader, f.root(name)) {
+			return fmt.Errorf("export: a step that is recorded cannot compute what %s reads%s: libtorch does that without an operator that is seen",
+				reader.Target, reader.place())
+		}
+	}
+	return nil
+}
+
+// firstUse is the first node behind another one that reads or writes memory, and is no view of it.
+func (r *rewriter) firstUse(f *flow, i int, root string) *Node {
+	for k := i + 1; k < len(r.p.Graph.Nodes); k++ {
+		n := &r.p.Graph.Nodes[k]
+		if readsOf(f, n, root) && !views[n.op()] {
+			return n
+		}
+	}
+	return nil
+}
+
+func isZero(e Expr) bool {
+	n, fixed := e.Value()
+	return fixed && n == 0
 }
 
 // memory is where a tensor lies and how: two tensors for which it is the same have the same elements.

@@ -14,8 +14,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// networks are small ones of all kinds, some with layers that change something in training, and the shapes of an input's rows.
-var networks = map[string]struct {
+// trained are small ones of all kinds, some with layers that change something in training, and the shapes of an input's rows.
+var trained = map[string]struct {
 	make func() nn.Layer
 	row  []int
 }{
@@ -71,7 +71,7 @@ func TestCompileStep(t *testing.T) {
 // train makes eight steps, and returns the losses and what became of the network.
 func train(t *testing.T, name string, make func([]torch.Tensor) optimizer, compile bool) (losses []float64, state map[string]torch.Tensor) {
 	torch.ManualSeed(1)
-	net := networks[name].make()
+	net := trained[name].make()
 	opt := make(nn.Parameters(net))
 	defer opt.Close()
 	fn := func(in []torch.Tensor) []torch.Tensor {
@@ -85,7 +85,7 @@ func train(t *testing.T, name string, make func([]torch.Tensor) optimizer, compi
 	defer step.Close()
 	for i := range 8 {
 		rows := 4 + 2*(i/2%2)
-		x, y := torch.RandN(append([]int{rows}, networks[name].row...)...), torch.RandIntN(3, rows)
+		x, y := torch.RandN(append([]int{rows}, trained[name].row...)...), torch.RandIntN(3, rows)
 		opt.ParamGroups()[0].LR *= 0.9
 		var out []torch.Tensor
 		if compile {
@@ -168,5 +168,24 @@ func TestCompileStepChanges(t *testing.T) {
 		torchtest.Equal(t, count, torch.FromSlice([]float32{6, 6, 0}))
 		torchtest.Equal(t, x, torch.Full([]int{3}, 7.0))
 		torchtest.Equal(t, w.Grad(), torch.Full([]int{3}, 21.0))
+	})
+}
+
+// Where no gradients are needed, libtorch pools signals without another operator that could be written down.
+func TestCompileStepSees(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		x := torch.RandN(2, 3, 9)
+		pool := func(in []torch.Tensor) []torch.Tensor {
+			return []torch.Tensor{F.MaxPool1d(in[0].Exp(), 2).MulScalar(2)}
+		}
+		step := export.CompileStep(pool)
+		defer step.Close()
+		for range 5 {
+			out, err := step.Run(x)
+			require.NoError(t, err)
+			torchtest.Equal(t, out[0], pool([]torch.Tensor{x})[0])
+		}
+		require.Equal(t, 1, step.Recorded())
 	})
 }

@@ -69,16 +69,16 @@ func tapsThatMeet(size, taps, stride, padding, dilation int) (first, n int) {
 	return first, n
 }
 
-// strays tells whether oneDNN may read what is not there, and end the process: where pixels that the kernel sees lie apart, outputs, too, and
-// some weight meets no pixel, but zeros around them alone. libtorch's own operators are kept from that (rules/kernels.cc).
+// strays tells whether oneDNN may write where nothing is, and end the process: where pixels that the kernel sees lie apart, outputs, too,
+// and some weight meets zeros around them alone. libtorch's own operators are kept from that (rules/kernels.cc).
 func (c convolution) strays(sizes []Expr, w torch.Tensor) bool {
 	for k, d := range c.dilation {
 		if d == 1 || c.stride[k] == 1 || c.padding[k] == 0 {
 			continue
 		}
 		size, fixed := sizes[2+k].Value()
+		all := outputsOf(int(size), w.Size(2+k), int(c.stride[k]), int(c.padding[k]), int(d))
 		for tap := range w.Size(2 + k) {
-			all := outputsOf(int(size), w.Size(2+k), int(c.stride[k]), int(c.padding[k]), int(d))
 			if !fixed || meetings(int(size), all, int(c.stride[k]), tap*int(d)-int(c.padding[k])) == 0 {
 				return true
 			}

@@ -217,8 +217,8 @@ Gradients convolution_backward(const Tensor& gradient, const Tensor& x, const Te
 	return {of_x, of_weight, of_bias};
 }
 
-// meets_nothing tells of a side on which oneDNN's convolution of what lies apart, in steps, may write to no memory, and end the process:
-// where some weight meets no number, but zeros around them alone.
+// meets_nothing tells of a side whether some weight meets zeros around the numbers alone, where numbers lie apart that a kernel sees, and
+// outputs, too.
 bool meets_nothing(int64_t size, int64_t taps, int64_t stride, int64_t padding, int64_t dilation) {
 	const int64_t room = size + 2 * padding - dilation * (taps - 1) - 1;
 	if (dilation < 2 || stride < 2 || padding < 1 || room < 0) {
@@ -233,19 +233,25 @@ bool meets_nothing(int64_t size, int64_t taps, int64_t stride, int64_t padding, 
 	return false;
 }
 
-// The same zeros, laid out around such a side, make the same numbers.
+bool has_channels_last(const Tensor& t) { return t.suggest_memory_format() != at::MemoryFormat::Contiguous; }
+
+// Of images whose channels lie last, oneDNN may add the bias at no address where the last side is such, and end the process. The same zeros,
+// laid out around it, make the same numbers.
 Tensor mkldnn_convolution(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, c10::SymIntArrayRef padding, c10::SymIntArrayRef stride,
                           c10::SymIntArrayRef dilation, c10::SymInt groups) {
-	const auto sides = static_cast<size_t>(std::max<int64_t>(0, x.dim() - 2));
 	const auto p = rule::of(padding), s = rule::of(stride), d = rule::of(dilation);
-	std::vector<int64_t> zeros(2 * sides, 0), rest = p.vec();
-	bool any = false;
-	for (size_t i = 0; p.size() == sides && s.size() == sides && d.size() == sides && weight.dim() == x.dim() && i < sides; i++) {
-		if (meets_nothing(x.size(2 + i), weight.size(2 + i), s[i], p[i], d[i])) {
-			zeros[2 * (sides - 1 - i)] = zeros[2 * (sides - 1 - i) + 1] = std::exchange(rest[i], 0), any = true;
-		}
+	const size_t sides = p.size();
+	const bool known = sides > 0 && s.size() == sides && d.size() == sides && x.dim() == static_cast<int64_t>(sides) + 2 && weight.dim() == x.dim();
+	auto run = [&](const Tensor& x, IntArrayRef padding) {
+		return at::compositeexplicitautograd::mkldnn_convolution(x, weight, bias, padding, s, d, groups.expect_int());
+	};
+	if (!known || !rule::of(bias).defined() || !(has_channels_last(x) || has_channels_last(weight)) ||
+	    !meets_nothing(x.size(-1), weight.size(-1), s.back(), p.back(), d.back())) {
+		return run(x, p);
 	}
-	return at::compositeexplicitautograd::mkldnn_convolution(any ? at::constant_pad_nd(x, zeros) : x, weight, bias, rest, s, d, groups.expect_int());
+	auto rest = p.vec();
+	const int64_t zeros = std::exchange(rest.back(), 0);
+	return run(at::constant_pad_nd(x, {zeros, zeros}), rest);
 }
 
 // Where channels come last, libtorch writes the gradient of the input also where nobody asks for it, and has no memory for it.

@@ -67,7 +67,7 @@ func convolves(n *Network) {
 	if sum*out > 1<<18 {
 		return
 	}
-	w, bias := weight(sum, append([]int{out, in / o.Groups}, kernel...)...), torch.Tensor{}
+	w, bias := n.weight(sum, append([]int{out, in / o.Groups}, kernel...)...), torch.Tensor{}
 	if n.chance(2) {
 		bias = torch.RandN(out)
 	}
@@ -122,11 +122,11 @@ func joins(n *Network) {
 	}
 }
 
-// writes has what is new written over, whole and in part, by what lies beside it.
+// writes has what is new written over, whole and in part, by what lies beside it, in ways that gradients know.
 func writes(n *Network) {
 	c := n.shape()[1]
 	from, half := n.rand.IntN(c), n.chance(2)
-	fn := one(n, torch.Tensor.ReLUInPlace, torch.Tensor.NegInPlace, torch.Tensor.SigmoidInPlace)
+	fn := one(n, torch.Tensor.NegInPlace, torch.Tensor.SinInPlace, func(x torch.Tensor) torch.Tensor { return x.MulScalarInPlace(0.5) })
 	n.on(func(x torch.Tensor) torch.Tensor {
 		y := x.MulScalar(0.75)
 		part := fn(y.Narrow(1, from, c-from))
@@ -144,7 +144,7 @@ func branches(n *Network) {
 		return
 	}
 	half, far := c/2, n.chance(2)
-	w, each := weight(half, half, half, 1, 1), weight(9, half, 1, 3, 3)
+	w, each := n.weight(half, half, half, 1, 1), n.weight(9, half, 1, 3, 3)
 	n.on(func(x torch.Tensor) torch.Tensor {
 		parts := x.Chunk(2, 1)
 		y := F.Conv2d(parts[1], like(w, x), torch.Tensor{}).ReLU()
@@ -184,7 +184,7 @@ func poolsImages(n *Network) {
 func weighs(n *Network) {
 	c := n.shape()[1]
 	mid, hard := max(1, c/4), n.chance(2)
-	w1, w2, bias := weight(c, mid, c, 1, 1), weight(mid, c, mid, 1, 1), torch.RandN(c)
+	w1, w2, bias := n.weight(c, mid, c, 1, 1), n.weight(mid, c, mid, 1, 1), torch.RandN(c)
 	n.on(func(x torch.Tensor) torch.Tensor {
 		h := F.Conv2d(F.AdaptiveAvgPool2d(x, 1), like(w1, x), torch.Tensor{}).ReLU()
 		if h = F.Conv2d(h, like(w2, x), like(bias, x)); hard {
@@ -210,7 +210,7 @@ func normsGroups(n *Network) {
 func rowsOfPixels(n *Network) {
 	c := n.shape()[1]
 	wide := 2 * c
-	w1, b1, w2, scale := weight(c, wide, c), torch.RandN(wide), weight(wide, c, wide), torch.Rand(c)
+	w1, b1, w2, scale := n.weight(c, wide, c), torch.RandN(wide), n.weight(wide, c, wide), torch.Rand(c)
 	n.on(func(x torch.Tensor) torch.Tensor {
 		h := F.LayerNorm(x.Permute(0, 2, 3, 1), c, F.LayerNormOptions{Weight: like(scale, x), Eps: new(1e-3)})
 		h = F.Linear(F.GELU(F.Linear(h, like(w1, x), like(b1, x))), like(w2, x))
@@ -229,7 +229,7 @@ func resizes(n *Network) {
 		}, "twice as large, %s", mode)
 	case 1:
 		w, out, step := torch.Tensor{}, one(n, 4, 16, 24), one(n, 1, 2)
-		w = weight(c, c, out, 2, 2)
+		w = n.weight(c, c, out, 2, 2)
 		n.on(func(x torch.Tensor) torch.Tensor {
 			return F.ConvTranspose2d(x, like(w, x), torch.Tensor{}, F.ConvTransposeOptions{Stride: step})
 		}, "transposed convolution %d -> %d, stride %d", c, out, step)

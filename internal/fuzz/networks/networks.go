@@ -13,8 +13,9 @@ import (
 
 // Network is one that a seed decides: each of its steps reads values, of which the first is the input, and makes one.
 type Network struct {
-	Free    bool  // the first dimension may have other sizes than that of Input
-	Results []int // the values that are returned, by the number of the step that makes them
+	Free    bool           // the first dimension may have other sizes than that of Input
+	Results []int          // the values that are returned, by the number of the step that makes them
+	Weights []torch.Tensor // that may be trained: those of products
 
 	rand   *rand.Rand
 	steps  []step
@@ -158,8 +159,10 @@ func one[T any](n *Network, of ...T) T { return of[n.rand.IntN(len(of))] }
 func (n *Network) chance(times int) bool { return n.rand.IntN(times) == 0 }
 
 // weight are random numbers whose products with others, that many for each sum, are about as large as these.
-func weight(sum int, shape ...int) torch.Tensor {
-	return torch.RandN(shape...).MulScalar(math.Sqrt(1.6 / float64(max(1, sum))))
+func (n *Network) weight(sum int, shape ...int) torch.Tensor {
+	w := torch.RandN(shape...).MulScalar(math.Sqrt(1.6 / float64(max(1, sum))))
+	n.Weights = append(n.Weights, w)
+	return w
 }
 
 // like is a weight in the dtype of what meets it.

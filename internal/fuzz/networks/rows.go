@@ -15,7 +15,7 @@ func linear(n *Network) {
 	if in*out > 1<<18 {
 		return
 	}
-	w, bias := weight(in, out, in), torch.Tensor{}
+	w, bias := n.weight(in, out, in), torch.Tensor{}
 	if !n.chance(3) {
 		bias = torch.RandN(out)
 	}
@@ -88,7 +88,7 @@ func attends(n *Network) {
 		return
 	}
 	each := wide / heads
-	w, bias, out := weight(wide, 3*wide, wide), torch.RandN(3*wide), weight(wide, wide, wide)
+	w, bias, out := n.weight(wide, 3*wide, wide), torch.RandN(3*wide), n.weight(wide, wide, wide)
 	causal, spelled, masked := n.chance(3), n.chance(2), n.chance(4)
 	mask := torch.RandN(length, length)
 	n.on(func(x torch.Tensor) torch.Tensor {
@@ -136,6 +136,7 @@ func recurs(n *Network) {
 	for _, p := range nn.Parameters(all) {
 		params = append(params, p.Detach())
 	}
+	n.Weights = append(n.Weights, params...)
 	n.on(func(x torch.Tensor) torch.Tensor {
 		weights := make([]torch.Tensor, len(params))
 		for i, p := range params {
