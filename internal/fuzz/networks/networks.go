@@ -1,4 +1,3 @@
-// Package networks draws networks of layers that nobody would put together, for tests of what has to compute any of them.
 package networks
 
 import (
