@@ -54,6 +54,25 @@ func (c groupedCase) test(t *testing.T) {
 	}
 }
 
+// Groups of any number of outputs compute in bfloat16 what they are in float32, whether they fill its vectors, which are longer, or not.
+func TestGroupedConvolutionsInHalf(t *testing.T) {
+	eachCase(t, []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 40}, func(own int, t *testing.T) {
+		const groups, apart = 8, 2e-2
+		x, w, b := torch.RandN(2, 4*groups, 6, 5), torch.RandN(own*groups, 4, 3, 3).MulScalar(0.2), torch.RandN(own*groups)
+		p, err := Export(func(x torch.Tensor) torch.Tensor { return F.Conv2d(x, w, b, F.ConvOptions{Groups: groups}).ReLU() }, []any{x})
+		require.NoError(t, err)
+		defer p.Close()
+		e, _ := lowered(t, p, nil)
+		torch.NoGrad(func() {
+			want, err := p.Run(x)
+			require.NoError(t, err)
+			got, err := e.Run(x)
+			require.NoError(t, err)
+			require.Less(t, got[0].Sub(want[0]).Abs().Max().Float64(), apart*want[0].Max().Float64())
+		})
+	})
+}
+
 // What does not fit is an error that says what does not.
 func TestGroupedErrors(t *testing.T) {
 	torchtest.NoLeaks(t)
