@@ -63,6 +63,7 @@ type exporter struct {
 
 	names    map[int64]string // of the tensors that the graph has so far, by their numbers
 	taken    map[string]bool  // names of values
+	numbers  map[string]int   // the last one behind each of them
 	schemas  map[string]library.Schema
 	computed map[string]SymIntArgument // what was computed from sizes, by its expression
 	before   []Node                    // nodes that the next one needs
@@ -74,7 +75,7 @@ type exporter struct {
 
 // newExporter makes an exporter of a program that is empty so far.
 func newExporter(o ExportOptions) *exporter {
-	return &exporter{names: map[int64]string{}, taken: map[string]bool{}, schemas: map[string]library.Schema{},
+	return &exporter{names: map[int64]string{}, taken: map[string]bool{}, numbers: map[string]int{}, schemas: map[string]library.Schema{},
 		computed: map[string]SymIntArgument{}, options: o,
 		p: &Program{StateDict: map[string]torch.Tensor{}, Constants: map[string]torch.Tensor{}, Ranges: map[string]Range{},
 			Opset: map[string]int{"aten": 10}, Verifiers: []string{"TRAINING"}, Torch: strings.SplitN(torch.Version(), "+", 2)[0]}}
@@ -265,8 +266,9 @@ func identifier(name string) string {
 // name is a name that no other value has.
 func (e *exporter) name(base string) string {
 	name := base
-	for i := 1; e.taken[name]; i++ {
-		name = fmt.Sprint(base, "_", i)
+	for e.taken[name] {
+		e.numbers[base]++
+		name = fmt.Sprint(base, "_", e.numbers[base])
 	}
 	e.taken[name] = true
 	return name

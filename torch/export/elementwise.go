@@ -89,14 +89,28 @@ func singleNumber(a Argument) (float64, bool) {
 func (r *rewriter) chain(f *flow, last int, gone map[int]bool) []int {
 	group, list := map[int]bool{last: true}, []int{last}
 	inside := func(reader int) bool { return group[reader] }
-	for i := last - 1; i >= 0 && len(list) < mostSteps; i-- {
+	for next := r.makers(f, last); len(next) > 0 && len(list) < mostSteps; {
+		i := slices.Max(next)
+		next = slices.DeleteFunc(next, func(k int) bool { return k == i })
 		name, ok := r.p.Graph.Nodes[i].result()
-		if readers := f.readers[name]; ok && !gone[i] && len(readers) > 0 && all(readers, inside) && r.chains(f, i) {
-			group[i], list = true, append(list, i)
+		if ok && !gone[i] && all(f.readers[name], inside) && r.chains(f, i) {
+			group[i], list, next = true, append(list, i), append(next, r.makers(f, i)...)
 		}
 	}
 	slices.Reverse(list)
 	return list
+}
+
+// makers are the nodes that make what a node reads.
+func (r *rewriter) makers(f *flow, i int) (nodes []int) {
+	for _, in := range r.p.Graph.Nodes[i].Inputs {
+		namesIn(in.Value, func(name string) {
+			if made, ok := f.maker[name]; ok {
+				nodes = append(nodes, made)
+			}
+		})
+	}
+	return nodes
 }
 
 func all[T any](list []T, is func(T) bool) bool {

@@ -290,7 +290,6 @@ var inPlaceForms = setOf(`relu relu6 silu sigmoid tanh hardswish hardsigmoid har
 // inPlace lets operators write to an argument that nothing reads afterwards.
 func inPlace(r *rewriter) {
 	f := r.flow()
-	keeps := !r.frozen && slices.ContainsFunc(r.p.Graph.Nodes, func(n Node) bool { return strings.HasPrefix(n.op(), "conv") })
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
 		to, ok := r.addsInPlace(f, n, i)
@@ -306,7 +305,7 @@ func inPlace(r *rewriter) {
 		name, ok := n.result()
 		self, isTensor := n.arg("self").(TensorArgument)
 		if !ok || !isTensor || !inPlaceForms[n.op()] || !r.overwritable(f, string(self), i) || !r.alike(n, name) ||
-			keeps && isAmbiguous(r.p.Graph.Tensors[name].Sizes) {
+			!r.frozen && isAmbiguous(r.p.Graph.Tensors[name].Sizes) {
 			continue
 		}
 		_, tensor := n.arg("other").(TensorArgument)
@@ -322,7 +321,7 @@ func inPlace(r *rewriter) {
 }
 
 // isAmbiguous tells of sizes whether strides may be of several layouts: a dimension of one number may have any. What is new has others,
-// and convolutions go by them, in which they add up what they add.
+// and convolutions and products of matrices go by them, in the order in which they add up.
 func isAmbiguous(sizes []Expr) bool {
 	return len(sizes) > matrix && slices.ContainsFunc(sizes[1:], func(e Expr) bool {
 		n, fixed := e.Value()

@@ -1,14 +1,13 @@
 package networks
 
 import (
-	"math"
 	"slices"
 
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
 
-// nonlinear are what follows upon layers; more of them alone than those in activations.
+// nonlinear are what follows upon layers.
 var nonlinear = []struct {
 	name string
 	fn   func(torch.Tensor) torch.Tensor
@@ -28,7 +27,7 @@ func activate(n *Network) {
 	n.on(a.fn, "%s", a.name)
 }
 
-// widths are numbers of channels: those of networks, and those that fill no vector.
+// width is a number of channels: one that networks have, or that fills no vector.
 func width(n *Network) int {
 	return one(n, 1, 3, 5, 8, 16, 16, 24, 32, 32, 33, 40, 48, 64, 64, 72, 96, 128)
 }
@@ -95,7 +94,7 @@ func batchNorm(n *Network) {
 	}, "batch norm of %d", c)
 }
 
-// adds adds an earlier value of the same sizes, or multiplies by its sigmoid.
+// adds adds an earlier value of the same sizes, takes half of it away, or multiplies by its sigmoid.
 func adds(n *Network) {
 	k, ok := n.alike(-1)
 	if !ok {
@@ -309,9 +308,4 @@ func volumes(n *Network) {
 		n.on(func(x torch.Tensor) torch.Tensor { return x.Mean(2, 3, 4) }, "means of channels")
 		rows(n)
 	}
-}
-
-// lower is a mask of -infinity above the diagonal.
-func lower(n int) torch.Tensor {
-	return torch.Full([]int{n, n}, math.Inf(-1)).Triu(1)
 }

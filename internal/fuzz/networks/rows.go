@@ -1,8 +1,6 @@
 package networks
 
 import (
-	"math"
-
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
@@ -35,8 +33,7 @@ func norms(n *Network) {
 	case 0:
 		n.on(func(x torch.Tensor) torch.Tensor {
 			return F.RMSNorm(x, of, F.RMSNormOptions{Weight: like(w, x), Eps: new(1e-3)})
-		},
-			"rms norm of %d", of)
+		}, "rms norm of %d", of)
 	case 1:
 		n.on(func(x torch.Tensor) torch.Tensor {
 			return x.Mul(x.Square().Mean(-1).Unsqueeze(-1).AddScalar(1e-3).Rsqrt()).Mul(like(w, x))
@@ -76,50 +73,12 @@ func rows(n *Network) {
 	}
 }
 
-// longest is the longest sequence whose numbers all meet each other.
-const longest = 256
-
-// attends adds an attention of a sequence to itself, by the operator or spelled out.
-func attends(n *Network) {
-	shape := n.shape()
-	length, wide := shape[1], shape[2]
-	heads := one(n, 1, 2, 4)
-	if wide%heads != 0 || wide > 128 || length > longest {
-		return
-	}
-	each := wide / heads
-	w, bias, out := n.weight(wide, 3*wide, wide), torch.RandN(3*wide), n.weight(wide, wide, wide)
-	causal, spelled, masked := n.chance(3), n.chance(2), n.chance(4)
-	mask := torch.RandN(length, length)
-	n.on(func(x torch.Tensor) torch.Tensor {
-		parts := F.Linear(x, like(w, x), like(bias, x)).Chunk(3, -1)
-		for i, p := range parts {
-			parts[i] = p.Reshape(p.Size(0), length, heads, each).Transpose(1, 2)
-		}
-		q, k, v := parts[0], parts[1], parts[2]
-		var y torch.Tensor
-		switch {
-		case spelled:
-			scores := q.MatMul(k.Transpose(-2, -1)).MulScalar(1 / math.Sqrt(float64(each)))
-			if causal {
-				scores = scores.Add(like(lower(length), x))
-			} else if masked {
-				scores = scores.Add(like(mask, x))
-			}
-			y = scores.Softmax(-1).MatMul(v)
-		case masked:
-			y = F.ScaledDotProductAttention(q, k, v, F.ScaledDotProductAttentionOptions{AttnMask: like(mask, x)})
-		default:
-			y = F.ScaledDotProductAttention(q, k, v, F.ScaledDotProductAttentionOptions{IsCausal: causal})
-		}
-		y = F.Linear(y.Transpose(1, 2).Reshape(x.Size(0), length, wide), like(out, x))
-		return x.Add(y)
-	}, "attention of %d heads of %d, causal %v, spelled out %v, masked %v", heads, each, causal, spelled, masked)
-}
-
 // recurs adds a recurrent layer.
 func recurs(n *Network) {
 	shape := n.shape()
+	if shape[1] > longest {
+		return
+	}
 	in, hidden := shape[2], one(n, 1, 5, 8, 16, 24, 33)
 	o := nn.RNNOptions{BatchFirst: true, Bidirectional: n.chance(3), NumLayers: 1 + n.rand.IntN(2)}
 	kind := n.rand.IntN(3)
@@ -163,7 +122,7 @@ func recurrent(kind int, x, zero torch.Tensor, weights []torch.Tensor, o nn.RNNO
 // sequence goes on with rows of numbers that follow upon each other.
 func sequence(n *Network) {
 	for range 1 + n.rand.IntN(5) {
-		one(n, linear, linear, norms, norms, attends, attends, recurs, adds, joins, returns, activate, takes)(n)
+		one(n, linear, linear, norms, norms, attends, attends, decodes, decodes, gates, recurs, adds, joins, returns, activate, takes)(n)
 	}
 	switch {
 	case n.chance(4):
