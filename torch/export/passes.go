@@ -22,7 +22,7 @@ var exactPasses = []pass{{"dead", dead}, {"constants", constants}, {"common", co
 	{"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}}
 
 // stepPasses keep the bits of a step of training.
-var stepPasses = []pass{{"dead", dead}, {"common", common}, {"copies", copies}, {"turns", turns}, {"kept", kept},
+var stepPasses = []pass{{"unseen", unseen}, {"dead", dead}, {"common", common}, {"copies", copies}, {"turns", turns}, {"kept", kept},
 	{"dead", dead}, {"updates", updates}, {"dead", dead}, {"rectified", rectified},
 	{"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}}
 

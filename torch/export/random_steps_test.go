@@ -101,5 +101,3 @@ func randomOptimizer(r *rand.Rand, weights []torch.Tensor) interface {
 	}
 	return optim.NewAdamW(weights, rate)
 }
-
-var dbg bool

@@ -15,14 +15,14 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// randomVariable has TestRandomNetworks and TestRandomSteps compute other networks than the first few: "500:2000", or one, "731".
+// randomVariable has the tests of random networks take other networks than the first few: "500:2000", or one, "731".
 const randomVariable = "LIBTORCH_GO_RANDOM_NETWORKS"
 
 // randomWay is a way in which a network is compiled.
 type randomWay struct {
 	name    string
 	options func(p *Program, inputs [][]any) (CompileOptions, error)
-	eager   torch.DType // results may be as far off as layer by layer in this dtype; float64: not at all
+	eager   torch.DType // results may be as far off as layer by layer in this dtype; none: not at all
 	times   float64     // that many times
 	apart   float64     // and that much, relative to the largest
 }
@@ -32,7 +32,7 @@ func always(o CompileOptions) func(*Program, [][]any) (CompileOptions, error) {
 }
 
 var randomWays = []randomWay{
-	{"exact", always(CompileOptions{Exact: true}), torch.Float64, 0, 0},
+	{"exact", always(CompileOptions{Exact: true}), torch.DType{}, 0, 0},
 	{"float32", always(CompileOptions{Inference: true}), torch.Float32, 100, 3e-5},
 	{"bfloat16", always(CompileOptions{DType: torch.BFloat16}), torch.BFloat16, 6, 0.06},
 	{"eight bits", func(p *Program, inputs [][]any) (o CompileOptions, err error) {
@@ -96,12 +96,8 @@ func (way randomWay) test(t *testing.T, n *networks.Network) {
 func (way randomWay) check(n *networks.Network, results []int) (err error) {
 	torch.Scope(func() {
 		fn, x := n.Forward(results...), n.Input()
-		var o ExportOptions
-		if n.Free {
-			o.DynamicShapes = map[string]map[int]Dim{"x": {0: {Name: "batch", Max: 64}}}
-		}
 		var p *Program
-		if p, err = Export(fn, []any{x}, o); err != nil {
+		if p, err = ExportRandom(n, results...); err != nil {
 			return
 		}
 		defer p.Close()
@@ -120,6 +116,15 @@ func (way randomWay) check(n *networks.Network, results []int) (err error) {
 		}
 	})
 	return err
+}
+
+// ExportRandom captures what of a network some results need.
+func ExportRandom(n *networks.Network, results ...int) (*Program, error) {
+	var o ExportOptions
+	if n.Free {
+		o.DynamicShapes = map[string]map[int]Dim{"x": {0: {Name: "batch", Max: 64}}}
+	}
+	return Export(n.Forward(results...), []any{n.Input()}, o)
 }
 
 // engine is a program, compiled in this way on any processor, and its graph.
@@ -165,16 +170,20 @@ func (way randomWay) compare(e *engine, fn func(torch.Tensor) []torch.Tensor, x 
 		if err != nil {
 			return
 		}
-		want, wide, eager := fn(x), fn(x.To(torch.Float64)), fn(x.To(way.eager))
+		want := fn(x)
+		var wide, eager []torch.Tensor
+		if !way.eager.IsZero() {
+			wide, eager = fn(x.To(torch.Float64)), fn(x.To(way.eager))
+		}
 		for i, y := range got {
 			switch {
 			case !slices.Equal(y.Shape(), want[i].Shape()):
 				err = fmt.Errorf("result %d of %v, not %v", i, y.Shape(), want[i].Shape())
 			case !y.Equal(again[i]):
 				err = fmt.Errorf("another result %d the second time", i)
-			case way.eager == torch.Float64 && !y.Equal(want[i]):
+			case way.eager.IsZero() && !y.Equal(want[i]):
 				err = fmt.Errorf("other bits of result %d", i)
-			default:
+			case !way.eager.IsZero():
 				err = way.near(y, eager[i], wide[i])
 			}
 			if err != nil {
@@ -190,7 +199,7 @@ func (way randomWay) near(got, eager, want torch.Tensor) error {
 	const least = 0.1 // that counts as the largest
 	far := func(y torch.Tensor) float64 { return y.To(torch.Float64).Sub(want).Abs().Max().Float64() }
 	off, layers, most := far(got), far(eager), want.Abs().Max().Float64()
-	if way.eager != torch.Float64 && !(off <= way.times*layers+way.apart*max(most, least)) {
+	if !(off <= way.times*layers+way.apart*max(most, least)) {
 		return fmt.Errorf("%.3g off, layer by layer %.3g, the largest is %.3g", off, layers, most)
 	}
 	return nil

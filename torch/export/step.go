@@ -144,10 +144,7 @@ func (s *Step) record(key string, inputs []torch.Tensor) (out []torch.Tensor, er
 			}
 			e.sign()
 			r := &rewriter{p: e.p, schemas: map[string]library.Schema{}}
-			if err = r.unseen(); err == nil {
-				err = r.apply(stepPasses)
-			}
-			if err != nil {
+			if err = r.apply(stepPasses); err != nil {
 				return
 			}
 			torch.Unsafe(func() { s.tapes[key], err = newEngine(r.p) })
@@ -168,7 +165,7 @@ func (s *Step) record(key string, inputs []torch.Tensor) (out []torch.Tensor, er
 
 // unseen is an error where a step reads memory that no operator has written to: an operator of libtorch's has done so by itself, without
 // another one that was seen.
-func (r *rewriter) unseen() error {
+func unseen(r *rewriter) {
 	f := r.flow()
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
@@ -177,11 +174,11 @@ func (r *rewriter) unseen() error {
 			continue
 		}
 		if reader := r.firstUse(f, i, f.root(name)); reader != nil && !r.writesTo(f, reader, f.root(name)) {
-			return fmt.Errorf("export: a step that is recorded cannot compute what %s reads%s: libtorch does that without an operator that is seen",
+			r.err = fmt.Errorf("a step that is recorded cannot compute what %s reads%s: libtorch does that without an operator that is seen",
 				reader.Target, reader.place())
+			return
 		}
 	}
-	return nil
 }
 
 // firstUse is the first node behind another one that reads or writes memory, and is no view of it.

@@ -27,7 +27,7 @@ func TestUnseen(t *testing.T) {
 			p, err := Export(c.step, []any{x})
 			require.NoError(t, err)
 			defer p.Close()
-			if err = newRewriter(p, CompileOptions{}).unseen(); c.unseen {
+			if err = newRewriter(p, CompileOptions{}).apply([]pass{{"unseen", unseen}}); c.unseen {
 				require.ErrorContains(t, err, "without an operator that is seen", name)
 			} else {
 				require.NoError(t, err, name)

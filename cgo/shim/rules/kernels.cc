@@ -245,8 +245,8 @@ Tensor mkldnn_convolution(const Tensor& x, const Tensor& weight, const std::opti
 	auto run = [&](const Tensor& x, IntArrayRef padding) {
 		return at::compositeexplicitautograd::mkldnn_convolution(x, weight, bias, padding, s, d, groups.expect_int());
 	};
-	if (!known || !rule::of(bias).defined() || !(has_channels_last(x) || has_channels_last(weight)) ||
-	    !meets_nothing(x.size(-1), weight.size(-1), s.back(), p.back(), d.back())) {
+	if (!known || !rule::of(bias).defined() || !meets_nothing(x.size(-1), weight.size(-1), s.back(), p.back(), d.back()) ||
+	    !(has_channels_last(x) || has_channels_last(weight))) {
 		return run(x, p);
 	}
 	auto rest = p.vec();

@@ -29,6 +29,15 @@ type step struct {
 	fn    func(in ...torch.Tensor) torch.Tensor
 }
 
+// of computes a step from the values before it.
+func (s step) of(values []torch.Tensor) torch.Tensor {
+	in := make([]torch.Tensor, len(s.reads))
+	for i, k := range s.reads {
+		in[i] = values[k]
+	}
+	return s.fn(in...)
+}
+
 // Draw is the network of a seed, with weights that live as long as the scope.
 func Draw(seed uint64) *Network {
 	n := &Network{rand: rand.New(rand.NewPCG(seed, 1)), most: 1 << 17}
@@ -60,11 +69,7 @@ func (n *Network) Forward(results ...int) func(x torch.Tensor) []torch.Tensor {
 			if !needed[i+1] {
 				continue
 			}
-			in := make([]torch.Tensor, len(s.reads))
-			for k, from := range s.reads {
-				in[k] = values[from]
-			}
-			values[i+1] = s.fn(in...)
+			values[i+1] = s.of(values)
 		}
 		var out []torch.Tensor
 		for _, k := range results {
@@ -107,15 +112,12 @@ func (n *Network) Describe(results ...int) string {
 func (n *Network) step(reads []int, fn func(in ...torch.Tensor) torch.Tensor, format string, args ...any) (ok bool) {
 	const greatest = 1e4
 	var y torch.Tensor
-	in := make([]torch.Tensor, len(reads))
-	for i, k := range reads {
-		in[i] = n.values[k]
-	}
-	err := torch.Try(func() { y = fn(in...) })
+	s := step{fmt.Sprintf(format, args...), reads, fn}
+	err := torch.Try(func() { y = s.of(n.values) })
 	if err != nil || y.NumEl() == 0 || y.NumEl() > n.most || !(y.Abs().Max().Float64() < greatest) {
 		return false
 	}
-	n.steps = append(n.steps, step{fmt.Sprintf(format, args...), reads, fn})
+	n.steps = append(n.steps, s)
 	n.values = append(n.values, y)
 	return true
 }
