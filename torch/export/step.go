@@ -183,13 +183,18 @@ func unseen(r *rewriter) {
 
 // firstUse is the first node behind another one that reads or writes memory, and is no view of it.
 func (r *rewriter) firstUse(f *flow, i int, root string) *Node {
-	for k := i + 1; k < len(r.p.Graph.Nodes); k++ {
-		n := &r.p.Graph.Nodes[k]
-		if readsOf(f, n, root) && !views[n.op()] {
-			return n
+	first := len(r.p.Graph.Nodes)
+	for _, own := range f.members[root] {
+		for _, at := range f.readers[own] {
+			if at > i && at < first && !views[r.p.Graph.Nodes[at].op()] {
+				first = at
+			}
 		}
 	}
-	return nil
+	if first == len(r.p.Graph.Nodes) {
+		return nil
+	}
+	return &r.p.Graph.Nodes[first]
 }
 
 func isZero(e Expr) bool {
