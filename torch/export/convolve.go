@@ -27,7 +27,7 @@ func isOwn(n *Node) bool { return strings.HasPrefix(n.Target, "torch.ops.libtorc
 
 func isOwnConvolution(n *Node) bool {
 	switch n.Target {
-	case winogradTarget, directTarget, depthwiseTarget, groupedTarget, volumesTarget, dilatedTarget:
+	case winogradTarget, directTarget, depthwiseTarget, groupedTarget, volumesTarget, dilatedTarget, besideTarget:
 		return true
 	}
 	return false
@@ -123,12 +123,12 @@ var (
 	squares   = []winogradForm{{down: 4, across: 4, step: 1}, {down: 2, across: 2, step: 1}, {down: 2, across: 2, step: 2}}
 	halfForms = append([]winogradForm{
 		{down: 4, across: 4, step: 1, wide: true},
-		{down: 2, across: 4, step: 1, fewest: 14, channels: 128},
+		{down: 2, across: 4, step: 1, fewest: 14, channels: 64},
 	}, squares[1:]...)
 	floatForms  = append([]winogradForm{{down: 3, across: 3, step: 2, folded: true}}, squares...)
 	narrowCosts = costs{12, 8, 10, 0.5, floatForms}
 	wideCosts   = costs{24, 24, 20, 0, floatForms}
-	halfCosts   = costs{3, 4, 16, 0, halfForms}
+	halfCosts   = costs{3, 3, 16, 0, halfForms}
 )
 
 const clearly = 0.95

@@ -47,7 +47,7 @@ func (r *rewriter) more(f *flow, n *Node, c cost) float64 {
 	sizes := r.p.Graph.Tensors[x].hints()
 	w, _ := r.state(f, n.arg("weight"))
 	of, image := convolutionOf(n)
-	if !image || w.Dim() != 4 || of.groups != 1 || len(sizes) != 4 || !r.hasKernels() {
+	if !image || w.Dim() != 4 || of.groups != 1 || len(sizes) != 4 || !hasKernels(r.dtype) {
 		return c.multiplications
 	}
 	form, takes := of.winograd(sizes, w, torch.Float32)
@@ -58,9 +58,9 @@ func (r *rewriter) more(f *flow, n *Node, c cost) float64 {
 	return max(0, 2*takes-half)
 }
 
-// hasKernels tells whether this processor has kernels of ours for convolutions in the program's dtype.
-func (r *rewriter) hasKernels() bool {
-	_, ok := inner("libtorchgo::direct_weight", torch.Zeros(1, 1, 1, 1).To(r.dtype))
+// hasKernels tells whether this processor has kernels of ours for convolutions in a dtype.
+func hasKernels(dtype torch.DType) bool {
+	_, ok := inner("libtorchgo::direct_weight", torch.Zeros(1, 1, 1, 1).To(dtype))
 	return ok
 }
 

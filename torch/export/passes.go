@@ -34,9 +34,9 @@ var simplifying = []pass{{"dead", dead}, {"functional", functional}, {"identitie
 
 // fusedPasses are for a program on the CPU.
 var fusedPasses = slices.Concat(simplifying, []pass{{"taps", taps}, {"residuals", residuals}, {"lower", lower},
-	{"quantize", quantize}, {"heads", heads}, {"recurrent", recurrent}, {"tables", tables}, {"pointwise", pointwise},
+	{"quantize", quantize}, {"heads", heads}, {"recurrent", recurrent}, {"tables", tables}, {"besides", besides}, {"pointwise", pointwise},
 	{"channelNorms", channelNorms}, {"rmsNorms", rmsNorms}, {"rotary", rotary}, {"dead", dead}, {"formats", formats}, {"sums", sums},
-	{"gates", gates}, {"pairs", pairs}, {"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}})
+	{"gates", gates}, {"pooled", pooled}, {"pairs", pairs}, {"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}})
 
 // cardPasses are for one on a card.
 var cardPasses = slices.Concat(simplifying, []pass{{"lower", lower}, {"cudnn", cudnn}, {"formats", formats}, {"inPlace", inPlace},

@@ -169,6 +169,25 @@ var passCases = []passCase{
 		z := F.Conv2d(y, w["one"], torch.Tensor{}, F.ConvOptions{Stride: 2}) // small
 		return F.Conv2d(z, w["each"], torch.Tensor{}, each).ReLU()
 	}, []int{2, 32, 64, 64}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"pairs", pairs}, {"dead", dead}}},
+	{"besides", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		two, bias := F.ConvOptions{Stride: 2}, w["wide"].Narrow(1, 0, 1).Narrow(0, 0, 32).Flatten(0, 1)
+		y := F.Conv2d(x, w["deep"], torch.Tensor{}, F.ConvOptions{Stride: 2, Padding: 1})
+		y = F.Conv2d(x, w["one"], bias, two).Add(F.Conv2d(y.ReLU(), w["one"], bias)).ReLU()
+		z := F.Conv2d(y, w["one"], torch.Tensor{}).Add(F.Conv2d(y, w["one"], torch.Tensor{})).Tanh()    // which ours lack
+		u := F.Conv2d(x, w["one"], torch.Tensor{}, two).Add(F.Conv2d(x, w["one"], torch.Tensor{}, two)) // no side takes every pixel
+		v := F.Conv2d(x, w["one"], torch.Tensor{}, two)
+		return v.Add(F.Conv2d(y, w["one"], torch.Tensor{})).Add(v).Add(u).Add(z) // what is read twice
+	}, []int{2, 32, 6, 6}, []pass{{"constants", constants}, {"besides", besides}, {"pointwise", pointwise}, {"formats", formats},
+		{"dead", dead}}},
+	{"pooled", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		conv := func(x torch.Tensor) torch.Tensor {
+			return F.Conv2d(x, w["deep"], torch.Tensor{}, F.ConvOptions{Padding: 1})
+		}
+		y := conv(x)
+		z := F.MaxPool2d(y.ReLU(), 3, F.MaxPoolOptions{Stride: 2, Padding: 1})
+		u := conv(z)
+		return F.MaxPool2d(conv(u).ReLU(), 2).Add(F.MaxPool2d(u, 2)) // small, and read twice
+	}, []int{2, 32, 64, 64}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"gates", gates}, {"pooled", pooled}, {"dead", dead}}},
 	{"taps", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		y := F.Conv2d(x, w["k"], w["v"], F.ConvOptions{Padding: 1})                   // 1 x 2, so a row of the kernel
 		y = F.Conv2d(y, w["k"], torch.Tensor{}, F.ConvOptions{Padding: 1, Stride: 2}) // 1 x 2, but its first column meets nothing

@@ -156,7 +156,7 @@ void attend(const Head& h, float* room) {
 					}
 				}
 			};
-			convolution::products<W, V, R>(0, n, query, 1, 0, key_panels + first * h.depth, h.depth, zeros, done);
+			convolution::products<W, V, R>(0, n, query, 1, 0, convolution::Weights{key_panels + first * h.depth}, h.depth, zeros, done);
 		});
 		for (int64_t row = 0; row < n; row++) {
 			const int64_t seen = h.causal ? least(h.keys, top + row + 1) : h.keys;
@@ -177,7 +177,7 @@ void attend(const Head& h, float* room) {
 					}
 				}
 			};
-			convolution::products<W, V, R>(0, n, weight, 1, 0, value_panels + first * whole(h.keys, P), h.keys, zeros, done);
+			convolution::products<W, V, R>(0, n, weight, 1, 0, convolution::Weights{value_panels + first * whole(h.keys, P)}, h.keys, zeros, done);
 		});
 	}
 }

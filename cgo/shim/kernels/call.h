@@ -72,9 +72,14 @@ struct Call {
 		TORCH_CHECK_VALUE(fits, "weights of ", weight.sizes(), " do not fit images of ", x.sizes());
 	}
 
+	// Whether there are results of a height and a width.
+	void fits(int64_t height, int64_t width) const {
+		TORCH_CHECK_VALUE(height > 0 && width > 0, "images of ", x.sizes(), " are smaller than the kernel");
+	}
+
 	// Results, or the sum in whose place they are.
 	void make(int64_t height, int64_t width, const std::optional<at::Tensor>& s, bool in_place = false) {
-		TORCH_CHECK_VALUE(height > 0 && width > 0, "images of ", x.sizes(), " are smaller than the kernel");
+		fits(height, width);
 		const int64_t sizes[] = {task.images, task.outputs, height, width};
 		TORCH_CHECK_VALUE(!s || (s->sizes() == at::IntArrayRef(sizes) && s->scalar_type() == x.scalar_type()), "what is added does not fit ",
 		                  at::IntArrayRef(sizes));
@@ -87,10 +92,46 @@ struct Call {
 	}
 };
 
+// The sum with results in its place, where they may be already.
+inline at::Tensor& in_place(at::Tensor& sum, const at::Tensor& results) { return results.is_alias_of(sum) ? sum : sum.copy_(results); }
+
+// Seen are the rows of images of a height that the outputs of a task from one row to another see.
+struct Seen {
+	int64_t first, last, from, to, above;
+
+	Seen(const Task& t, int64_t height, int64_t begin, int64_t end) : first(begin), last(end) {
+		const int64_t top = first * t.down - t.above;
+		from = std::clamp<int64_t>(top, 0, height);
+		to = std::clamp<int64_t>(top + (last - 1 - first) * t.down + t.kernel_height, from, height);
+		above = from - top;
+	}
+
+	// The task for these rows of an image, of which x has no others, with results of a dtype.
+	Task task(const Task& whole, int64_t image, const at::Tensor& y) const {
+		Task t = whole;
+		t.images = 1, t.height = to - from, t.above = above, t.out_height = last - first;
+		t.y = behind(t.y, (image * whole.out_height + first) * whole.out_width * whole.outputs, y);
+		return t;
+	}
+};
+
 // The size of even pieces of about so many of all.
 inline int64_t even(int64_t all, int64_t about) {
 	const int64_t pieces = std::max<int64_t>(1, (all + about / 2) / about);
 	return (all + pieces - 1) / pieces;
+}
+
+// Runs run(image, first, last) of what make makes for all rows of images, a band of them after the other, among threads.
+template <class Make>
+void in_bands(int64_t images, int64_t height, int64_t band, const Make& make) {
+	at::parallel_for(0, images * height, band, [&](int64_t first, int64_t last) {
+		auto rows = make();
+		while (first < last) {
+			const int64_t y = first % height, n = std::min({band, height - y, last - first});
+			rows.run(first / height, y, y + n);
+			first += n;
+		}
+	});
 }
 
 // So many rows, or pixels, meet a panel of weights at once as stay near.

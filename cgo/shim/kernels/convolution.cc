@@ -35,9 +35,6 @@ namespace {
 
 using at::Tensor;
 
-// The sum with results in its place, where they may be already.
-Tensor& in_place(Tensor& sum, const Tensor& results) { return results.is_alias_of(sum) ? sum : sum.copy_(results); }
-
 // Signals [count, channels, length] are images of one row, or of one column where the kernel is one.
 struct Signals {
 	int64_t side;
@@ -49,65 +46,6 @@ struct Signals {
 
 	Tensor signals(const Tensor& images) const { return images.squeeze(side); }
 };
-
-// The number of tiles that are computed together: as many as keep what they become near, and more, in even blocks, where weights come from
-// afar, since a few tiles that are left over would take as many weights.
-int64_t block_of(int64_t tiles, int64_t weights) {
-	constexpr int64_t near = 1 << 18, some = 12, many = 48;
-	const int64_t threads = at::get_num_threads(), own = std::max<int64_t>(1, (tiles + threads - 1) / threads);
-	if (weights <= near) {
-		return own <= some + some / 4 ? own : some;
-	}
-	return even(own, many);
-}
-
-Tensor winograd_in(bool in_place, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
-                   at::IntArrayRef padding, std::string_view activation) {
-	const int64_t two = together_of(weight.scalar_type());
-	const int kind = form_of(weight);
-	TORCH_CHECK_VALUE(kind >= 0 && weight.size(-1) % (2 * two) == 0,
-	                  "weights of ", weight.sizes(), " are not those of winograd_weight");
-	const Form& form = kForms[kind];
-	check_each("padding", padding, 2, 0, form.kernel() - 1);
-	const auto& k = kernels_of(images(x).scalar_type(), weight.size(-1) / two / 2);
-	const bool alike = weight.scalar_type() == x.scalar_type();
-	Call c;
-	c.task.outputs = weight.size(1) * weight.size(-1) / two, c.task.activation = activation_of(activation);
-	c.take(form.fold == 1 ? x.contiguous(last_channels) : x, weight, bias, alike ? x.scalar_type() : at::kFloat);
-	const int64_t depth = form.depth(c.task.channels);
-	TORCH_CHECK_VALUE(weight.numel() == form.numbers() * c.task.outputs * depth && form.fits(c.task.channels, k.vector), "weights of ",
-	                  weight.sizes(), " do not fit images of ", x.sizes());
-	c.make(outputs_of(c.task.height, padding[0], form.kernel(), form.stride()),
-	       outputs_of(c.task.width, padding[1], form.kernel(), form.stride()), sum, in_place);
-	if (form.fold == 1) {
-		c.task.above = padding[0], c.task.left = padding[1];
-	} else {
-		// As many as are seen, and some more below: pixels are read as whole vectors.
-		c.task.height = form.fold * (form.seen(c.task.out_height) + 1), c.task.width = form.fold * form.seen(c.task.out_width);
-		c.x = padded(c.x, padding[0], padding[1], c.task.height, c.task.width);
-	}
-	c.task.x = c.x.const_data_ptr();
-	const int64_t tiles = form.tiles(c.task), block = block_of(tiles, weight.numel());
-	at::parallel_for(0, tiles, block, [&](int64_t first, int64_t last) {
-		auto own = at::empty({room(form, block, form.lying(c.task.channels, k.vector), c.task.outputs)}, at::kFloat);
-		(alike ? k.winograd : k.winograd_float)[kind](c.task, first, last, block, own.mutable_data_ptr<float>());
-	});
-	return c.y;
-}
-
-}  // namespace
-
-Tensor winograd(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum,
-                at::IntArrayRef padding, std::string_view activation) {
-	return winograd_in(false, x, weight, bias, sum, padding, activation);
-}
-
-namespace {
-
-Tensor& winograd_(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, Tensor& sum, at::IntArrayRef padding,
-                  std::string_view activation) {
-	return in_place(sum, winograd_in(true, x, weight, bias, sum, padding, activation));
-}
 
 }  // namespace
 
@@ -256,20 +194,17 @@ struct Pair {
 
 	// Rows of the outputs of an image, one after the other.
 	void run(int64_t own, int64_t first, int64_t last) {
-		int64_t seen = first * each.down - each.above;
-		int64_t from = std::clamp<int64_t>(seen, 0, wide.height);
-		int64_t to = std::clamp<int64_t>(seen + (last - 1 - first) * each.down + each.kernel_height, from, wide.height);
-		int64_t kept = own == image && from >= top && from < bottom ? bottom - from : 0;
+		const Seen seen(each, wide.height, first, last);
+		int64_t kept = own == image && seen.from >= top && seen.from < bottom ? bottom - seen.from : 0;
 		void* rows = room.mutable_data_ptr();
 		for (int64_t v = 0; kept > 0 && v < weight.size(0); v++) {
 			void* begin = behind(rows, v * apart, room);
-			memmove(begin, behind(begin, (from - top) * row, room), kept * row * room.element_size());
+			memmove(begin, behind(begin, (seen.from - top) * row, room), kept * row * room.element_size());
 		}
-		image = own, top = from, bottom = to;
-		compute(from + kept, to, behind(rows, kept * row, room));
-		Task t = each;
-		t.images = 1, t.x = rows, t.apart_vectors = apart, t.height = to - from, t.above = from - seen, t.out_height = last - first;
-		t.y = behind(t.y, (image * each.out_height + first) * each.out_width * each.outputs, room);
+		image = own, top = seen.from, bottom = seen.to;
+		compute(seen.from + kept, seen.to, behind(rows, kept * row, room));
+		Task t = seen.task(each, image, room);
+		t.x = rows, t.apart_vectors = apart;
 		kernels.depthwise(t, 0, t.out_height);
 	}
 
@@ -301,14 +236,7 @@ Tensor direct_depthwise(const Tensor& x, const Tensor& weight, int64_t outputs, 
 	constexpr int64_t near = 1 << 16;
 	int64_t some = near / std::max<int64_t>(1, c.task.width * outputs), height = c.task.out_height;
 	int64_t band = std::max<int64_t>(0, some - each.size(0)) / stride[0] + 1;
-	at::parallel_for(0, c.task.images * height, band, [&](int64_t first, int64_t last) {
-		Pair pair(wide.task, c.task, weight, (band - 1) * stride[0] + each.size(0));
-		while (first < last) {
-			int64_t y = first % height, n = std::min({band, height - y, last - first});
-			pair.run(first / height, y, y + n);
-			first += n;
-		}
-	});
+	in_bands(c.task.images, height, band, [&] { return Pair(wide.task, c.task, weight, (band - 1) * stride[0] + each.size(0)); });
 	return c.y;
 }
 
@@ -316,8 +244,6 @@ TORCH_LIBRARY(libtorchgo, m) {
 	m.def("bfloat16_is_faster() -> bool", bfloat16_is_faster);
 	m.def("multiplies_wide() -> bool", multiplies_wide);
 	m.def("winograd_weight(Tensor weight, int[2] tile, int step, bool wide, ScalarType dtype) -> Tensor");
-	m.def("winograd(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] padding, str activation) -> Tensor");
-	m.def("winograd_(Tensor x, Tensor weight, Tensor? bias, Tensor(a!) sum, int[] padding, str activation) -> Tensor(a!)");
 	m.def("direct_weight(Tensor weight) -> Tensor");
 	m.def("direct(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int outputs, int[] kernel, int[] stride, int[] padding, "
 	      "int dilation, str activation) -> Tensor");
@@ -332,8 +258,6 @@ TORCH_LIBRARY(libtorchgo, m) {
 
 TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {
 	m.impl("winograd_weight", winograd_weight);
-	m.impl("winograd", winograd);
-	m.impl("winograd_", winograd_);
 	m.impl("direct_weight", direct_weight);
 	m.impl("direct", direct);
 	m.impl("direct_", direct_);

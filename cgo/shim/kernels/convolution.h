@@ -163,8 +163,9 @@ struct Kernels {
 	void (*direct[3])(const Task& t, int64_t vector, int64_t first, int64_t last);
 	// Each channel by itself, of the rows of outputs from first to last, counted through all images.
 	void (*depthwise)(const Task& t, int64_t first, int64_t last);
-	// The largest of neighbouring pixels, of the rows of outputs from first to last.
+	// The largest of neighbouring pixels, of the rows of outputs from first to last, and those of images of float32.
 	void (*maxima)(const Task& t, int64_t first, int64_t last);
+	void (*maxima_float)(const Task& t, int64_t first, int64_t last);
 	// The means of an image's channels, and channels times a number each.
 	void (*means)(const void* x, int64_t pixels, int64_t channels, void* y);
 	void (*scale)(const void* x, const void* by, int64_t pixels, int64_t channels, void* y);

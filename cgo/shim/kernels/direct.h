@@ -296,7 +296,7 @@ void direct(const Task& t, int64_t vector, int64_t first, int64_t last) {
 	Walk at(t, static_cast<const N*>(t.x), first);
 	const N* panel = static_cast<const N*>(t.weight) + output * t.kernel_height * whole(n, together<N>);
 	auto done = [&](int64_t pixel, const auto& sums) { finish_direct<N>(t, sums, pixel, vector); };
-	products<W, V, R>(first, last, at, t.kernel_height, row, panel, n, bias, done);
+	products<W, V, R>(first, last, at, t.kernel_height, row, Weights{panel}, n, bias, done);
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ void narrow(const Task& t, const float* scale, int64_t vector, int64_t first, in
 		store(room + i * W, widened<W>(panel + i * W));
 	}
 	const Vec<W> zeros[V]{};
-	products<W, V, M>(first, last, at, 1, 0, static_cast<const float*>(room), t.channels, zeros, done);
+	products<W, V, M>(first, last, at, 1, 0, Weights{static_cast<const float*>(room)}, t.channels, zeros, done);
 }
 
 }  // namespace

@@ -317,12 +317,22 @@ struct Ahead {
 	int64_t rows;
 };
 
-// R rows times a panel of V vectors for as many of their numbers as are multiplied together, added to start. A row is in parts of n
-// numbers, step apart. Where there are few sums, each is made of some that do not wait for each other.
-template <int W, int V, int R, class N>
-INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, const N* panel, int64_t n, const Vec<W>* start,
+// Weights are a panel, or Q that lie so far apart, of as many vectors each.
+template <class N, int Q = 1>
+struct Weights {
+	const N* panel;
+	int64_t apart = 0;
+};
+
+template <class N>
+Weights(const N*) -> Weights<N>;
+
+// R rows times V vectors of weights for as many of their numbers as are multiplied together, added to start. A row is in parts of n numbers,
+// step apart. Where there are few sums, each is made of some that do not wait for each other.
+template <int W, int V, int R, class N, int Q>
+INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, Weights<N, Q> by, int64_t n, const Vec<W>* start,
                              Ahead<N>& ahead) {
-	constexpr int P = together<N>, S = R * V >= 8 ? 1 : R * V >= 4 ? 2 : 4;
+	constexpr int P = together<N>, S = R * V >= 8 ? 1 : R * V >= 4 ? 2 : 4, each = V / Q;
 	constexpr int line = 64 / sizeof(N), lines = (V * P * W + line - 1) / line;
 	const int64_t some = (V * P * W / lines * R + ahead.rows - 1) / ahead.rows;
 	const N* next = ahead.next;
@@ -340,7 +350,7 @@ INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, 
 		}
 		Vec<W> weights[V];
 		for (int v = 0; v < V; v++) {
-			weights[v] = lying<W>(panel + v * P * W);
+			weights[v] = lying<W>(by.panel + v / each * by.apart + v % each * P * W);
 		}
 		for (int r = 0; r < R; r++) {
 			auto numbers = across<W, Alone>(rows[r] + k);
@@ -348,7 +358,7 @@ INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, 
 				sums[s].rows[r][v] = add_product<W>(sums[s].rows[r][v], rows[r], numbers, weights[v]);
 			}
 		}
-		panel += V * P * W;
+		by.panel += each * P * W;
 	};
 	for (int64_t part = 0; part < parts; part++) {
 		int64_t k = 0;
@@ -379,29 +389,29 @@ INLINE Sums<W, V, R> product(const N* const* from, int64_t parts, int64_t step, 
 }
 
 // Blocks of R rows, and then of fewer.
-template <int W, int V, int R, class N, class At, class Done>
-INLINE void in_blocks(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, const N* panel, int64_t n, const Vec<W>* start,
+template <int W, int V, int R, class N, int Q, class At, class Done>
+INLINE void in_blocks(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, Weights<N, Q> by, int64_t n, const Vec<W>* start,
                       const Done& done, Ahead<N>& ahead) {
 	for (; last - first >= R; first += R) {
 		const N* rows[R];
 		for (int r = 0; r < R; r++) {
 			rows[r] = at(first + r);
 		}
-		done(first, product<W, V, R>(rows, parts, step, panel, n, start, ahead));
+		done(first, product<W, V, R>(rows, parts, step, by, n, start, ahead));
 	}
 	if constexpr (R > 1) {
-		in_blocks<W, V, (R > 6 ? 6 : R > 4 ? 4 : R / 2)>(first, last, at, parts, step, panel, n, start, done, ahead);
+		in_blocks<W, V, (R > 6 ? 6 : R > 4 ? 4 : R / 2)>(first, last, at, parts, step, by, n, start, done, ahead);
 	}
 }
 
 // Rows from first to last: as many at a time as there are registers for, then fewer. at tells where a row is, and is asked for one after
-// the other; done takes the sums of some rows from one on. Meanwhile the panel behind this one, which comes from afar, is brought nearer,
-// with each row as much of it: all at once would have to wait for memory, and drive out what is in use.
-template <int W, int V, int R, class N, class At, class Done>
-INLINE void products(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, const N* panel, int64_t n, const Vec<W>* start,
+// the other; done takes the sums of some rows from one on. Meanwhile the weights behind these, which come from afar, are brought nearer,
+// with each row as much of them: all at once would have to wait for memory, and drive out what is in use.
+template <int W, int V, int R, class N, int Q, class At, class Done>
+INLINE void products(int64_t first, int64_t last, At& at, int64_t parts, int64_t step, Weights<N, Q> by, int64_t n, const Vec<W>* start,
                      const Done& done) {
-	Ahead<N> ahead{panel + parts * whole(n, together<N>) * V * W, last - first};
-	in_blocks<W, V, R>(first, last, at, parts, step, panel, n, start, done, ahead);
+	Ahead<N> ahead{by.panel + parts * whole(n, together<N>) * V * W, last - first};
+	in_blocks<W, V, R>(first, last, at, parts, step, by, n, start, done, ahead);
 }
 
 }  // namespace

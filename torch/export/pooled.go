@@ -1,0 +1,62 @@
+package export
+
+import "github.com/libtorch-go/libtorch/torch"
+
+// What Winograd's tiles become comes in bands of rows where their weights stay near: others would come from afar for each band.
+const nearWeights = 1 << 18
+
+// pooled takes the largest of neighbouring pixels while what Winograd's tiles become is near, where it is large, and in the dtype that they
+// are converted to.
+func pooled(r *rewriter) {
+	g := &r.p.Graph
+	for i := 0; i < len(g.Nodes); i++ {
+		n := &g.Nodes[i]
+		name, _ := kindOf(n.arg("x"))
+		if n.Target != "torch.ops.libtorchgo.max_pool2d.default" {
+			continue
+		}
+		f := r.flow()
+		made, ok := f.maker[name]
+		if !ok || f.only(name) != i || !r.pools(f, &g.Nodes[made]) {
+			continue
+		}
+		wide, last, dtype, gone := &g.Nodes[made], n, g.Tensors[name].DType, map[int]bool{made: true}
+		if at := r.conversion(f, n, dtype); at >= 0 {
+			last, dtype, gone[at] = &g.Nodes[at], torch.BFloat16, true
+		}
+		to := n.with("torch.ops.libtorchgo.winograd_max_pool2d.default", given("x", wide.arg("x")), given("weight", wide.arg("weight")),
+			given("bias", wide.arg("bias")), given("padding", wide.arg("padding")), given("activation", wide.arg("activation")),
+			given("kernel", n.arg("kernel")), given("stride", n.arg("stride")), given("window_padding", n.arg("padding")),
+			given("dtype", dtype))
+		to.makes(last)
+		g.Nodes[i] = to
+		r.calls(&to)
+		r.remove(gone)
+		i--
+	}
+}
+
+// pools tells whether a node is a convolution of Winograd's whose results are large, and whose weights are not.
+func (r *rewriter) pools(f *flow, n *Node) bool {
+	name, _ := n.result()
+	w, ok := r.state(f, n.arg("weight"))
+	between := 1
+	for _, size := range r.p.Graph.Tensors[name].hints() {
+		between *= size
+	}
+	return n.Target == winogradTarget && n.arg("sum") == nil && ok && w.NumEl() <= nearWeights && between >= leaves
+}
+
+// conversion is the place of the node that alone reads what another makes of float32, and converts it to bfloat16.
+func (r *rewriter) conversion(f *flow, n *Node, from torch.DType) (at int) {
+	name, _ := n.result()
+	if at = f.only(name); at < 0 || at >= len(r.p.Graph.Nodes) || from != torch.Float32 {
+		return nowhere
+	}
+	to := &r.p.Graph.Nodes[at]
+	copies := to.Target == "torch.ops.aten._to_copy.default" && len(to.Inputs) == 2 && to.arg("dtype") == torch.BFloat16
+	if !copies || !hasKernels(torch.BFloat16) {
+		return nowhere
+	}
+	return at
+}
