@@ -2,6 +2,7 @@ package export
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -24,7 +25,7 @@ func gates(r *rewriter) {
 		to := Node{}
 		switch self, other := n.arg("self"), n.arg("other"); {
 		case isMeans(n) && ours(self):
-			to = n.with("torch.ops.libtorchgo.means.default", given("x", self))
+			to = n.with("torch.ops.libtorchgo.means.default", given("x", self), r.keeps(n))
 		case n.Target == "torch.ops.aten.max_pool2d.default" && ours(self):
 			to = largest(n)
 		case n.Target != "torch.ops.aten.mul.Tensor":
@@ -38,6 +39,35 @@ func gates(r *rewriter) {
 			r.calls(&to)
 		}
 	}
+}
+
+// keeps tells whether means are images of one pixel, and not rows.
+func (r *rewriter) keeps(n *Node) NamedArgument {
+	name, _ := n.result()
+	return given("keep", len(r.p.Graph.Tensors[name].Sizes) == 4)
+}
+
+var makesRows = setOf("flatten view reshape _unsafe_view")
+
+// flattened has operators of ours make means as rows where what alone reads them makes rows of them.
+func flattened(r *rewriter) {
+	g, f, gone := &r.p.Graph, r.flow(), map[int]bool{}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		name, _ := n.result()
+		at := f.only(name)
+		if !strings.HasPrefix(n.Target, "torch.ops.libtorchgo.means") || n.arg("keep") != true || at < 0 || at == len(g.Nodes) {
+			continue
+		}
+		next := &g.Nodes[at]
+		row, _ := next.result()
+		if sizes := g.Tensors[row].Sizes; makesRows[next.op()] && len(sizes) == 2 && sameSizes(sizes, g.Tensors[name].Sizes[:2]) {
+			n.Inputs = set(n.Inputs, "keep", false)
+			n.makes(next)
+			gone[at] = true
+		}
+	}
+	r.remove(gone)
 }
 
 // scale multiplies images by a number for each channel, in their own memory where nothing else reads them.
@@ -80,7 +110,7 @@ func windowOf(n *Node) window {
 	return window{kernel, pair("stride", kernel), pair("padding", []int64{0, 0}), pair("dilation", []int64{1, 1}), n.arg("ceil_mode") == true}
 }
 
-// isMeans tells whether a node makes images of one pixel of images, their means.
+// isMeans tells whether a node makes the means of images, as images of one pixel or as rows.
 func isMeans(n *Node) bool {
 	dims, _ := n.arg("dim").([]int64)
 	size, _ := n.arg("output_size").([]int64)
@@ -89,7 +119,7 @@ func isMeans(n *Node) bool {
 		return slices.Equal(size, []int64{1, 1})
 	case "torch.ops.aten.mean.dim":
 		last := slices.Equal(dims, []int64{2, 3}) || slices.Equal(dims, []int64{-2, -1}) || slices.Equal(dims, []int64{-1, -2})
-		return last && n.arg("keepdim") == true && n.arg("dtype") == nil
+		return last && n.arg("dtype") == nil
 	}
 	return false
 }

@@ -300,7 +300,7 @@ func sums(r *rewriter) {
 		made := f.maker[conv]
 		last, gone := n, map[int]bool{made: true}
 		next := f.only(name)
-		relu := next >= 0 && next < len(r.p.Graph.Nodes) && r.p.Graph.Nodes[next].op() == "relu"
+		relu := next >= 0 && next < len(r.p.Graph.Nodes) && r.p.Graph.Nodes[next].op() == "relu" && r.takesReLU(f, &r.p.Graph.Nodes[made])
 		if relu {
 			last, gone[next] = &r.p.Graph.Nodes[next], true
 		}
@@ -311,6 +311,14 @@ func sums(r *rewriter) {
 		r.remove(gone)
 		i--
 	}
+}
+
+// takesReLU tells whether a convolution that adds something can have a ReLU behind it. oneDNN's calls libtorch for both where images may lie as
+// they lie first, and that has none for bfloat16.
+func (r *rewriter) takesReLU(f *flow, conv *Node) bool {
+	x, _ := kindOf(conv.arg("X"))
+	made, ok := f.maker[x]
+	return isOwnConvolution(conv) || r.p.Graph.Tensors[x].DType != torch.BFloat16 || ok && r.channelsLast(&r.p.Graph.Nodes[made])
 }
 
 // addable is the input of a convolution that can add something to its result; in place is where it writes to what it adds.

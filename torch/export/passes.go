@@ -36,7 +36,8 @@ var simplifying = []pass{{"dead", dead}, {"functional", functional}, {"identitie
 var fusedPasses = slices.Concat(simplifying, []pass{{"taps", taps}, {"residuals", residuals}, {"lower", lower},
 	{"quantize", quantize}, {"heads", heads}, {"recurrent", recurrent}, {"tables", tables}, {"besides", besides}, {"pointwise", pointwise},
 	{"channelNorms", channelNorms}, {"rmsNorms", rmsNorms}, {"rotary", rotary}, {"dead", dead}, {"formats", formats}, {"sums", sums},
-	{"gates", gates}, {"pooled", pooled}, {"pairs", pairs}, {"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}})
+	{"gates", gates}, {"flattened", flattened}, {"pooled", pooled}, {"pairs", pairs}, {"widened", widened},
+	{"elementwise", elementwise}, {"inPlace", inPlace}, {"dead", dead}})
 
 // cardPasses are for one on a card.
 var cardPasses = slices.Concat(simplifying, []pass{{"lower", lower}, {"cudnn", cudnn}, {"formats", formats}, {"inPlace", inPlace},

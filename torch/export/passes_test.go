@@ -179,6 +179,13 @@ var passCases = []passCase{
 		return v.Add(F.Conv2d(y, w["one"], torch.Tensor{})).Add(v).Add(u).Add(z) // what is read twice
 	}, []int{2, 32, 6, 6}, []pass{{"constants", constants}, {"besides", besides}, {"pointwise", pointwise}, {"formats", formats},
 		{"dead", dead}}},
+	{"flattened", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
+		y := F.Conv2d(x, w["one"], torch.Tensor{}).ReLU()
+		mean := func(keep bool) torch.Tensor { return y.MeanDim([]int{2, 3}, torch.MeanOptions{KeepDim: keep}) }
+		z := mean(true).Flatten(1, -1).Add(mean(false)).Add(F.AdaptiveAvgPool2d(y, 1).View(-1, 32))
+		u := F.AdaptiveAvgPool2d(y.Mul(y), 1)
+		return z.Add(F.AdaptiveAvgPool2d(y, 1).Reshape(1, 64).Narrow(1, 0, 32)).Add(u.Flatten(1, -1)).Add(u.Sum()) // other rows, and read twice
+	}, []int{2, 32, 4, 4}, []pass{{"pointwise", pointwise}, {"formats", formats}, {"gates", gates}, {"flattened", flattened}, {"dead", dead}}},
 	{"pooled", func(x torch.Tensor, w map[string]torch.Tensor) torch.Tensor {
 		conv := func(x torch.Tensor) torch.Tensor {
 			return F.Conv2d(x, w["deep"], torch.Tensor{}, F.ConvOptions{Padding: 1})

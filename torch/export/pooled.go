@@ -53,9 +53,7 @@ func (r *rewriter) conversion(f *flow, n *Node, from torch.DType) (at int) {
 	if at = f.only(name); at < 0 || at >= len(r.p.Graph.Nodes) || from != torch.Float32 {
 		return nowhere
 	}
-	to := &r.p.Graph.Nodes[at]
-	copies := to.Target == "torch.ops.aten._to_copy.default" && len(to.Inputs) == 2 && to.arg("dtype") == torch.BFloat16
-	if !copies || !hasKernels(torch.BFloat16) {
+	if !converts(&r.p.Graph.Nodes[at], torch.BFloat16) || !hasKernels(torch.BFloat16) {
 		return nowhere
 	}
 	return at

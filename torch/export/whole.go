@@ -100,7 +100,7 @@ func (q *quantizer) own(l *layer, x eighth, w, scales torch.Tensor, to eighth, d
 
 // averaged are the means of the channels of images in eight bits.
 func (q *quantizer) averaged(n *Node, e eighth) {
-	inputs := []NamedArgument{given("x", e.name), given("scale", e.scale), given("zero", e.zero)}
+	inputs := []NamedArgument{given("x", e.name), given("scale", e.scale), given("zero", e.zero), q.keeps(n)}
 	q.nodes = append(q.nodes, n.with("torch.ops.libtorchgo.means_uint8.default", inputs...))
 }
 

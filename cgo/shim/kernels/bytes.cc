@@ -2,8 +2,8 @@
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
+#include "call.h"
 #include "uint8.h"
-#include "weights.h"
 
 namespace tg::uint8 {
 namespace {
@@ -70,11 +70,11 @@ Tensor quantize(const Tensor& x, double scale, int64_t zero) {
 }
 
 // The means of the channels of images, in float32.
-Tensor means(const Tensor& x, double scale, int64_t zero) {
+Tensor means(const Tensor& x, double scale, int64_t zero, bool keep) {
 	int64_t channels = images(x).size(1), pixels = x.size(2) * x.size(3);
 	const auto& k = kernels();
 	auto from = x.contiguous(last_channels);
-	auto to = at::empty({x.size(0), channels, 1, 1}, x.options().dtype(at::kFloat), last_channels);
+	auto to = convolution::room_for_means(x, keep, at::kFloat);
 	const uint8_t* image = from.const_data_ptr<uint8_t>();
 	float* out = to.mutable_data_ptr<float>();
 	int64_t some = std::max<int64_t>(1, numbers_of_a_thread / (channels * pixels));
@@ -118,7 +118,7 @@ Tensor scale(const Tensor& x, double x_scale, int64_t x_zero, const Tensor& by, 
 
 TORCH_LIBRARY_FRAGMENT(libtorchgo, m) {
 	m.def("quantize_uint8(Tensor x, float scale, int zero) -> Tensor");
-	m.def("means_uint8(Tensor x, float scale, int zero) -> Tensor");
+	m.def("means_uint8(Tensor x, float scale, int zero, bool keep=True) -> Tensor");
 	m.def("scale_uint8(Tensor x, float x_scale, int x_zero, Tensor by, float y_scale, int y_zero) -> Tensor");
 }
 

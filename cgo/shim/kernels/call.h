@@ -92,6 +92,12 @@ struct Call {
 	}
 };
 
+// Room for a number for each channel of images, as images of one pixel that are kept, or a row for each image.
+inline at::Tensor room_for_means(const at::Tensor& x, bool keep, at::ScalarType dtype) {
+	const auto options = x.options().dtype(dtype);
+	return keep ? at::empty({x.size(0), x.size(1), 1, 1}, options, last_channels) : at::empty({x.size(0), x.size(1)}, options);
+}
+
 // The sum with results in its place, where they may be already.
 inline at::Tensor& in_place(at::Tensor& sum, const at::Tensor& results) { return results.is_alias_of(sum) ? sum : sum.copy_(results); }
 

@@ -149,6 +149,22 @@ Tensor linear(const Tensor& x, const Tensor& weight, int64_t outputs, const std:
 
 namespace {
 
+// The same whose results are float32, whatever is multiplied.
+Tensor linear_wide(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias) {
+	TORCH_CHECK_VALUE(x.dim() > 0 && x.size(-1) > 0, "expected rows of numbers, got ", x.sizes());
+	auto sizes = x.sizes().vec();
+	Call c;
+	c.panels(weight, outputs, {1, 1});
+	c.take(x.contiguous().view({x.numel() / sizes.back(), sizes.back(), 1, 1}), weight, bias);
+	c.fit(weight);
+	sizes.back() = outputs;
+	c.y = at::empty(sizes, x.options().dtype(at::kFloat));
+	c.task.x = c.x.const_data_ptr(), c.task.y = c.y.mutable_data_ptr(), c.task.wide = true;
+	c.task.out_height = c.task.out_width = 1;
+	pixels(c.task, weight);
+	return c.y;
+}
+
 // The kernel of each channel by itself, as depthwise_weight made it.
 void kernel_of_each(Call& c, const Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding, std::string_view activation) {
 	TORCH_CHECK_VALUE(weight.dim() == 3 && weight.numel() > 0, "weights of ", weight.sizes(), " are not those of depthwise_weight");
@@ -250,6 +266,7 @@ TORCH_LIBRARY(libtorchgo, m) {
 	m.def("direct_(Tensor x, Tensor weight, Tensor? bias, Tensor(a!) sum, int outputs, int[] kernel, int[] stride, int[] padding, "
 	      "int dilation, str activation) -> Tensor(a!)");
 	m.def("linear(Tensor x, Tensor weight, int outputs, Tensor? bias, str activation) -> Tensor");
+	m.def("linear_wide(Tensor x, Tensor weight, int outputs, Tensor? bias) -> Tensor");
 	m.def("depthwise_weight(Tensor weight) -> Tensor");
 	m.def("depthwise(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
 	m.def("direct_depthwise(Tensor x, Tensor weight, int outputs, Tensor? bias, str activation, Tensor each, Tensor? each_bias, "
@@ -262,6 +279,7 @@ TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {
 	m.impl("direct", direct);
 	m.impl("direct_", direct_);
 	m.impl("linear", linear);
+	m.impl("linear_wide", linear_wide);
 	m.impl("depthwise_weight", depthwise_weight);
 	m.impl("depthwise", depthwise);
 	m.impl("direct_depthwise", direct_depthwise);

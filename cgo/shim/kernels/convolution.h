@@ -44,6 +44,9 @@ struct Task {
 	// these read. Otherwise a pixel's channels lie together.
 	int64_t apart_vectors = 0;
 
+	// Results are float32, with nothing added and no activation, of direct ones.
+	bool wide = false;
+
 	// The panels of three vectors that few pixels meet at once, of direct ones; none where there are more pixels.
 	int64_t panels = 0;
 

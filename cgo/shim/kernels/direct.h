@@ -179,7 +179,14 @@ INLINE void finish(const Task& t, const Sums<W, V, R>& sums, int64_t place, int6
 template <class N, int W, int V, int R>
 INLINE void finish_direct(const Task& t, const Sums<W, V, R>& sums, int64_t pixel, int64_t vector) {
 	const Lying lying = t.apart_vectors > 0 ? Lying{W, t.apart_vectors} : Lying{t.outputs, W};
-	finish<N>(t, sums, pixel * lying.pixel + vector * lying.vector, vector * W, lying);
+	const int64_t place = pixel * lying.pixel + vector * lying.vector;
+	if constexpr (together<N> > 1) {
+		if (t.wide) {
+			const Results<float, W, V, R> results{sums, lying, t.outputs - (vector + V - 1) * W};
+			return results.template write<Activation::none>(static_cast<float*>(t.y) + place);
+		}
+	}
+	finish<N>(t, sums, place, vector * W, lying);
 }
 
 // Where pixels of the result begin to see, one after the other.

@@ -2,7 +2,7 @@
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
-#include "weights.h"
+#include "call.h"
 
 namespace tg::convolution {
 namespace {
@@ -10,13 +10,13 @@ namespace {
 using at::Tensor;
 constexpr int64_t numbers_of_a_thread = 1 << 17;
 
-// The means of the channels of images, as images of one pixel.
-Tensor means(const Tensor& x) {
+// The means of the channels of images, as images of one pixel, or as a row for each image.
+Tensor means(const Tensor& x, bool keep) {
 	int64_t channels = images(x).size(1), pixels = x.size(2) * x.size(3);
 	TORCH_CHECK_VALUE(channels > 0 && pixels > 0, "images of ", x.sizes(), " have no means");
 	const auto& k = kernels_for(x.scalar_type(), channels);
 	auto from = x.contiguous(last_channels);
-	auto to = at::empty({x.size(0), channels, 1, 1}, x.options(), last_channels);
+	auto to = room_for_means(x, keep, x.scalar_type());
 	const auto* image = static_cast<const char*>(from.const_data_ptr());
 	auto* out = static_cast<char*>(to.mutable_data_ptr());
 	auto pixel = channels * static_cast<int64_t>(x.element_size());  // in bytes
@@ -65,7 +65,7 @@ Tensor& scale_(Tensor& x, const Tensor& by) {
 }
 
 TORCH_LIBRARY_FRAGMENT(libtorchgo, m) {
-	m.def("means(Tensor x) -> Tensor");
+	m.def("means(Tensor x, bool keep=True) -> Tensor");
 	m.def("scale(Tensor x, Tensor by) -> Tensor");
 	m.def("scale_(Tensor(a!) x, Tensor by) -> Tensor(a!)");
 }
